@@ -25,7 +25,7 @@ from kschedctl.optimum.goals import FinalGoal, goals_of
 from kschedctl.optimum.question import no_evictions, pose
 from kschedctl.optimum.search import best
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.timeline import Happening
+from kschedctl.simulate.timeline import TimelineEvent
 
 N_WORKLOADS: Final = 20
 ZONE: Final = "topology.kubernetes.io/zone"
@@ -57,7 +57,7 @@ def main() -> None:
         print(f"  multi-step {goal.name}: {goal.value(question, known)}")
     begin = time.monotonic()
     # Who is placed by evicting others is in no placement where nobody may be.
-    evicted = any(entry.event is Happening.PREEMPTED for entry in simulation.timeline)
+    evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     may_know = args.evicting or not evicted
     found = best(question, seconds=args.seconds, final=final, known=[known] if may_know else [])
     for standing in found.standings:

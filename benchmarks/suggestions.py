@@ -12,7 +12,7 @@ from kschedctl.api.meta import LabelSelector
 from kschedctl.api.pod import Pod, TopologySpreadConstraint
 from kschedctl.api.well_known import ZONE
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.why.pending_groups import waiting_groups
+from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import unblock
 
@@ -51,7 +51,7 @@ def _pending(scheduler: Scheduler, number: int) -> str:
     ]
     scheduler = scheduler.moved(scheduler.cluster.with_pods(added=pods))
     start = time.perf_counter()
-    groups = waiting_groups(scheduler, pods)
+    groups = group_pending_pods(scheduler, pods)
     found = unblock(scheduler, groups)
     seconds = time.perf_counter() - start
     changes = "; ".join(f"{one.summary} ({len(one.placed)})" for one in found.changes)

@@ -18,9 +18,9 @@ from typing import Any, Final
 import yaml
 
 from benchmarks import synthetic
-from kschedctl.sweep.job import Job
+from kschedctl.sweep.job import SweepJob
+from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.sweep.pool import default_jobs, run_here
-from kschedctl.sweep.reading import read_plan
 from kschedctl.sweep.row import Row
 
 _DEPLOYMENT: Final = {
@@ -64,7 +64,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, args.nodes, args.pods)
-        job = Job(read_plan(folder / "plan.yaml"), folder)
+        job = SweepJob(read_plan(folder / "plan.yaml"), folder)
         begin = time.perf_counter()
         job.start(job.variation(1).base)
         print(f"{args.nodes} nodes, {args.pods} pods: loaded in {time.perf_counter() - begin:.1f} s")

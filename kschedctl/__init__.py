@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kschedctl.admission.chain import Admitted
-    from kschedctl.analyses.handle import CancelledError, Handle
+    from kschedctl.analyses.handle import AnalysisHandle, CancelledError
     from kschedctl.answers.base import Answer, AnswerOutcome
     from kschedctl.answers.capacity import PodCapacity
     from kschedctl.answers.devices import DevicesOverview, DeviceSupply
@@ -79,13 +79,14 @@ if TYPE_CHECKING:
         Tolerate,
     )
     from kschedctl.why.proof import Suggestion
-    from kschedctl.workloads.made_pods import MadePod
+    from kschedctl.workloads.created_pods import MadePod
 
     __version__: str
 
 __all__ = [
     "Admitted",
     "Aftermath",
+    "AnalysisHandle",
     "Answer",
     "AnswerOutcome",
     "ApiObject",
@@ -113,7 +114,6 @@ __all__ = [
     "FailZone",
     "FinalGoal",
     "Finding",
-    "Handle",
     "InputError",
     "KschedctlError",
     "LabelNode",
@@ -196,7 +196,7 @@ _HOMES = {
     "FailZone": "kschedctl.whatif.edits",
     "FinalGoal": "kschedctl.optimum.goals",
     "Finding": "kschedctl.findings.finding",
-    "Handle": "kschedctl.analyses.handle",
+    "AnalysisHandle": "kschedctl.analyses.handle",
     "InputError": "kschedctl.errors",
     "KschedctlError": "kschedctl.errors",
     "LabelNode": "kschedctl.whatif.edits",
@@ -205,7 +205,7 @@ _HOMES = {
     "LiveContext": "kschedctl.live.context",
     "LoadedCluster": "kschedctl.loaded_cluster",
     "Location": "kschedctl.findings.location",
-    "MadePod": "kschedctl.workloads.made_pods",
+    "MadePod": "kschedctl.workloads.created_pods",
     "Missing": "kschedctl.completeness.missing",
     "NodeVerdict": "kschedctl.scheduler.decision",
     "Nodes": "kschedctl.cluster.nodes",

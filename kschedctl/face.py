@@ -10,8 +10,8 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
-    from kschedctl.analyses.asked_pod import AskedPod
-    from kschedctl.analyses.handle import Handle
+    from kschedctl.analyses.handle import AnalysisHandle
+    from kschedctl.analyses.subjects import PodSubject
     from kschedctl.answers.capacity import PodCapacity
     from kschedctl.answers.devices import DevicesOverview, DeviceSupply
     from kschedctl.answers.diff import Diff
@@ -42,8 +42,8 @@ class SchedulingCluster(LoadedCluster):
     """A cluster that answers questions; `kschedctl.load` makes one.
 
     A *pod* is an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest
-    with one pod. Methods that take long have a ``handle`` (`kschedctl.Handle`), which shows progress and can cancel
-    them. Every answer has an ``outcome``.
+    with one pod. Methods that take long have a ``handle`` (`kschedctl.AnalysisHandle`), which shows progress and can
+    cancel them. Every answer has an ``outcome``.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class SchedulingCluster(LoadedCluster):
         *,
         suggest: int = _MOST_SUGGESTIONS,
         seed: int | None = None,
-        handle: Handle | None = None,
+        handle: AnalysisHandle | None = None,
     ) -> Explanation:
         """Explain where a pod is scheduled to, or why it cannot be; a running pod is treated as if it were pending.
 
@@ -138,7 +138,11 @@ class SchedulingCluster(LoadedCluster):
         return threat(self, pod)
 
     def capacity(
-        self, pod: Pod | Mapping[str, Any] | str | Path, most: int | None = None, *, handle: Handle | None = None
+        self,
+        pod: Pod | Mapping[str, Any] | str | Path,
+        most: int | None = None,
+        *,
+        handle: AnalysisHandle | None = None,
     ) -> PodCapacity:
         """Count the copies of a pod that fit, one after another, and report what rejects the next one.
 
@@ -164,7 +168,7 @@ class SchedulingCluster(LoadedCluster):
         return answer
 
     def pending(
-        self, *, namespace: str = "", selector: str = "", changes: int = 3, handle: Handle | None = None
+        self, *, namespace: str = "", selector: str = "", changes: int = 3, handle: AnalysisHandle | None = None
     ) -> Pending:
         """Report the pending pods by cause, and the few changes that would place most of them.
 
@@ -229,11 +233,11 @@ class SchedulingCluster(LoadedCluster):
         >>> kschedctl.load("fixtures/volumes/conflict").claim("shop/figures").claim.zones
         ('eu-central-1b',)
         """
-        from kschedctl.analyses.volumes import AskedClaim, VolumesRequest, volumes
+        from kschedctl.analyses.volumes import ClaimSubject, VolumesRequest, volumes
         from kschedctl.answers.volumes import ClaimVolumes
         from kschedctl.api.volume import PersistentVolumeClaim
 
-        claim = AskedClaim(self._named(PersistentVolumeClaim, name))
+        claim = ClaimSubject(self._named(PersistentVolumeClaim, name))
         (answer,) = volumes(self, VolumesRequest(subjects=(claim,)), _handle(None))
         assert isinstance(answer, ClaimVolumes)
         return answer
@@ -270,7 +274,7 @@ class SchedulingCluster(LoadedCluster):
         other: LoadedCluster,
         pods: Iterable[Pod | Mapping[str, Any] | str | Path] | None = None,
         *,
-        handle: Handle | None = None,
+        handle: AnalysisHandle | None = None,
     ) -> Diff:
         """Report the changes for pods from this cluster to another one.
 
@@ -302,7 +306,7 @@ class SchedulingCluster(LoadedCluster):
 
         return diff(self, DiffRequest.of(self, other, pods), _handle(handle))
 
-    def verify(self, before: LoadedCluster | None = None, *, handle: Handle | None = None) -> Verification:
+    def verify(self, before: LoadedCluster | None = None, *, handle: AnalysisHandle | None = None) -> Verification:
         """Compare the answers for all pods with those of the real scheduler, as far as the snapshot holds them.
 
         Parameters
@@ -333,7 +337,7 @@ class SchedulingCluster(LoadedCluster):
         pods: Iterable[Pod | Mapping[str, Any] | str | Path] = (),
         *,
         seed: int | None = None,
-        handle: Handle | None = None,
+        handle: AnalysisHandle | None = None,
     ) -> Simulated:
         """Run pods through the scheduler's queue, one after another: the pending ones, then new ones.
 
@@ -365,7 +369,7 @@ class SchedulingCluster(LoadedCluster):
         options: DrainOptions | None = None,
         surge: int = 0,
         seed: int | None = None,
-        handle: Handle | None = None,
+        handle: AnalysisHandle | None = None,
     ) -> Drained:
         """Drain nodes as kubectl drain does, and report the new nodes of their pods.
 
@@ -399,7 +403,7 @@ class SchedulingCluster(LoadedCluster):
         request = DrainRequest(nodes=tuple(nodes), options=options or DrainOptions(), surge=surge, seed=seed)
         return drain(self, request, _handle(handle))
 
-    def rollout(self, workload: ApiObject, *, handle: Handle | None = None) -> RolledOut:
+    def rollout(self, workload: ApiObject, *, handle: AnalysisHandle | None = None) -> RolledOut:
         """Roll out a new revision of a Deployment or StatefulSet of the cluster with its own strategy.
 
         Parameters
@@ -426,7 +430,7 @@ class SchedulingCluster(LoadedCluster):
         return rollout(self, RolloutRequest(workload=workload), _handle(handle))
 
     def optimum(
-        self, goal: FinalGoal | None = None, *, seconds: float = _SOLVER_SECONDS, handle: Handle | None = None
+        self, goal: FinalGoal | None = None, *, seconds: float = _SOLVER_SECONDS, handle: AnalysisHandle | None = None
     ) -> Optimum:
         """Find the best placement of all pending pods at once, and compare it with the scheduler's own placement.
 
@@ -456,7 +460,7 @@ class SchedulingCluster(LoadedCluster):
         return optimum(self, OptimumRequest(final=goal or FinalGoal.SCORES, seconds=seconds), _handle(handle))
 
     def purchase(
-        self, catalog: Catalog | str | Path, *, seconds: float = _SOLVER_SECONDS, handle: Handle | None = None
+        self, catalog: Catalog | str | Path, *, seconds: float = _SOLVER_SECONDS, handle: AnalysisHandle | None = None
     ) -> Purchased:
         """Find the cheapest nodes of a catalog that place every pending pod, with no evictions.
 
@@ -478,7 +482,7 @@ class SchedulingCluster(LoadedCluster):
         kinds = read_catalog(str(catalog)) if isinstance(catalog, str | Path) else catalog
         return purchase(self, kinds, _handle(handle), seconds=seconds)
 
-    def consolidate(self, *, seconds: float = _SOLVER_SECONDS, handle: Handle | None = None) -> Emptied:
+    def consolidate(self, *, seconds: float = _SOLVER_SECONDS, handle: AnalysisHandle | None = None) -> Emptied:
         """Find the most nodes that can be emptied, and the order to drain them in.
 
         Parameters
@@ -518,16 +522,16 @@ class SchedulingCluster(LoadedCluster):
 
         return find_object(self.cluster, kind, name)
 
-    def _asked(self, pod: Pod | Mapping[str, Any] | str | Path) -> AskedPod:
-        from kschedctl.analyses.asked_pod import AskedPod
+    def _asked(self, pod: Pod | Mapping[str, Any] | str | Path) -> PodSubject:
+        from kschedctl.analyses.subjects import PodSubject
 
         found, where = self.written_pod(pod)
-        return AskedPod(found, where=where)
+        return PodSubject(found, where=where)
 
 
-def _handle(handle: Handle | None) -> Handle:
+def _handle(handle: AnalysisHandle | None) -> AnalysisHandle:
     if handle is not None:
         return handle
-    from kschedctl.analyses.handle import Handle
+    from kschedctl.analyses.handle import AnalysisHandle
 
-    return Handle()
+    return AnalysisHandle()

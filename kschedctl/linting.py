@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.lint.analysis import lint as lint_manifests
 from kschedctl.analyses.lint.answer import report
 from kschedctl.answers.lint import LintReport
@@ -28,7 +28,7 @@ def lint(
     severity: Severity = Severity.INFO,
     settings: str | Path = "",
     kubernetes_version: str = "",
-    handle: Handle | None = None,
+    handle: AnalysisHandle | None = None,
 ) -> LintReport:
     """Find the problems of manifests before they are applied.
 
@@ -53,7 +53,7 @@ def lint(
         folders above.
     kubernetes_version : str
         The release of the API server that receives the manifests; by default the cluster's, else the newest.
-    handle : Handle, optional
+    handle : AnalysisHandle, optional
         Receives warnings about files that were not read.
 
     Raises
@@ -79,5 +79,5 @@ def lint(
     rules = RuleChoice(
         select=select, extend_select=extend_select, ignore=ignore, severity=severity, settings=str(settings)
     )
-    handle = handle or Handle()
+    handle = handle or AnalysisHandle()
     return report(lint_manifests(manifests.paths, lint_request(manifests, rules, handle), handle))

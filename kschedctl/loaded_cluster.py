@@ -38,9 +38,9 @@ from kschedctl.simulate.world import World
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import defaulted, given_pod, is_manifest
 from kschedctl.whatif.edit import PodEdit
-from kschedctl.whatif.edit_sequence import edited_pod
-from kschedctl.workloads.claims import renamed
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.whatif.edit_sequence import apply_pod_edits
+from kschedctl.workloads.claims import replica_named
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.ownership import pods_made_by
 from kschedctl.workloads.pods import pods_of
 
@@ -157,10 +157,14 @@ class LoadedCluster:
             return Admitted(self._edited(found, where), (), (), ())
         before = [edit for edit in self.pod_edits if not edit.after_admission]
         after = [edit for edit in self.pod_edits if edit.after_admission]
-        written = edited_pod(written, before, self.cluster, where=where)
+        written = apply_pod_edits(written, before, self.cluster, where=where)
         release = self.release_choice.release
         admitted = admit(written, self.cluster, release=release, where=where, created=not is_known)
-        return replace(admitted, pod=edited_pod(admitted.pod, after, self.cluster, where=where)) if after else admitted
+        return (
+            replace(admitted, pod=apply_pod_edits(admitted.pod, after, self.cluster, where=where))
+            if after
+            else admitted
+        )
 
     def decide_admitted(self, pod: Pod) -> Decision:
         """Decide for a pod that went through admission; ``decide`` accepts any pod."""
@@ -236,7 +240,7 @@ class LoadedCluster:
             return made
         own = pods_made_by(self.cluster, DaemonSet, workload.namespace or DEFAULT_NAMESPACE, workload.name)
         names = {self.pods.records[i].node_name: self.pods.records[i].metadata.name for i in own}
-        return tuple(renamed(one, names[one.node], self.cluster) if one.node in names else one for one in made)
+        return tuple(replica_named(one, names[one.node], self.cluster) if one.node in names else one for one in made)
 
     def with_made(self, made: Iterable[MadePod]) -> Self:
         """Return the cluster with the controllers and claims of some pods, but without the pods themselves."""
@@ -260,7 +264,7 @@ class LoadedCluster:
             for status in pod.status.resource_claim_statuses
         )
         objects = tuple(claim for claim in stored if claim is not None)
-        made = renamed(MadePod(pod, objects=objects), name, self.cluster)
+        made = replica_named(MadePod(pod, objects=objects), name, self.cluster)
         return self.with_made([made]), made.pod
 
     def with_bound(self, decision: Decision, node: str) -> Self:
@@ -342,10 +346,12 @@ class LoadedCluster:
     def idle_edits(self, pod: Pod | Mapping[str, Any] | str | Path) -> tuple[PodEdit, ...]:
         """Return the edits that change nothing in a pod: it lacks what they remove, or already has what they set."""
         found, where = defaulted(*self.written_pod(pod))
-        return tuple(edit for edit in self.pod_edits if edited_pod(found, [edit], self.cluster, where=where) == found)
+        return tuple(
+            edit for edit in self.pod_edits if apply_pod_edits(found, [edit], self.cluster, where=where) == found
+        )
 
     def _edited(self, pod: Pod, where: Where) -> Pod:
-        return edited_pod(pod, self.pod_edits, self.cluster, where=where) if self.pod_edits else pod
+        return apply_pod_edits(pod, self.pod_edits, self.cluster, where=where) if self.pod_edits else pod
 
     def _index(self, pod: Pod) -> int | None:
         return self.pods.index.get((pod.metadata.namespace, pod.metadata.name))

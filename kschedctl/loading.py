@@ -18,9 +18,9 @@ from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import LATEST
 from kschedctl.snapshot.load import Snapshot, load_snapshot
-from kschedctl.snapshot.written import WrittenObjects
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.whatif.edit import Edit, PodEdit
-from kschedctl.whatif.edit_sequence import edited
+from kschedctl.whatif.edit_sequence import apply_edits
 
 if TYPE_CHECKING:
     from kschedctl.live.context import LiveContext
@@ -90,7 +90,7 @@ def load(
     snapshot = read_snapshot(
         *paths, stdin=stdin, more=more, live=live, max_unpacked=max_unpacked, call_extenders=call_extenders
     )
-    return over(
+    return scheduling_cluster(
         snapshot,
         kubernetes_version=kubernetes_version,
         feature_gates=feature_gates,
@@ -111,7 +111,7 @@ def read_snapshot(
 ) -> Snapshot:
     """Read the snapshot that ``load`` runs a scheduler on; parameters and errors are those of ``load``."""
     # Requests to extenders contain whole objects.
-    written = WrittenObjects() if call_extenders else None
+    written = OriginalObjects() if call_extenders else None
     if paths:
         snapshot = load_snapshot(paths, stdin=stdin, more=more, max_unpacked=max_unpacked, written=written)
     else:
@@ -132,7 +132,7 @@ def load_settings(config: str | Path) -> KubeSchedulerConfiguration:
     return load_configuration(data, release=LATEST, implements=points, where=str(config)).settings
 
 
-def over(
+def scheduling_cluster(
     snapshot: Snapshot,
     *,
     kubernetes_version: str = "",
@@ -141,7 +141,7 @@ def over(
     edits: Sequence[Edit] = (),
     admission: bool = True,
     call_extenders: bool = False,
-    written: WrittenObjects | None = None,
+    written: OriginalObjects | None = None,
 ) -> SchedulingCluster:
     """Return a scheduler over a snapshot; parameters and errors are those of ``load``.
 
@@ -167,7 +167,7 @@ def over(
         snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods do not go through admission"))
     pod_edits: tuple[PodEdit, ...] = ()
     if edits:
-        made = edited(cluster, edits, release=choice.release)
+        made = apply_edits(cluster, edits, release=choice.release)
         pod_edits = made.pod_edits
         snapshot = replace(snapshot, cluster=made.cluster, changes=(*snapshot.changes, *made.changes))
     extenders: Sequence[Extender] = ()
@@ -175,7 +175,7 @@ def over(
         # Most runs call no extenders.
         from kschedctl.extenders.http_extender import http_extenders
 
-        whole = (snapshot.written or WrittenObjects()).beside(written)
+        whole = (snapshot.written or OriginalObjects()).beside(written)
         extenders = http_extenders(configuration, whole, where=where)
     return SchedulingCluster(
         snapshot, choice, configuration, registry, admission=admission, pod_edits=pod_edits, extenders=extenders
@@ -183,7 +183,7 @@ def over(
 
 
 def _load_live(
-    live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]], written: WrittenObjects | None
+    live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]], written: OriginalObjects | None
 ) -> Snapshot:
     # Most commands read no running cluster.
     from kschedctl.live.context import LiveContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.rule import Rule, Stop
+from kschedctl.linter.rule import Rule, Stage
 from kschedctl.linter.rules import RULES
 
 FAMILIES: Final = {
@@ -29,7 +29,7 @@ def _head() -> Iterator[str]:
     yield ""
     yield "`kschedctl lint` asks these; `kschedctl rule KS201` shows one. A rule says where it stops:"
     yield ""
-    yield from (f"- **{stop.value}**: {stop.words}." for stop in Stop)
+    yield from (f"- **{stop.value}**: {stop.words}." for stop in Stage)
     yield ""
     yield "Rules that are off are asked where they are selected: `--extend-select KS210`."
     for family, title in FAMILIES.items():

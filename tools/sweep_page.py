@@ -12,14 +12,14 @@ from msgspec.structs import FieldInfo
 
 from kschedctl.sweep.axis import EDITS_BY_NAME, OTHERS
 from kschedctl.sweep.columns import OF_CLUSTER, OWN
-from kschedctl.sweep.plan import AxisPlan, Base, Plan, PlanStruct, Random, Range
+from kschedctl.sweep.plan import AxisPlan, Base, NumberRange, Plan, PlanStruct, Random
 
 #: The parts of a plan, in the order of the page, each with what it is called there.
 PARTS: Final[dict[type[PlanStruct], str]] = {
     Plan: "A plan",
     Base: "`base`",
     AxisPlan: "An axis",
-    Range: "A range of values",
+    NumberRange: "A range of values",
     Random: "`combine`, of some",
 }
 _PLAIN: Final = {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}
@@ -80,5 +80,5 @@ def _words(hint: Any) -> str:
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return " or ".join(f"`{value}`" for value in hint)
     if isinstance(hint, type) and issubclass(hint, PlanStruct):
-        return {Base: "a base", AxisPlan: "an axis", Range: "a range", Random: "of some"}[hint]
+        return {Base: "a base", AxisPlan: "an axis", NumberRange: "a range", Random: "of some"}[hint]
     return _PLAIN[hint]

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.admission.changes import Change, changes_between
+from kschedctl.admission.changes import FieldChange, changes_between
 from kschedctl.admission.default_toleration_seconds import admit_tolerations
 from kschedctl.admission.label_keys import merge_label_keys
 from kschedctl.admission.limit_ranger import default_limits, limit_findings
@@ -28,7 +28,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where, subject_of
 from kschedctl.releases.release import Release
-from kschedctl.validation.pods_refused import in_workload
+from kschedctl.validation.pod_rejections import in_workload
 from kschedctl.validation.validate import pod_findings
 
 #: The plugin name under which changes report the API defaults, which are set before any plugin runs.
@@ -45,7 +45,7 @@ class Admitted:
 
     Attributes
     ----------
-    changes : tuple of Change
+    changes : tuple of FieldChange
         The changed fields, in order.
     warnings : tuple of str
         Messages about values that the cluster snapshot does not contain.
@@ -54,7 +54,7 @@ class Admitted:
     """
 
     pod: Pod
-    changes: tuple[Change, ...]
+    changes: tuple[FieldChange, ...]
     warnings: tuple[str, ...]
     quota_refusals: tuple[QuotaRefusal, ...]
 
@@ -96,7 +96,7 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", cr
         ("RuntimeClass", lambda pod: admit_runtime_class(pod, cluster, where=where, created=created)),
         (LABEL_KEYS, lambda pod: (merge_label_keys(pod, spread=spread), ())),
     )
-    changes: list[Change] = []
+    changes: list[FieldChange] = []
     warnings: list[str] = []
     try:
         for plugin, step in steps:

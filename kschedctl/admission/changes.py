@@ -12,7 +12,7 @@ from kschedctl.api.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """A field that an admission plugin set.
 
     Attributes
@@ -31,11 +31,13 @@ class Change:
     after: Any
 
 
-def changes_between(plugin: str, before: Pod, after: Pod) -> tuple[Change, ...]:
+def changes_between(plugin: str, before: Pod, after: Pod) -> tuple[FieldChange, ...]:
     """Return every field in which two pods differ, in the order of the fields."""
     if before is after:
         return ()
-    return tuple(Change(plugin, path, old, new) for path, old, new in _differences("", _plain(before), _plain(after)))
+    return tuple(
+        FieldChange(plugin, path, old, new) for path, old, new in _differences("", _plain(before), _plain(after))
+    )
 
 
 def _plain(pod: Pod) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.canonical import Amount, Amounts, forms, parse_amounts
+from kschedctl.api.canonical_quantity import Amount, Amounts, forms, parse_amounts
 from kschedctl.api.container_limits import container_limits
 from kschedctl.api.pod import Container, Pod, ResourceRequirements
 from kschedctl.api.resources import RequestRules, container_requests
@@ -28,7 +28,7 @@ def amounts_of(resources: ResourceRequirements, path: str) -> tuple[Amounts, Amo
     )
 
 
-def summed(pod: Pod) -> tuple[Amounts, Amounts]:
+def aggregate_amounts(pod: Pod) -> tuple[Amounts, Amounts]:
     """Return the requests and limits of a pod, aggregated over all its containers."""
     every = [container.resources for _, container in containers_of(pod)]
     out = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.canonical import Amount, Amounts
+from kschedctl.api.canonical_quantity import Amount, Amounts
 from kschedctl.api.quantity import milli_value, value
 
 #: The largest amount that is compared in milli-units (resource.MaxMilliValue).

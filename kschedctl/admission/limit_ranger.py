@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.admission.container_amounts import amounts_of, containers_of, summed
+from kschedctl.admission.container_amounts import aggregate_amounts, amounts_of, containers_of
 from kschedctl.admission.limit_bounds import broken_bounds
-from kschedctl.api.canonical import Amounts, parse_amounts
+from kschedctl.api.canonical_quantity import Amounts, parse_amounts
 from kschedctl.api.core import ResourceList
 from kschedctl.api.limits import LimitRange, LimitRangeItem
 from kschedctl.api.pod import Container, Pod
@@ -119,7 +119,7 @@ def _problems(pod: Pod, limit_range: LimitRange, pod_level: bool) -> Iterator[tu
 
 def _of_pod(pod: Pod, pod_level: bool) -> tuple[Amounts, Amounts]:
     """Return the requests and limits of the pod as a whole, without its overhead."""
-    requests, limits = summed(pod)
+    requests, limits = aggregate_amounts(pod)
     if pod_level:
         requests |= _pod_level(pod.spec.resources.requests, "spec.resources.requests")
         limits |= _pod_level(pod.spec.resources.limits, "spec.resources.limits")

@@ -11,7 +11,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where
-from kschedctl.validation.pods_refused import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT
+from kschedctl.validation.pod_rejections import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT
 
 _NONE_HINT: Final = "the snapshot has no PriorityClasses: give it with the pod, in a file of its own or beside it"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from kschedctl.api.canonical import Amount, Amounts, Form, forms
+from kschedctl.api.canonical_quantity import Amount, Amounts, QuantityFormat, forms
 from kschedctl.api.container_limits import container_limits
 from kschedctl.api.core import ResourceList
 from kschedctl.api.limits import ResourceQuota, ScopedResourceSelectorRequirement
@@ -55,12 +55,12 @@ def pod_usage(pod: Pod, rules: RequestRules) -> Amounts:
     return {_COUNT: _ONE, **_by_quota_name(requests, limits)}
 
 
-def counted(names: Iterable[str]) -> list[str]:
+def counted_resources(names: Iterable[str]) -> list[str]:
     """Return the names of a quota's resources that pods can use."""
     return [name for name in names if name in _COUNTED or _is_counted_by_prefix(name)]
 
 
-def not_given(pod: Pod, names: Iterable[str], rules: RequestRules) -> str:
+def missing_resources_message(pod: Pod, names: Iterable[str], rules: RequestRules) -> str:
     """Return the API server's message about resources that containers must specify and do not; empty if none.
 
     Parameters
@@ -86,7 +86,7 @@ def not_given(pod: Pod, names: Iterable[str], rules: RequestRules) -> str:
     return f"must specify {'; '.join(listed)}"
 
 
-def is_about(quota: ResourceQuota, pod: Pod, *, pod_level: bool) -> bool:
+def matches_scopes(quota: ResourceQuota, pod: Pod, *, pod_level: bool) -> bool:
     """Report whether a pod matches all scopes of a quota."""
     spec = quota.spec
     scopes = [ScopedResourceSelectorRequirement(scope_name=name, operator=EXISTS) for name in spec.scopes]
@@ -106,8 +106,8 @@ def _pod_limits(pod: Pod, rules: RequestRules) -> dict[str, int]:
     return limits
 
 
-def _amounts(nanos: Mapping[str, int], written: Mapping[str, Form]) -> Amounts:
-    return {name: Amount(amount, written.get(name, Form.DECIMAL)) for name, amount in nanos.items()}
+def _amounts(nanos: Mapping[str, int], written: Mapping[str, QuantityFormat]) -> Amounts:
+    return {name: Amount(amount, written.get(name, QuantityFormat.DECIMAL)) for name, amount in nanos.items()}
 
 
 def _by_quota_name(requests: Mapping[str, object], limits: Mapping[str, object]) -> dict[str, Any]:

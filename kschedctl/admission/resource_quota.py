@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kschedctl.admission.quota_usage import counted, is_about, not_given, pod_usage
-from kschedctl.api.canonical import Amount, Amounts, parse_amounts
+from kschedctl.admission.quota_usage import counted_resources, matches_scopes, missing_resources_message, pod_usage
+from kschedctl.api.canonical_quantity import Amount, Amounts, parse_amounts
 from kschedctl.api.core import ResourceList
 from kschedctl.api.limits import ResourceQuota
 from kschedctl.api.pod import Pod
@@ -67,7 +67,7 @@ def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules) -> tuple[Quo
     An API server reports only the first of these quotas.
     """
     quotas = [quota for quota in cluster.list(ResourceQuota) if quota.namespace == pod.namespace]
-    about = [quota for quota in quotas if is_about(quota, pod, pod_level=rules.pod_level)]
+    about = [quota for quota in quotas if matches_scopes(quota, pod, pod_level=rules.pod_level)]
     if not about:
         return ()
     delta = _beyond_stored(pod, cluster, rules)
@@ -79,8 +79,8 @@ def _refusal(
     quota: ResourceQuota, pod: Pod, delta: Amounts, cluster: Cluster, rules: RequestRules
 ) -> QuotaRefusal | None:
     hard = _amounts(quota, quota.status.hard or quota.spec.hard, "spec.hard")
-    names = counted(hard)
-    missing = not_given(pod, names, rules)
+    names = counted_resources(hard)
+    missing = missing_resources_message(pod, names, rules)
     if missing:
         return QuotaRefusal(quota.name, f"failed quota: {quota.name}: {missing}")
     used = _amounts(quota, quota.status.used, "status.used")
@@ -116,7 +116,7 @@ def _used_by_pods(quota: ResourceQuota, names: Iterable[str], cluster: Cluster, 
     usages = [
         pod_usage(pod, rules)
         for pod in _pods_in(cluster, quota.namespace)
-        if is_about(quota, pod, pod_level=rules.pod_level)
+        if matches_scopes(quota, pod, pod_level=rules.pod_level)
     ]
     out = {}
     for name in names:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.analyses.asked_pod import AskedPod
 from kschedctl.analyses.explain.answer import explanation
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
+from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.capacity import NodeCopiesData, PodCapacity, ZoneCopiesData
 from kschedctl.api.pod import Pod
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.simulate.capacity import Capacity
+from kschedctl.simulate.capacity import CopyCount
 from kschedctl.simulate.capacity import capacity as count_copies
 
 
@@ -27,19 +27,19 @@ class CapacityRequest:
 
     Attributes
     ----------
-    pods : sequence of AskedPod
+    pods : sequence of PodSubject
         The pods, each with an answer of its own; of a workload's pods, one is copied.
     most : int or None
         The number of copies after which the search ends; ``None`` for no limit.
     """
 
-    pods: tuple[AskedPod, ...]
+    pods: tuple[PodSubject, ...]
     most: int | None = None
 
     @property
-    def copied(self) -> list[AskedPod]:
+    def copied(self) -> list[PodSubject]:
         """The pods that are copied: one per workload."""
-        first: dict[object, AskedPod] = {}
+        first: dict[object, PodSubject] = {}
         for one in self.pods:
             workload = one.workload
             key = (workload.kind, workload.namespace, workload.name) if workload is not None else one.pod.key
@@ -47,12 +47,12 @@ class CapacityRequest:
         return list(first.values())
 
 
-def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: Handle) -> tuple[PodCapacity, ...]:
+def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: AnalysisHandle) -> tuple[PodCapacity, ...]:
     """Count the further copies of each pod that fit, one after another, without any eviction."""
     return tuple(_capacity(cluster, one, request.most) for one in handle.track(request.copied, "filling the cluster"))
 
 
-def _capacity(cluster: LoadedCluster, one: AskedPod, most: int | None) -> PodCapacity:
+def _capacity(cluster: LoadedCluster, one: PodSubject, most: int | None) -> PodCapacity:
     pod = cluster.admit(one.pod, where=one.where).pod
     fresh = replace(pod, spec=replace(pod.spec, node_name=""), status=type(pod.status)())
     found = count_copies(cluster.scheduler, lambda number: _copy(fresh, number), most)
@@ -67,7 +67,7 @@ def _copy(pod: Pod, number: int) -> Pod:
     return replace(pod, metadata=replace(pod.metadata, name=f"{pod.metadata.name}+{number + 1}", uid=""))
 
 
-def capacity_answer(name: str, found: Capacity, rests_on: Provenance) -> PodCapacity:
+def capacity_answer(name: str, found: CopyCount, rests_on: Provenance) -> PodCapacity:
     """Return the answer for one pod.
 
     Parameters
@@ -97,7 +97,7 @@ def capacity_answer(name: str, found: Capacity, rests_on: Provenance) -> PodCapa
     )
 
 
-def _summary(name: str, found: Capacity, n_nodes: int) -> str:
+def _summary(name: str, found: CopyCount, n_nodes: int) -> str:
     if not found.total:
         return f"{name}: not one more fits"
     verb = "fits" if found.total == 1 else "fit"

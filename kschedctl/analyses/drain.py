@@ -8,9 +8,9 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from kschedctl.analyses.handle import INTERRUPTIONS, Handle
+from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
-from kschedctl.analyses.simulate import preempted, waiting_groups
+from kschedctl.analyses.simulate import pending_by_message, preemption_evictions
 from kschedctl.answers.drain import (
     BlockedPodData,
     Drained,
@@ -32,7 +32,7 @@ from kschedctl.simulate.drain import DrainedNode, DrainOptions, surge_nodes
 from kschedctl.simulate.drain import drain as drain_nodes
 from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import Happening, TimelineEntry
+from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.whatif.targets import find_nodes, find_zone
 
 
@@ -117,7 +117,7 @@ class DrainRun:
     finished: bool
 
 
-def run_drain(cluster: LoadedCluster, request: DrainRequest, handle: Handle) -> DrainRun:
+def run_drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle) -> DrainRun:
     """Try the pending pods, then drain the nodes of a request."""
     names = request.names(cluster.cluster)
     simulation = cluster.simulation(choose=TieBreak(request.seed).choose())
@@ -149,7 +149,7 @@ def run_drain(cluster: LoadedCluster, request: DrainRequest, handle: Handle) -> 
     )
 
 
-def drain(cluster: LoadedCluster, request: DrainRequest, handle: Handle) -> Drained:
+def drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle) -> Drained:
     """Drain nodes; if the run is cancelled, the answer covers the part that was done.
 
     Raises
@@ -166,7 +166,7 @@ def drain_answer(cluster: LoadedCluster, request: DrainRequest, run: DrainRun) -
     began = happened[0].time if happened else simulation.now()
     moves = _moves(happened)
     nodes = tuple(_node(each, moves) for each in run.drained)
-    waiting = tuple(_waiting(run.before, waiting_groups(simulation, run.attempts)))
+    waiting = tuple(_waiting(run.before, pending_by_message(simulation, run.attempts)))
     not_tried = tuple(run.nodes[len(run.drained) :])
     not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.decision.not_modelled)
     return Drained(
@@ -179,7 +179,7 @@ def drain_answer(cluster: LoadedCluster, request: DrainRequest, run: DrainRun) -
         nodes=nodes,
         not_tried=not_tried,
         waiting=waiting,
-        evicted=preempted(happened),
+        evicted=preemption_evictions(happened),
         timeline=tuple(happened),
     )
 
@@ -190,14 +190,14 @@ def _moves(timeline: Sequence[TimelineEntry]) -> dict[tuple[str, str], tuple[str
     awaited: dict[str, tuple[str, str]] = {}
     found: dict[tuple[str, str], tuple[str, str]] = {}
     for entry in timeline:
-        if entry.event is Happening.EVICTED:
+        if entry.event is TimelineEvent.EVICTED:
             open_moves[entry.pod] = entry.pod, entry.node
-        elif entry.event is Happening.CREATED and entry.why.startswith(IN_PLACE_OF):
+        elif entry.event is TimelineEvent.CREATED and entry.why.startswith(IN_PLACE_OF):
             move = open_moves.pop(entry.why.removeprefix(IN_PLACE_OF), None)
             if move is not None:
                 found[move] = entry.pod, ""
                 awaited[entry.pod] = move
-        elif entry.event is Happening.SCHEDULED and entry.pod in awaited:
+        elif entry.event is TimelineEvent.SCHEDULED and entry.pod in awaited:
             found[awaited.pop(entry.pod)] = entry.pod, entry.node
     return found
 

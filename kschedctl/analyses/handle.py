@@ -23,7 +23,7 @@ class CancelledError(KschedctlError):
 INTERRUPTIONS: Final = (CancelledError, KeyboardInterrupt)
 
 
-class Handle:
+class AnalysisHandle:
     """The handle of a running analysis.
 
     This class shows nothing and keeps the notices. The command line's subclass writes to a terminal.

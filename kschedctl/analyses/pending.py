@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.analyses.explain.cause import cause
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.analyses.snapshot_time import newest_time, taken_at
 from kschedctl.answers.pending import GroupData, Pending, UnblockingData
@@ -22,9 +22,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.pending import pending_pods
-from kschedctl.why.pending_groups import WaitingGroup, oldest, waiting_groups
+from kschedctl.why.pending_groups import PendingGroup, group_pending_pods, oldest
 from kschedctl.why.unblocking_changes import MOST as DEFAULT_CHANGES
-from kschedctl.why.unblocking_changes import Unblocked, Unblocking, unblock
+from kschedctl.why.unblocking_changes import Unblocking, UnblockingResult, unblock
 
 _NOT_OURS: Final = "notOurs"
 
@@ -48,7 +48,7 @@ class PendingRequest:
     changes: int = DEFAULT_CHANGES
 
 
-def pending(cluster: LoadedCluster, request: PendingRequest, handle: Handle) -> Pending:
+def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHandle) -> Pending:
     """Report the pending pods by cause, and the few changes that would place most of them.
 
     Each change was proven in a simulation of the whole queue.
@@ -58,7 +58,7 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: Handle) -> 
     waiting = (scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster))
     pods = [pod for pod in waiting if request.namespace in ("", pod.namespace) and matches(query, pod.metadata.labels)]
     with handle.busy("looking for changes"):
-        groups = waiting_groups(scheduler, pods)
+        groups = group_pending_pods(scheduler, pods)
         found = unblock(scheduler, groups, request.changes) if request.changes and groups else None
     decided = ((group.pods[0], group.decision) for group in groups if group.decision is not None)
     missing = dict.fromkeys(each for pod, made in decided for each in cluster.missing(pod, made))
@@ -68,15 +68,19 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: Handle) -> 
 
 
 def pending_answer(
-    cluster: Cluster, groups: Sequence[WaitingGroup], found: Unblocked | None, rests_on: Provenance, now: datetime
+    cluster: Cluster,
+    groups: Sequence[PendingGroup],
+    found: UnblockingResult | None,
+    rests_on: Provenance,
+    now: datetime,
 ) -> Pending:
     """Return the answer.
 
     Parameters
     ----------
-    groups : sequence of WaitingGroup
+    groups : sequence of PendingGroup
         The pods by cause.
-    found : Unblocked or None
+    found : UnblockingResult or None
         The changes that would place pods; ``None`` if changes were not searched for.
     now : datetime
         The time until which the pods have been pending.
@@ -95,7 +99,7 @@ def pending_answer(
     )
 
 
-def _group(group: WaitingGroup, found: Unblocked | None, now: datetime) -> GroupData:
+def _group(group: PendingGroup, found: UnblockingResult | None, now: datetime) -> GroupData:
     kind, namespace, name = group.workload
     decision = group.decision
     why = cause(decision) if decision is not None else f"no profile is named {group.pods[0].spec.scheduler_name}"
@@ -131,7 +135,7 @@ def _change(found: Unblocking) -> UnblockingData:
     )
 
 
-def _summary(groups: Sequence[WaitingGroup], found: Unblocked | None, now: datetime) -> str:
+def _summary(groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime) -> str:
     n_pods = sum(len(group.pods) for group in groups)
     if not n_pods:
         return "No pod waits."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.rollout import RolledOut
@@ -33,7 +33,7 @@ class RolloutRequest:
     where: Where = ""
 
 
-def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: Handle) -> RolledOut:
+def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHandle) -> RolledOut:
     """Roll out a new revision with the workload's own strategy.
 
     Raises

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kschedctl.analyses.handle import INTERRUPTIONS, Handle
+from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.simulate import (
     EvictionData,
@@ -32,7 +32,7 @@ from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import Happening, TimelineEntry
+from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.workloads.ownership import workload_of
 
 #: The resources whose use is always reported, in this order; others only if something requests them.
@@ -74,7 +74,7 @@ class SimulationRun:
     finished: bool
 
 
-def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: Handle) -> SimulationRun:
+def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisHandle) -> SimulationRun:
     """Run the pending pods and those of a request through the queue."""
     simulation = cluster.simulation(request.pods, choose=TieBreak(request.seed).choose())
     attempts: list[Attempt] = []
@@ -85,7 +85,7 @@ def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: Han
     return SimulationRun(simulation=simulation, attempts=attempts, finished=True)
 
 
-def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: Handle) -> Simulated:
+def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisHandle) -> Simulated:
     """Simulate the queue; if the run is cancelled, the answer covers the part that was done."""
     return simulation_answer(cluster, request, run_simulation(cluster, request, handle))
 
@@ -93,9 +93,9 @@ def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: Handle) -
 def simulation_answer(cluster: LoadedCluster, request: SimulateRequest, run: SimulationRun) -> Simulated:
     """Return the answer of a run."""
     simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
-    placed = [entry for entry in simulation.timeline if entry.event is Happening.SCHEDULED]
-    waiting = tuple(waiting_groups(simulation, attempts))
-    evicted = preempted(simulation.timeline)
+    placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
+    waiting = tuple(pending_by_message(simulation, attempts))
+    evicted = preemption_evictions(simulation.timeline)
     n_waiting = sum(len(group.pods) for group in waiting)
     not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.decision.not_modelled)
     return Simulated(
@@ -117,12 +117,12 @@ def simulation_answer(cluster: LoadedCluster, request: SimulateRequest, run: Sim
     )
 
 
-def preempted(timeline: Iterable[TimelineEntry]) -> tuple[EvictionData, ...]:
+def preemption_evictions(timeline: Iterable[TimelineEntry]) -> tuple[EvictionData, ...]:
     """Return the pods that were evicted by preemption."""
     return tuple(
         EvictionData(entry.pod, entry.node, entry.time, entry.why.removeprefix("by "))
         for entry in timeline
-        if entry.event is Happening.PREEMPTED
+        if entry.event is TimelineEvent.PREEMPTED
     )
 
 
@@ -135,13 +135,13 @@ def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -
     return text if finished else f"interrupted: {text} so far"
 
 
-def waiting_groups(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
+def pending_by_message(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
     """Yield the pending pods that the scheduler is responsible for, by its last message."""
     tried: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         tried[attempt.pod].append(attempt)
     # An attempt that ends in waiting at Permit has no message; a later failure is in the timeline.
-    failures = {entry.pod: entry.why for entry in simulation.timeline if entry.event is Happening.FAILED}
+    failures = {entry.pod: entry.why for entry in simulation.timeline if entry.event is TimelineEvent.FAILED}
     groups: dict[tuple[str, bool], list[str]] = defaultdict(list)
     pods = simulation.cluster.pods
     for index in np.flatnonzero(pods.node_row == PENDING).tolist():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kschedctl.analyses.asked_pod import Arguments, AskedPod
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
+from kschedctl.analyses.subjects import Arguments, PodSubject
 from kschedctl.answers.volumes import (
-    Action,
+    ClaimAction,
     ClaimData,
+    ClaimVerdict,
     ClaimVolumes,
     ControllerData,
     MismatchData,
@@ -19,7 +20,6 @@ from kschedctl.answers.volumes import (
     OnNodeData,
     PodVolumes,
     TrapData,
-    Verdict,
 )
 from kschedctl.api.selectors import SelectorError
 from kschedctl.api.volume import PersistentVolumeClaim
@@ -31,22 +31,22 @@ from kschedctl.errors import SnapshotError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.claims import claim_class, claim_key
-from kschedctl.volumeview.on_nodes import NodeOverview
+from kschedctl.volumeview.claim_outcomes import NodeOverview
+from kschedctl.volumeview.early_binding import Trap
 from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
-from kschedctl.volumeview.trap import Trap
 
 _FAILURES = (
-    Action.WAIT_FOR_VOLUME,
-    Action.FAILED_BINDING,
-    Action.VOLUME_MISMATCH,
-    Action.PROVISIONING_FAILED,
-    Action.LOST,
+    ClaimAction.WAIT_FOR_VOLUME,
+    ClaimAction.FAILED_BINDING,
+    ClaimAction.VOLUME_MISMATCH,
+    ClaimAction.PROVISIONING_FAILED,
+    ClaimAction.LOST,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class AskedClaim:
-    """A PersistentVolumeClaim that a question is about, with the options that name only this claim, as `AskedPod`."""
+class ClaimSubject:
+    """A PersistentVolumeClaim that a question is about, with the options that name only this claim, as `PodSubject`."""
 
     claim: PersistentVolumeClaim
     arguments: Arguments = field(default_factory=dict)
@@ -63,17 +63,19 @@ class VolumesRequest:
 
     Attributes
     ----------
-    subjects : tuple of AskedClaim or AskedPod
+    subjects : tuple of ClaimSubject or PodSubject
         The claims and pods, each with an answer of its own.
     by_node : bool
         True to add the outcome for each claim on every node; the answers for pods always have it.
     """
 
-    subjects: tuple[AskedClaim | AskedPod, ...]
+    subjects: tuple[ClaimSubject | PodSubject, ...]
     by_node: bool = True
 
 
-def volumes(cluster: LoadedCluster, request: VolumesRequest, handle: Handle) -> tuple[ClaimVolumes | PodVolumes, ...]:
+def volumes(
+    cluster: LoadedCluster, request: VolumesRequest, handle: AnalysisHandle
+) -> tuple[ClaimVolumes | PodVolumes, ...]:
     """Report the volume that each claim has or would get, and the nodes on which a pod's claims can be used together.
 
     Raises
@@ -89,9 +91,9 @@ def volumes(cluster: LoadedCluster, request: VolumesRequest, handle: Handle) -> 
 
 
 def _answer(
-    cluster: LoadedCluster, overview: VolumeOverview, asked: AskedClaim | AskedPod, *, by_node: bool
+    cluster: LoadedCluster, overview: VolumeOverview, asked: ClaimSubject | PodSubject, *, by_node: bool
 ) -> ClaimVolumes | PodVolumes:
-    if isinstance(asked, AskedPod):
+    if isinstance(asked, PodSubject):
         pod = cluster.find(asked.pod, where=asked.where)
         missing = tuple(lack for lack in cluster.missing(pod) if lack.kind in CLAIM_KINDS)
         return pod_answer(overview.pod(pod), cluster.cluster, provenance(cluster, missing))
@@ -138,9 +140,9 @@ def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int
     """Return the data of one claim, whose verdicts stand at ``position`` among those of each node."""
     claim, outcome = found.claim, found.outcome
     # If the snapshot has no volumes at all, a bound claim is not lost: its volume was just not captured.
-    unknown = outcome.action is Action.LOST and _volumes_unknown(rests_on)
+    unknown = outcome.action is ClaimAction.LOST and _volumes_unknown(rests_on)
     verdicts = [node.claims[position].verdict for node in nodes]
-    may = not verdicts or any(verdict.usable or verdict is Verdict.IMMEDIATE for verdict in verdicts)
+    may = not verdicts or any(verdict.usable or verdict is ClaimVerdict.IMMEDIATE for verdict in verdicts)
     return ClaimData(
         name=claim_key(claim),
         summary=(
@@ -156,7 +158,7 @@ def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int
         volume=claim.spec.volume_name,
         pods=found.pods,
         controller=ControllerData(
-            Action.KEEP if unknown else outcome.action,
+            ClaimAction.KEEP if unknown else outcome.action,
             f"leaves it bound to {outcome.volume} if that exists" if unknown else _controller_summary(outcome),
             "" if unknown else outcome.message,
             outcome.volume,
@@ -198,30 +200,35 @@ def _controller_summary(outcome: ClaimOutcome) -> str:
 
 
 _ACTIONS = {
-    Action.KEEP: "leaves it bound to {volume}",
-    Action.BIND: "binds it to {volume}",
-    Action.PROVISION: "asks {provisioner} for a volume",
-    Action.WAIT_FOR_FIRST_CONSUMER: "waits for a pod that uses it",
-    Action.WAIT_FOR_POD: "waits for its pods to be scheduled",
-    Action.WAIT_FOR_VOLUME: "waits for volume {volume}, which does not exist",
-    Action.FAILED_BINDING: "finds no volume for it",
-    Action.VOLUME_MISMATCH: "does not bind it to {volume}, which it names",
-    Action.PROVISIONING_FAILED: "cannot have a volume made for it",
-    Action.LOST: "gives it up as lost",
+    ClaimAction.KEEP: "leaves it bound to {volume}",
+    ClaimAction.BIND: "binds it to {volume}",
+    ClaimAction.PROVISION: "asks {provisioner} for a volume",
+    ClaimAction.WAIT_FOR_FIRST_CONSUMER: "waits for a pod that uses it",
+    ClaimAction.WAIT_FOR_POD: "waits for its pods to be scheduled",
+    ClaimAction.WAIT_FOR_VOLUME: "waits for volume {volume}, which does not exist",
+    ClaimAction.FAILED_BINDING: "finds no volume for it",
+    ClaimAction.VOLUME_MISMATCH: "does not bind it to {volume}, which it names",
+    ClaimAction.PROVISIONING_FAILED: "cannot have a volume made for it",
+    ClaimAction.LOST: "gives it up as lost",
 }
 
 
-def _claim_summary(found: ClaimOverview, nodes: Sequence[NodeVolumesData], verdicts: Sequence[Verdict]) -> str:
+def _claim_summary(found: ClaimOverview, nodes: Sequence[NodeVolumesData], verdicts: Sequence[ClaimVerdict]) -> str:
     name, outcome = claim_key(found.claim), found.outcome
     match outcome.action:
-        case Action.KEEP | Action.BIND:
-            verb = "is bound" if outcome.action is Action.KEEP else "will be bound"
+        case ClaimAction.KEEP | ClaimAction.BIND:
+            verb = "is bound" if outcome.action is ClaimAction.KEEP else "will be bound"
             start = f"{name} {verb} to {outcome.volume}"
-        case Action.LOST | Action.FAILED_BINDING | Action.VOLUME_MISMATCH | Action.PROVISIONING_FAILED:
+        case (
+            ClaimAction.LOST
+            | ClaimAction.FAILED_BINDING
+            | ClaimAction.VOLUME_MISMATCH
+            | ClaimAction.PROVISIONING_FAILED
+        ):
             return f"{name} has no volume: {outcome.message}"
         case _:
             start = f"{name} is not bound; the PersistentVolume controller {_controller_summary(outcome)}"
-    if Verdict.IMMEDIATE in verdicts:
+    if ClaimVerdict.IMMEDIATE in verdicts:
         return f"{start}. The scheduler waits until that is done."
     if not verdicts:
         return f"{start}."
@@ -243,7 +250,7 @@ def _pod_summary(found: PodOverview, claims: tuple[ClaimData, ...], nodes: tuple
         return f"{name} is not scheduled anywhere: {found.problem}."
     if not claims:
         return f"{name} uses no claims: its volumes tie it to no node."
-    waiting = list(dict.fromkeys(c.claim for n in nodes for c in n.claims if c.verdict is Verdict.IMMEDIATE))
+    waiting = list(dict.fromkeys(c.claim for n in nodes for c in n.claims if c.verdict is ClaimVerdict.IMMEDIATE))
     if waiting:
         verb = "is" if len(waiting) == 1 else "are"
         return f"{name} waits: {listed(waiting)} {verb} for the PersistentVolume controller to bind first."

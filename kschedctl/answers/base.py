@@ -236,7 +236,7 @@ def same_envelope(other: Envelope) -> EnvelopeFields:
     )
 
 
-def together(envelopes: Sequence[Envelope]) -> Envelope:
+def merged_envelope(envelopes: Sequence[Envelope]) -> Envelope:
     """Merge several envelopes (at least one): rules and snapshot of the first, the limits of all."""
     return Envelope(
         rules=envelopes[0].rules,

@@ -21,7 +21,7 @@ class SideOutcome(StrEnum):
     OTHER_SCHEDULER = "otherScheduler"
 
 
-class Part(StrEnum):
+class AnswerPart(StrEnum):
     """A part of an answer that changes."""
 
     PLACE = "place"
@@ -87,7 +87,7 @@ class PodChangeData(Data, frozen=True):
     namespace: str
     name: str
     summary: Annotated[tuple[str, ...], Meta(description="The changes in words; equal for pods with the same changes.")]
-    parts: Annotated[tuple[Part, ...], Meta(description="The parts of the answer that change.")]
+    parts: Annotated[tuple[AnswerPart, ...], Meta(description="The parts of the answer that change.")]
     worse: Annotated[
         bool, Meta(description="True if the pod has or gets a node on the first side and gets none on the second.")
     ]
@@ -129,7 +129,7 @@ class Diff(CompoundAnswer, frozen=True, kw_only=True):
     @property
     def yes(self) -> bool:
         """True if nothing but scores changes."""
-        return all(pod.parts == (Part.SCORES,) for pod in self.changed)
+        return all(pod.parts == (AnswerPart.SCORES,) for pod in self.changed)
 
     @property
     def complete(self) -> bool:

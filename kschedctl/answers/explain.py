@@ -13,7 +13,7 @@ from kschedctl.answers.base import AnswerList, AnswerOutcome, ClusterAnswer, Com
 from kschedctl.answers.devices import AllocationData, PlaceData
 from kschedctl.answers.node_story import NodeStoryData
 from kschedctl.answers.operands import OperandsData
-from kschedctl.answers.tried import AppliedData, ThenData, TriedData
+from kschedctl.answers.tried_changes import AppliedData, ThenData, TriedData
 from kschedctl.framework.operands import Operands
 from kschedctl.scheduler.outcome import Outcome
 
@@ -485,7 +485,7 @@ class DaemonSetExplanation(CompoundAnswer, frozen=True, kw_only=True):
         return AnswerOutcome.of_all(answer.outcome for answer in self.answers)
 
 
-class FateData(Data, frozen=True):
+class OutcomeGroupData(Data, frozen=True):
     """Pods with the same outcome for the same cause."""
 
     outcome: Outcome
@@ -496,7 +496,9 @@ class FateData(Data, frozen=True):
 class ExplanationSummary(ClusterAnswer, frozen=True, kw_only=True):
     """The summary of the answers for many pods, for text output; ``-o json`` prints one per pod."""
 
-    fates: Annotated[tuple[FateData, ...], Meta(description="The outcomes, failures first, then the largest groups.")]
+    fates: Annotated[
+        tuple[OutcomeGroupData, ...], Meta(description="The outcomes, failures first, then the largest groups.")
+    ]
     refused: Annotated[bool, Meta(description="True if a quota refuses at least one of the pods.")]
 
     @property

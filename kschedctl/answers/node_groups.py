@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.answers.explain import NodeData, ReasonData
-from kschedctl.answers.merging import shape, together
+from kschedctl.answers.merged_text import shape, together
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.wording import listed
 from kschedctl.framework.operands import Shortfall
@@ -18,7 +18,7 @@ _MOST_WORDINGS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NodeGroup:
     """Nodes that are rejected for the same reason.
 
     Attributes
@@ -42,7 +42,7 @@ class Group:
     closest_node: str
 
 
-def group_nodes(nodes: Iterable[NodeData]) -> tuple[Group, ...]:
+def group_nodes(nodes: Iterable[NodeData]) -> tuple[NodeGroup, ...]:
     """Group the nodes that do not fit, largest group first.
 
     Parameters
@@ -87,7 +87,7 @@ def _worded(reason: ReasonData) -> str:
     return printable(detailed if reason.detail else reason.text)
 
 
-def _group(nodes: list[NodeData], why: str) -> Group:
+def _group(nodes: list[NodeData], why: str) -> NodeGroup:
     also: dict[str, list[str]] = {}
     for node in nodes:
         for reason in node.reasons:
@@ -95,7 +95,7 @@ def _group(nodes: list[NodeData], why: str) -> Group:
                 also.setdefault(reason.text, []).append(wording((reason,)))
     common = sorted(also.items(), key=lambda item: -len(item[1]))
     others = tuple((together(texts), len(texts)) for _, texts in common)
-    return Group(nodes[0].plugin, why, tuple(nodes), others, *_closest(nodes))
+    return NodeGroup(nodes[0].plugin, why, tuple(nodes), others, *_closest(nodes))
 
 
 def _closest(nodes: Sequence[NodeData]) -> tuple[str, str]:

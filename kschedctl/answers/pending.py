@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, Data
-from kschedctl.answers.tried import AppliedData
+from kschedctl.answers.tried_changes import AppliedData
 
 
 class GroupData(Data, frozen=True):

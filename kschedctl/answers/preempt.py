@@ -156,7 +156,7 @@ class ReplacementData(Data, frozen=True):
     ]
 
 
-class FateData(Data, frozen=True):
+class VictimFateData(Data, frozen=True):
     """The outcome for a victim."""
 
     name: Annotated[str, Meta(description="The pod, as namespace/name.")]
@@ -182,7 +182,7 @@ class NextData(Data, frozen=True):
             description="The longest time until the pod can start, in seconds: the longest grace period of the victims."
         ),
     ]
-    victims: tuple[FateData, ...]
+    victims: tuple[VictimFateData, ...]
     loses_nomination: Annotated[tuple[str, ...], Meta(description="The pods whose nomination to the node is cleared.")]
 
 

@@ -8,13 +8,13 @@ from typing import Final
 
 from kschedctl.answers.preempt import (
     BudgetData,
-    FateData,
     LostAtData,
     OwnerData,
     PreemptCandidateData,
     Preemption,
     ReplacementData,
     VictimData,
+    VictimFateData,
 )
 from kschedctl.api.wording import counted, listed
 
@@ -62,9 +62,9 @@ def _moment(microseconds: int) -> str:
     return f"{datetime.fromtimestamp(microseconds // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def fates(victims: Sequence[FateData]) -> Iterator[str]:
+def fates(victims: Sequence[VictimFateData]) -> Iterator[str]:
     """Yield the outcome for the victims, one sentence per group with the same outcome."""
-    remade: dict[str, list[FateData]] = {}
+    remade: dict[str, list[VictimFateData]] = {}
     for fate in victims:
         if fate.owner is not None and fate.bound_to_node:
             fits = (

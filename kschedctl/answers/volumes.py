@@ -14,7 +14,7 @@ from msgspec import Meta
 from kschedctl.answers.base import AnswerList, ClusterAnswer, Data
 
 
-class Action(StrEnum):
+class ClaimAction(StrEnum):
     """The action of the PersistentVolume controller for a claim."""
 
     #: The claim stays bound.
@@ -39,7 +39,7 @@ class Action(StrEnum):
     LOST = "Lost"
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """The outcome for one claim if its pod is scheduled to a node."""
 
     #: The claim's volume can be used from the node.
@@ -66,7 +66,7 @@ class Verdict(StrEnum):
     @property
     def usable(self) -> bool:
         """True if the pod could run on the node as far as this claim is concerned."""
-        return self in (Verdict.BOUND, Verdict.TAKES, Verdict.PROVISIONED)
+        return self in (ClaimVerdict.BOUND, ClaimVerdict.TAKES, ClaimVerdict.PROVISIONED)
 
 
 class MismatchData(Data, frozen=True):
@@ -89,7 +89,7 @@ class NotTakenData(Data, frozen=True):
 class ControllerData(Data, frozen=True):
     """The next action of the PersistentVolume controller for a claim."""
 
-    action: Action
+    action: ClaimAction
     summary: Annotated[str, Meta(description="The action in words.")]
     message: Annotated[str, Meta(description="The message of the event on the claim; empty if there is none.")]
     volume: Annotated[str, Meta(description="The volume concerned; empty if there is none.")]
@@ -109,7 +109,7 @@ class OnNodeData(Data, frozen=True):
     """The outcome for a claim if its pod is scheduled to a node."""
 
     claim: Annotated[str, Meta(description="The claim, as namespace/name.")]
-    verdict: Verdict
+    verdict: ClaimVerdict
     volume: Annotated[
         str, Meta(description="The volume of the claim, or the one that would be bound to it; empty if there is none.")
     ]

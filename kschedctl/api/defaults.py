@@ -7,7 +7,7 @@ from typing import Final, TypeVar, cast
 
 from msgspec.structs import replace
 
-from kschedctl.api.canonical import Amount, Form, forms
+from kschedctl.api.canonical_quantity import Amount, QuantityFormat, forms
 from kschedctl.api.container_limits import container_limits
 from kschedctl.api.coordination import ConfigMap, Endpoints, Lease, LeaseCandidate
 from kschedctl.api.core import Namespace, Service
@@ -128,11 +128,11 @@ def _default_pod_level(spec: PodSpec) -> PodSpec:
     requests = dict(spec.resources.requests)
     for name, amount in container_limits(pod).items():
         if name.startswith(HUGEPAGES_PREFIX) and name not in requests:
-            limits.setdefault(name, str(Amount(amount, written.get(name, Form.DECIMAL))))
+            limits.setdefault(name, str(Amount(amount, written.get(name, QuantityFormat.DECIMAL))))
     if limits:
         for name, amount in container_requests(pod, _AGGREGATE).items():
             if is_pod_level_resource(name) and not name.startswith(HUGEPAGES_PREFIX):
-                requests.setdefault(name, str(Amount(amount, written.get(name, Form.DECIMAL))))
+                requests.setdefault(name, str(Amount(amount, written.get(name, QuantityFormat.DECIMAL))))
         for name, text in limits.items():
             if is_pod_level_resource(name):
                 requests.setdefault(name, text)

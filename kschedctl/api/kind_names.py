@@ -75,7 +75,7 @@ def api_version_of(kind: type[ApiObject]) -> str:
     return f"{group}/v1" if group else "v1"
 
 
-def placed(obj: T, namespace: str) -> T:
+def with_namespace(obj: T, namespace: str) -> T:
     """Return the object with `namespace`, or the default namespace if empty, unless it has one or is cluster-scoped."""
     if obj.namespace or not is_namespaced(type(obj)):
         return obj

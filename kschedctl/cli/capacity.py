@@ -13,7 +13,7 @@ from kschedctl.cli.options.pods import PodOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -29,7 +29,7 @@ def capacity(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy.
 
     The copies are scheduled one after another, each in addition to those before; no pod is evicted for them. Several
@@ -41,8 +41,8 @@ def capacity(
 
     from kschedctl.analyses.capacity import CapacityRequest, capacity
     from kschedctl.answers.capacity import CapacityList
+    from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import shown_list
 
     handle = TerminalHandle()
     loaded, pods = request.load(handle)

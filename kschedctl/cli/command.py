@@ -16,10 +16,10 @@ from kschedctl.cli.terminal import open_console
 
 if TYPE_CHECKING:
     from kschedctl.answers.base import AnswerOutcome
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
-def command(answer: Callable[..., Shown | None], name: str = "") -> Callable[..., None]:
+def command(answer: Callable[..., CommandResult | None], name: str = "") -> Callable[..., None]:
     """Convert a function to a command that typer can read.
 
     Parameters
@@ -37,7 +37,7 @@ def command(answer: Callable[..., Shown | None], name: str = "") -> Callable[...
     def command(**values: object) -> None:
         output = options.read(values)
         form, colors = output.form(), output.colors()
-        shown: Shown | None = run(**values)
+        shown: CommandResult | None = run(**values)
         if shown is None:
             return
         # Imported here because the help of a command does not need them.

@@ -13,7 +13,7 @@ from kschedctl.cli.explain import explain
 from kschedctl.cli.leader.command import app as leader
 from kschedctl.cli.lint.command import lint
 from kschedctl.cli.optimum import optimum
-from kschedctl.cli.options.declared import Commands, declare
+from kschedctl.cli.options.command_parameters import Commands, declare
 from kschedctl.cli.pending import pending
 from kschedctl.cli.preempt import preempt
 from kschedctl.cli.rollout import rollout

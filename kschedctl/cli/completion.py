@@ -23,7 +23,7 @@ _WORKLOADS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationCont
 _ROLLED: Final = ("Deployment", "StatefulSet")
 
 
-class Named(NamedTuple):
+class NamedObject(NamedTuple):
     """An object of the cluster."""
 
     kind: str
@@ -112,7 +112,7 @@ def _in_scope(
     incomplete: str,
     kinds: tuple[str, ...],
     prefixes: tuple[str, ...],
-    objects: Iterable[Named] | None = None,
+    objects: Iterable[NamedObject] | None = None,
 ) -> list[str]:
     prefix = next((each for each in prefixes if incomplete.startswith(each)), "")
     own = "" if ctx.params.get("all_namespaces") else ctx.params.get("namespace") or ""
@@ -126,7 +126,7 @@ def _beginning(start: str, names: Iterable[str]) -> list[str]:
     return sorted({name for name in names if name and name.startswith(start)})
 
 
-def _objects(ctx: typer.Context) -> Iterator[Named]:
+def _objects(ctx: typer.Context) -> Iterator[NamedObject]:
     """Yield the objects of the cluster that the preceding options select."""
     context, kubeconfig = (ctx.params.get(name) or "" for name in ("context", "kubeconfig"))
     paths = snapshot_paths(ctx.params.get("snapshot"), live=bool(context or kubeconfig))
@@ -147,5 +147,5 @@ def _objects(ctx: typer.Context) -> Iterator[Named]:
     for line in text.decode(errors="replace").splitlines(keepends=True):
         parts = line.removesuffix("\n").split("\t")
         # The last line may be incomplete.
-        if line.endswith("\n") and len(parts) == len(Named._fields):
-            yield Named(*parts)
+        if line.endswith("\n") and len(parts) == len(NamedObject._fields):
+            yield NamedObject(*parts)

@@ -14,7 +14,7 @@ from kschedctl.cli.options.shared import AllNamespacesOption, namespace_option
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -34,7 +34,7 @@ def devices(
     cluster: ClusterOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Show devices, the claims that hold them, and the nodes on which a claim or a device of a class can be allocated.
 
     Without an argument, all pools and their problems are listed. With an argument: the nodes on which the devices can
@@ -44,15 +44,15 @@ def devices(
     """
     from kschedctl.analyses.devices.analysis import DevicesRequest, devices
     from kschedctl.answers.devices import DevicesList
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
     from kschedctl.requests.claims import device_subject
-    from kschedctl.requests.scope import Scope
+    from kschedctl.requests.scope import NamespaceScope
 
     handle = TerminalHandle()
     request = cluster.request(what_ifs)
     loaded = request.load(handle)
-    scope = Scope.of(namespace, request.source, everywhere=all_namespaces)
+    scope = NamespaceScope.of(namespace, request.source, everywhere=all_namespaces)
     subjects = tuple(device_subject(loaded, name, scope) for name in names or ())
     answers = devices(loaded, DevicesRequest(subjects=subjects), handle)
-    return Shown(answer=answers[0] if len(answers) == 1 else DevicesList(items=answers))
+    return CommandResult(answer=answers[0] if len(answers) == 1 else DevicesList(items=answers))

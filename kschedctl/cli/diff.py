@@ -17,7 +17,7 @@ from kschedctl.cli.options.shared import config_option, feature_gates, gates_opt
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.requests.cluster import ClusterRequest
 
 
@@ -104,7 +104,7 @@ def diff(
         ),
     ] = ExitOn.ANY,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods.
 
     The first side is the cluster as it is. The second side has the snapshot, configuration and release given with
@@ -128,8 +128,8 @@ def diff(
     after = against.request(before, what_ifs)
 
     from kschedctl.analyses.diff.analysis import diff
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
     from kschedctl.presentation.diff import DiffView
     from kschedctl.requests.comparison import ComparisonRequest
 
@@ -137,7 +137,7 @@ def diff(
     loaded, request = ComparisonRequest(pods=which.request(before), other=after, all_pods=all_pods).load(handle)
     answer = diff(loaded, request, handle)
     worse = any(pod.worse for pod in answer.changed)
-    return Shown(
+    return CommandResult(
         answer=answer,
         view=DiffView(other=second),
         outcome=replace(answer.outcome, yes=not worse) if exit_on is ExitOn.WORSE else None,

@@ -13,10 +13,10 @@ from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
-_NODES = "Which nodes"
-_DRAIN = "How they are drained"
+_NODES = "Nodes"
+_DRAIN = "Eviction"
 
 
 @command
@@ -114,7 +114,7 @@ def drain(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending.
 
     The nodes are cordoned and their pods evicted. If a disruption budget allows no further eviction, the drain waits
@@ -127,8 +127,8 @@ def drain(
     request = cluster.request(what_ifs)
 
     from kschedctl.analyses.drain import DrainRequest, drain
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
     from kschedctl.simulate.drain import DrainOptions
 
     handle = TerminalHandle()
@@ -142,4 +142,4 @@ def drain(
     asked = DrainRequest(
         nodes=tuple(names or ()), selector=selector, zone=zone, options=options, surge=surge, seed=seed
     )
-    return Shown(answer=drain(request.load_with_pods(handle), asked, handle))
+    return CommandResult(answer=drain(request.load_with_pods(handle), asked, handle))

@@ -15,7 +15,7 @@ from kschedctl.cli.options.shared import SeedOption
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -74,7 +74,7 @@ def explain(
     ] = None,
     seed: SeedOption = None,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.
 
     Without POD and -f, the pending pods are explained: those of the current namespace, of the namespace of -n, or with
@@ -96,8 +96,8 @@ def explain(
     from kschedctl.analyses.explain import analysis
     from kschedctl.answers.explain import ExplanationList
     from kschedctl.answers.stream import AnswerStream
+    from kschedctl.cli.command_result import CommandResult, arguments_of
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown, arguments_of
     from kschedctl.presentation.explain.text import ExplainView
 
     handle = TerminalHandle()
@@ -114,10 +114,10 @@ def explain(
     )
     arguments = arguments_of(pods)
     if output.is_short and not request.named and asked.can_be_summed_up:
-        return Shown(answer=analysis.summarize(loaded, pods, handle), arguments=arguments)
+        return CommandResult(answer=analysis.summarize(loaded, pods, handle), arguments=arguments)
     if output.is_short and asked.is_daemon_set:
-        return Shown(answer=analysis.explain_daemon_set(loaded, asked, handle), arguments=arguments)
-    return Shown(
+        return CommandResult(answer=analysis.explain_daemon_set(loaded, asked, handle), arguments=arguments)
+    return CommandResult(
         answer=AnswerStream(
             analysis.explain(loaded, asked, handle),
             gather=lambda items: ExplanationList(items=items),

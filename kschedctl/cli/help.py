@@ -6,8 +6,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from kschedctl.cli.given import GIVEN
 from kschedctl.cli.help_layout import write_commands, write_examples, write_options
+from kschedctl.cli.raw_arguments import GIVEN
 from kschedctl.cli.streams import write
 
 
@@ -45,7 +45,7 @@ class Command(TyperCommand):
         super().format_epilog(ctx, formatter)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A command with subcommands whose help has sections and examples."""
 
     def get_help_option(self, ctx: Any) -> Any:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, Final
 
 from kschedctl.cli.options.cluster import SourceOptions
-from kschedctl.cli.options.declared import parameters_of
+from kschedctl.cli.options.command_parameters import parameters_of
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.shell import command_line
@@ -38,7 +38,7 @@ class Invocation:
     values : mapping of str to object
         The values of its options by name, as given.
     arguments : mapping
-        The options that select a single pod, by the name of the pod, as in ``Shown``.
+        The options that select a single pod, by the name of the pod, as in ``CommandResult``.
     """
 
     command: str

@@ -12,7 +12,7 @@ import typer
 
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.cli.exit_code import ExitCode
-from kschedctl.cli.help import Command, Group
+from kschedctl.cli.help import Command, CommandGroup
 from kschedctl.cli.streams import prepare, report, say, write
 from kschedctl.errors import ClusterError, KschedctlError
 
@@ -22,7 +22,7 @@ _UsageError: Final[Any] = typer.BadParameter.__base__
 #: Plain help: Typer's rich help would take more time than everything else in the help.
 app = typer.Typer(
     name="kschedctl",
-    cls=Group,
+    cls=CommandGroup,
     help="Run the kube-scheduler algorithm offline, and explain exactly what it would do with a pod and why.",
     epilog="Exit codes: 0 it would be scheduled, 1 it would not, 2 bad input or usage, "
     "3 the cluster cannot be reached or, with --strict, the answer is incomplete.",

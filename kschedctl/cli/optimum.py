@@ -14,7 +14,7 @@ from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 _HOW = "Goal"
 _OTHER = "Other questions"
@@ -78,7 +78,7 @@ def optimum(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Find the best placement of all pending pods at once, and compare it with kube-scheduler's, one pod after another.
 
     Goals are, in this order: many pods on nodes, by priority from the highest; no violated disruption budgets; few
@@ -97,8 +97,8 @@ def optimum(
 
     from kschedctl.analyses.optimum.analysis import OptimumRequest, consolidate, purchase
     from kschedctl.analyses.optimum.analysis import optimum as find_optimum
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
     from kschedctl.optimum.catalog import read_catalog
     from kschedctl.optimum.cp_sat import load_solver
     from kschedctl.optimum.goals import FinalGoal
@@ -110,8 +110,8 @@ def optimum(
     handle = TerminalHandle()
     loaded = load_with_manifests(which.request(), request, handle)
     if catalog is not None:
-        return Shown(answer=purchase(loaded, catalog, handle, seconds=time_limit))
+        return CommandResult(answer=purchase(loaded, catalog, handle, seconds=time_limit))
     if minimize is not None:
-        return Shown(answer=consolidate(loaded, handle, seconds=time_limit))
+        return CommandResult(answer=consolidate(loaded, handle, seconds=time_limit))
     asked = OptimumRequest(final=FinalGoal(goal.value), seconds=time_limit)
-    return Shown(answer=find_optimum(loaded, asked, handle))
+    return CommandResult(answer=find_optimum(loaded, asked, handle))

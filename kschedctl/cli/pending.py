@@ -13,7 +13,7 @@ from kschedctl.cli.options.shared import AllNamespacesOption, namespace_option
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -40,7 +40,7 @@ def pending(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """List pending pods by cause and age, and the fewest changes that would schedule most of them.
 
     Each change is made and tried in a simulation of the whole scheduling queue, in which the pending pods compete for
@@ -49,10 +49,10 @@ def pending(
     The exit code is 0 if every pending pod could be scheduled without a change, and 1 otherwise.
     """
     from kschedctl.analyses.pending import PendingRequest, pending
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
 
     handle = TerminalHandle()
     loaded = cluster.request(what_ifs).load_with_pods(handle)
     request = PendingRequest(namespace="" if all_namespaces else namespace, selector=selector, changes=changes)
-    return Shown(answer=pending(loaded, request, handle))
+    return CommandResult(answer=pending(loaded, request, handle))

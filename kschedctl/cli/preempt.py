@@ -15,7 +15,7 @@ from kschedctl.cli.options.shared import SeedOption
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -55,7 +55,7 @@ def preempt(
     ] = False,
     seed: SeedOption = None,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.
 
     Without POD and -f, the pending pods are used, each decided independently, highest priority first: those of the
@@ -76,15 +76,15 @@ def preempt(
     from kschedctl.analyses.preempt.analysis import PreemptRequest, in_queue_order, preempt
     from kschedctl.analyses.preempt.threat import threat
     from kschedctl.answers.preempt import PreemptionList
+    from kschedctl.cli.command_result import CommandResult, shown_list
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown, shown_list
 
     handle = TerminalHandle()
     if victim:
         loaded = request.cluster.load_with_pods(handle)
         found = threat(loaded, request.named_pod(loaded.pods, victim).pod.key)
         violates = fail_on_pdb_violation and any(taker.violates_budget for taker in found.takers)
-        return Shown(answer=found, outcome=replace(found.outcome, yes=found.yes and not violates))
+        return CommandResult(answer=found, outcome=replace(found.outcome, yes=found.yes and not violates))
     loaded, pods = request.load(handle)
     if not request.named:
         pods = in_queue_order(pods)

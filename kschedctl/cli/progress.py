@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.cli.streams import note, show_progress, warn, warn_of
 from kschedctl.findings.finding import Finding
 from kschedctl.text.printable import printable
@@ -28,7 +28,7 @@ _STEP: Final = 0.2
 _NO_WIDTH: Final = 80
 
 
-class TerminalHandle(Handle):
+class TerminalHandle(AnalysisHandle):
     """The handle of analyses in commands. If standard error is no terminal, only notices are written."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.options.workload import WorkloadOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -23,7 +23,7 @@ def rollout(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not.
 
     The workload's own strategy applies (maxSurge, maxUnavailable, Recreate, the order and partition of a StatefulSet),
@@ -37,9 +37,9 @@ def rollout(
     request = which.request(cluster.request(what_ifs))
 
     from kschedctl.analyses.rollout import RolloutRequest, rollout
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
 
     handle = TerminalHandle()
     loaded, found = request.load(handle)
-    return Shown(answer=rollout(loaded, RolloutRequest(workload=found.obj, where=found.where), handle))
+    return CommandResult(answer=rollout(loaded, RolloutRequest(workload=found.obj, where=found.where), handle))

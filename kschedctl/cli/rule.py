@@ -10,7 +10,7 @@ from kschedctl.cli.command import command
 from kschedctl.cli.options.output import OutputOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -20,11 +20,11 @@ def rule(
         list[str], typer.Argument(metavar="RULE", help="Rule code, prefix of a code, or rule name.", show_default=False)
     ],
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Show lint rules: what they find, why it is wrong, where it takes effect, and how to repair it, with examples."""
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.linter.rule_pages import pages
     from kschedctl.linter.selection import rules_of
 
     found = dict.fromkeys(each for word in rules for each in rules_of(word))
-    return Shown(answer=pages(sorted(found, key=lambda each: each.code)))
+    return CommandResult(answer=pages(sorted(found, key=lambda each: each.code)))

@@ -13,7 +13,7 @@ from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -40,7 +40,7 @@ def simulate(
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="With --save: replace files of an earlier run.")] = False,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Schedule many pods one after another, and show which are scheduled, which stay pending and which are evicted.
 
     The pods are those of the manifests and the pending ones of the snapshot, in the order of their creation; they go
@@ -54,8 +54,8 @@ def simulate(
     request = cluster.request(what_ifs)
 
     from kschedctl.analyses.simulate import SimulateRequest, run_simulation, simulation_answer
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
     from kschedctl.presentation.simulate import SimulateView
     from kschedctl.requests.manifests import load_with_manifests
     from kschedctl.snapshot.capture import capture
@@ -72,4 +72,4 @@ def simulate(
         write_capture(capture(ClusterReader(run.simulation.cluster, loaded.snapshot.summary)), save, force=force)
         handle.note(f"{save}: the cluster as it is in the end")
     view = SimulateView(saved=save if run.finished else "")
-    return Shown(answer=simulation_answer(loaded, asked, run), view=view)
+    return CommandResult(answer=simulation_answer(loaded, asked, run), view=view)

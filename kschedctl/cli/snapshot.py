@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kschedctl.cli.command import command
-from kschedctl.cli.help import Command, Group
+from kschedctl.cli.help import Command, CommandGroup
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.group import unfolded
 from kschedctl.cli.options.output import OutputOptions
@@ -16,12 +16,12 @@ from kschedctl.cli.options.shared import MaxUnpackedOption, max_bytes
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.requests.cluster import ClusterSource
     from kschedctl.whatif.option_values import WhatIfs
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -88,12 +88,12 @@ def info(
     ],
     max_unpacked: MaxUnpackedOption = "",
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Show what a snapshot contains: kinds and object counts, version, age, and whether it is anonymised."""
     from kschedctl.analyses.snapshot_info import snapshot_info
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
-    return Shown(answer=snapshot_info(paths, max_bytes(max_unpacked)))
+    return CommandResult(answer=snapshot_info(paths, max_bytes(max_unpacked)))
 
 
 def _write(

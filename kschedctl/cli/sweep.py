@@ -11,7 +11,7 @@ from kschedctl.cli.command import command
 from kschedctl.cli.options.output import TableOutputOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 _WORK = "Execution"
 
@@ -74,7 +74,7 @@ def sweep(
         typer.Option("--resume", help="With --results: continue where the file ends.", rich_help_panel=_WORK),
     ] = False,
     output: TableOutputOptions,
-) -> Shown | None:
+) -> CommandResult | None:
     """Answer many what-ifs at once, as a table: sizes, replicas, weights, profiles, zone losses, releases or snapshots.
 
     A plan has a snapshot, a question and axes; every combination of the axes' values is a case and a row. docs/sweep.md
@@ -91,8 +91,8 @@ def sweep(
     if plot and not plot.endswith(".svg"):
         raise typer.BadParameter("a name that ends in .svg is expected", param_hint="--plot")
 
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
     from kschedctl.cli.streams import write
     from kschedctl.errors import InputError
     from kschedctl.presentation.frame import View
@@ -113,4 +113,4 @@ def sweep(
     if plot:
         Path(plot).write_text(picture(document(answer, View())), encoding="utf-8")
         handle.note(f"{plot}: the cases by {' and '.join(goal.column for goal in answer.goals[:2])}")
-    return Shown(answer=answer.front if pareto else answer)
+    return CommandResult(answer=answer.front if pareto else answer)

@@ -14,7 +14,7 @@ from kschedctl.cli.options.shared import AllNamespacesOption, namespace_option
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -45,7 +45,7 @@ def verify(
     cluster: DecidingOptions,
     what_ifs: ClusterWhatIfOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Compare all answers with the decisions of kube-scheduler, and explain possible differences.
 
     For every pending pod, the computed message is compared with the one in its PodScheduled condition; for every
@@ -74,8 +74,8 @@ def verify(
     from kschedctl.analyses.verify.analysis import VerifyRequest, verify
     from kschedctl.analyses.verify.recording import differing_pod, recorded_case
     from kschedctl.answers.verify import ComparedPodData, RecordedCaseData
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
     from kschedctl.whatif.option_values import WhatIfs
 
     if record:
@@ -94,7 +94,7 @@ def verify(
         metadata = loaded.pods.records[index].metadata
         named = ComparedPodData(metadata.namespace, metadata.name)
         answer = structs.replace(answer, recorded=RecordedCaseData(record, named, len(case["objects"])))
-    return Shown(answer=answer)
+    return CommandResult(answer=answer)
 
 
 def _check_target(path: str, inputs: Iterable[str], *, force: bool) -> None:

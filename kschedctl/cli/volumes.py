@@ -14,7 +14,7 @@ from kschedctl.cli.options.pods import ScopeOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -34,7 +34,7 @@ def volumes(
     cluster: ClusterOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.
 
     For a pod, all claims are considered together: the nodes that remain for the pod are shown. Without an argument, all
@@ -45,8 +45,8 @@ def volumes(
     """
     from kschedctl.analyses.volumes import VolumesRequest, volumes
     from kschedctl.answers.volumes import VolumesList
+    from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import shown_list
     from kschedctl.requests.claims import ClaimRequest
 
     request = ClaimRequest(

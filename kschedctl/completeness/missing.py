@@ -16,7 +16,7 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.required_kinds import bears_on, names_namespaces, others_name_namespaces
+from kschedctl.completeness.required_kinds import affects_answer, names_namespaces, others_name_namespaces
 from kschedctl.errors import ClusterError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
 
@@ -72,7 +72,9 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[
         True if preemption victims are searched for, so that PodDisruptionBudgets matter.
     """
     is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
-    kinds = [kind for kind in cluster.not_listed if bears_on(kind, cluster, pod, is_new=is_new, preempts=preempts)]
+    kinds = [
+        kind for kind in cluster.not_listed if affects_answer(kind, cluster, pod, is_new=is_new, preempts=preempts)
+    ]
     found = (
         *_counted(cluster),
         *_classes(cluster, pod),
@@ -98,7 +100,7 @@ def missing_for_any(cluster: Cluster) -> tuple[Missing, ...]:
     kinds = [
         kind
         for kind in cluster.not_listed
-        if any(bears_on(kind, cluster, pod, is_new=False, preempts=True) for pod in pods)
+        if any(affects_answer(kind, cluster, pod, is_new=False, preempts=True) for pod in pods)
     ]
     return tuple(not_listed(cluster, kinds))
 

@@ -8,7 +8,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.extended_resources import backing_classes, can_be_backed
 
 
-def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: bool) -> bool:
+def affects_answer(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: bool) -> bool:
     """Report whether objects of a kind could change the answer for a pod.
 
     Parameters

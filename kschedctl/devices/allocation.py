@@ -19,7 +19,7 @@ from kschedctl.api.selectors import IN
 from kschedctl.devices.allocator import Allocations
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.search import Allocated
-from kschedctl.devices.site import Site
+from kschedctl.devices.site import NodeDevices
 
 #: The node field in the node selector of an allocation of local devices.
 NODE_NAME_FIELD: Final = "metadata.name"
@@ -70,7 +70,7 @@ def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAlloc
     )
 
 
-def _result(plan: ClaimPlan, devices: Sequence[Allocated], site: Site) -> AllocationResult:
+def _result(plan: ClaimPlan, devices: Sequence[Allocated], site: NodeDevices) -> AllocationResult:
     asked = {one.full_name: one for alternatives in plan.requests for one in alternatives}
     results = tuple(_device(plan, number, one, asked[one.request], site) for number, one in enumerate(devices))
     selector = _node_selector(devices, site)
@@ -78,7 +78,7 @@ def _result(plan: ClaimPlan, devices: Sequence[Allocated], site: Site) -> Alloca
 
 
 def _device(
-    plan: ClaimPlan, number: int, one: Allocated, asked: Alternative, site: Site
+    plan: ClaimPlan, number: int, one: Allocated, asked: Alternative, site: NodeDevices
 ) -> DeviceRequestAllocationResult:
     known, device, rules = site.device_id(one.device), site.device(one.device), site.inventory.rules
     consumed: dict[str, QuantityText] = {name: quantity_text(nanos) for name, nanos in (one.consumed or {}).items()}
@@ -97,7 +97,7 @@ def _device(
     )
 
 
-def _node_selector(devices: Iterable[Allocated], site: Site) -> NodeSelector | None:
+def _node_selector(devices: Iterable[Allocated], site: NodeDevices) -> NodeSelector | None:
     """Return the node selector of an allocation.
 
     The selector names one node if a device is local to the node. Otherwise it combines the first terms of the devices'

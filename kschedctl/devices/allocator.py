@@ -13,16 +13,16 @@ from kschedctl.arrays import Int64Array
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.node_kinds import device_kinds, node_kinds
-from kschedctl.devices.requests import ClaimPlan, bearing_columns, plan_claims
+from kschedctl.devices.requests import ClaimPlan, plan_claims, relevant_columns
 from kschedctl.devices.search import Allocated, Search, TooManyStepsError
-from kschedctl.devices.site import Site
+from kschedctl.devices.site import NodeDevices
 
 CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 INVALID_POOLS: Final = "invalid resource pools were encountered"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SearchOutcome:
     """The outcome of a search, for nodes with interchangeable devices.
 
     Attributes
@@ -53,7 +53,7 @@ class Allocations:
         The rows of the nodes.
     outcome_of : ndarray of int64, shape (n_rows,)
         The index into ``outcomes`` for each node.
-    outcomes : list of Outcome
+    outcomes : list of SearchOutcome
         The distinct outcomes.
     plans : tuple of ClaimPlan
         The claims.
@@ -61,15 +61,15 @@ class Allocations:
 
     rows: Int64Array
     outcome_of: Int64Array
-    outcomes: list[Outcome]
+    outcomes: list[SearchOutcome]
     plans: tuple[ClaimPlan, ...]
     _inventory: Inventory
     _kinds: Int64Array
     _errors: dict[int, str] = field(default_factory=dict)
 
-    def site(self, row: int) -> Site:
+    def site(self, row: int) -> NodeDevices:
         """Return the devices that a node can use, with nothing taken."""
-        return Site(self._inventory, row, self._kinds)
+        return NodeDevices(self._inventory, row, self._kinds)
 
     def error(self, row: int) -> str:
         """Return the error that the search ends with on a node; it names the node's own devices."""
@@ -102,22 +102,22 @@ def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64A
         The rows of the nodes.
     """
     plans = plan_claims(claims, inventory)
-    kinds = device_kinds(bearing_columns(plans, inventory).values(), len(inventory.devices))
+    kinds = device_kinds(relevant_columns(plans, inventory).values(), len(inventory.devices))
     numbers = node_kinds(inventory, kinds, rows)
     _, first, outcome_of = np.unique(numbers, return_index=True, return_inverse=True)
-    outcomes = [_outcome(plans, Site(inventory, int(rows[position]), kinds)) for position in first.tolist()]
+    outcomes = [_outcome(plans, NodeDevices(inventory, int(rows[position]), kinds)) for position in first.tolist()]
     return Allocations(rows, outcome_of.astype(np.int64), outcomes, plans, inventory, kinds)
 
 
-def _outcome(plans: Sequence[ClaimPlan], site: Site) -> Outcome:
+def _outcome(plans: Sequence[ClaimPlan], site: NodeDevices) -> SearchOutcome:
     try:
         solution = Search(plans, site).run()
     except AllocationError:
-        return Outcome(failed=True)
+        return SearchOutcome(failed=True)
     except TooManyStepsError:
-        return Outcome(failed=True, gave_up=True)
+        return SearchOutcome(failed=True, gave_up=True)
     if solution is not None:
-        return Outcome(solution)
+        return SearchOutcome(solution)
     rules = site.inventory.rules
     invalid = not rules.invalid_pool_fails and any(pool.invalid and not pool.incomplete for pool in site.pools)
-    return Outcome(refusal=INVALID_POOLS if invalid else CANNOT_ALLOCATE)
+    return SearchOutcome(refusal=INVALID_POOLS if invalid else CANNOT_ALLOCATE)

@@ -160,7 +160,7 @@ def _is_late(allocation: AllocationResult, moment: datetime | None, timeout: tim
     return since is not None and moment is not None and since + timeout < moment
 
 
-def moment_of(cluster: Cluster) -> datetime | None:
+def state_time(cluster: Cluster) -> datetime | None:
     """Return the time of the cluster state: that of the capture, or else the latest timestamp of any claim."""
     if cluster.taken_at is not None:
         return cluster.taken_at

@@ -22,7 +22,7 @@ def lookup_attribute(driver: str, device: Device, name: str) -> DeviceAttribute 
     return found
 
 
-class Constraint(ABC):
+class ConstraintState(ABC):
     """A constraint of a claim, and its record of the devices taken so far.
 
     Parameters
@@ -64,7 +64,7 @@ class Constraint(ABC):
     def _remove(self, request: str) -> None: ...
 
 
-class MatchAttribute(Constraint):
+class MatchAttribute(ConstraintState):
     """A constraint that all devices have the same value."""
 
     def __init__(self, requests: Sequence[str], codes: Sequence[int]) -> None:
@@ -83,7 +83,7 @@ class MatchAttribute(Constraint):
         self._n_devices -= 1
 
 
-class HasAttribute(Constraint):
+class HasAttribute(ConstraintState):
     """A constraint that all devices have the attribute.
 
     Some releases compare the addresses of values, which always differ, instead of the values.
@@ -96,7 +96,7 @@ class HasAttribute(Constraint):
         pass
 
 
-class DistinctFromLatest(Constraint):
+class DistinctFromLatest(ConstraintState):
     """A constraint that a device differs from the latest device of each request.
 
     Upstream forgets the earlier devices of a request, and when it backtracks, the latest one too.
@@ -119,7 +119,7 @@ class DistinctFromLatest(Constraint):
         self._n_devices -= 1
 
 
-class DistinctFromAll(Constraint):
+class DistinctFromAll(ConstraintState):
     """A constraint that a device differs from all other devices."""
 
     def __init__(self, requests: Sequence[str], codes: Sequence[int]) -> None:
@@ -143,7 +143,7 @@ def constraint_attribute(constraint: DeviceConstraint, rules: DeviceRules) -> st
     return constraint.distinct_attribute if rules.distinct_attribute else None
 
 
-def make_constraint(constraint: DeviceConstraint, codes: Sequence[int], rules: DeviceRules) -> Constraint:
+def make_constraint(constraint: DeviceConstraint, codes: Sequence[int], rules: DeviceRules) -> ConstraintState:
     """Return a constraint without any devices."""
     if constraint.match_attribute is not None:
         return MatchAttribute(constraint.requests, codes)

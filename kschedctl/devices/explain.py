@@ -15,8 +15,8 @@ from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.remedies import device_remedies
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.search import Search, TooManyStepsError
-from kschedctl.devices.selector_rejections import TurnedAway, turned_away
-from kschedctl.devices.site import Site
+from kschedctl.devices.selector_rejections import SelectorRejection, turned_away
+from kschedctl.devices.site import NodeDevices
 from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.remedy import Remedy, RemedyContext
 
@@ -72,7 +72,7 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
         The number of free, untainted devices with too little capacity left.
     holders : tuple of DeviceHolder
         The claims that hold matching devices.
-    turned_away : tuple of TurnedAway
+    turned_away : tuple of SelectorRejection
         The selectors that reject devices, in evaluation order.
     """
 
@@ -87,7 +87,7 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
     tainted: int
     exhausted: int
     holders: tuple[DeviceHolder, ...] = ()
-    turned_away: tuple[TurnedAway, ...] = ()
+    turned_away: tuple[SelectorRejection, ...] = ()
     taints: tuple[str, ...] = ()
 
     @property
@@ -160,7 +160,7 @@ class NotAllocated(Operands, frozen=True):
     def selectors(self) -> Iterator[str]:
         """Yield one sentence per selector that rejects devices."""
         for request in self.requests:
-            yield from map(TurnedAway.words, request.turned_away)
+            yield from map(SelectorRejection.words, request.turned_away)
 
     def shortfall(self) -> Shortfall | None:
         """Return the largest shortage of devices; ``None`` if no request lacks devices."""
@@ -171,14 +171,14 @@ class NotAllocated(Operands, frozen=True):
         return Shortfall(f"devices of class {short.device_class}", wanted, short.lacking, short.matching)
 
 
-def explain_allocation(plans: Sequence[ClaimPlan], site: Site) -> NotAllocated:
+def explain_allocation(plans: Sequence[ClaimPlan], site: NodeDevices) -> NotAllocated:
     """Explain why claims cannot be allocated on a node.
 
     Parameters
     ----------
     plans : sequence of ClaimPlan
         The claims.
-    site : Site
+    site : NodeDevices
         The devices of the node, with nothing taken.
     """
     requests = [[_supply(asked, site) for asked in one] for plan in plans for one in plan.requests]
@@ -192,7 +192,7 @@ def explain_allocation(plans: Sequence[ClaimPlan], site: Site) -> NotAllocated:
     return NotAllocated(tuple(short or supplies), constraint, pools)
 
 
-def _supply(asked: Alternative, site: Site) -> RequestSupply:
+def _supply(asked: Alternative, site: NodeDevices) -> RequestSupply:
     inventory = site.inventory
     usable = [device for pool in site.pools if pool.usable for device in pool.devices if not site.elsewhere[device]]
     of_class = set(_of_class(asked, site, usable))
@@ -220,21 +220,21 @@ def _supply(asked: Alternative, site: Site) -> RequestSupply:
     )
 
 
-def _has_capacity(asked: Alternative, site: Site, device: int) -> bool:
+def _has_capacity(asked: Alternative, site: NodeDevices, device: int) -> bool:
     try:
         return site.capacity.serves(asked, device)
     except CapacityError:
         return False
 
 
-def _of_class(asked: Alternative, site: Site, devices: Sequence[int]) -> Iterator[int]:
+def _of_class(asked: Alternative, site: NodeDevices, devices: Sequence[int]) -> Iterator[int]:
     found = site.inventory.device_class(asked.device_class)
     if found is not None:
         verdict, _ = site.inventory.matches(found.spec.selectors, "")
         yield from (device for device in devices if verdict[site.numbers[device]] == 1)
 
 
-def _holders(inventory: Inventory, site: Site, devices: Sequence[int]) -> Iterator[DeviceHolder]:
+def _holders(inventory: Inventory, site: NodeDevices, devices: Sequence[int]) -> Iterator[DeviceHolder]:
     """Yield the claims that hold some of these devices, those with the most first."""
     counts: dict[str, tuple[ResourceClaim, int]] = {}
     for device in devices:
@@ -244,7 +244,7 @@ def _holders(inventory: Inventory, site: Site, devices: Sequence[int]) -> Iterat
         yield DeviceHolder(key, tuple(user.name for user in claim.status.reserved_for), n_devices)
 
 
-def _constraint(plans: Sequence[ClaimPlan], site: Site) -> str:
+def _constraint(plans: Sequence[ClaimPlan], site: NodeDevices) -> str:
     """Return the first constraint without which the claims could be allocated; empty if there is none."""
     for number, plan in enumerate(plans):
         for i, constraint in enumerate(plan.claim.spec.devices.constraints):

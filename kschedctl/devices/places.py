@@ -18,7 +18,7 @@ from kschedctl.api.device import (
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.devices.allocation import ClaimAllocation, new_allocations, stored_allocation
-from kschedctl.devices.allocator import Allocations, Outcome, allocate
+from kschedctl.devices.allocator import Allocations, SearchOutcome, allocate
 from kschedctl.devices.claims import available_on
 from kschedctl.devices.explain import NotAllocated, RequestSupply, explain_allocation
 from kschedctl.devices.inventory import Inventory
@@ -70,13 +70,13 @@ def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
         return _of_allocated(claim, available_on(inventory.cluster, claim, inventory.rules))
     rows = np.arange(len(inventory.cluster.nodes), dtype=np.int64)
     found = allocate([claim], inventory, rows)
-    return together(
+    return merge_places(
         _place(found, np.flatnonzero(found.outcome_of == number), outcome)
         for number, outcome in enumerate(found.outcomes)
     )
 
 
-def together(places: Iterable[Place]) -> list[Place]:
+def merge_places(places: Iterable[Place]) -> list[Place]:
     """Merge groups with the same explanation; the details are those of the first node.
 
     Returns
@@ -109,7 +109,7 @@ def _of_allocated(claim: ResourceClaim, available: Mask) -> list[Place]:
     return [place for place in places if len(place.rows)]
 
 
-def _place(found: Allocations, positions: Int64Array, outcome: Outcome) -> Place:
+def _place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) -> Place:
     rows, first = found.rows[positions], int(positions[0])
     if outcome.solution is not None:
         return Place(rows, new_allocations(found, first))

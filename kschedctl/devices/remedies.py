@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.device import ResourceClaim
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, removed, replaced
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, remove_operation, replace_operation
 
 #: The number of other claims of the namespace that are tried.
 _MOST_CLAIMS: Final = 10
@@ -33,7 +33,7 @@ def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
         for j, other in enumerate(others[:_MOST_CLAIMS]):
             yield context.pod_patch(
                 f"use ResourceClaim {other} instead of {claim.resource_claim_name}",
-                replaced(other, "spec", "resourceClaims", i, "resourceClaimName"),
+                replace_operation(other, "spec", "resourceClaims", i, "resourceClaimName"),
                 size=Size.REPLACED,
                 family=("other claim for devices", i),
                 within=j,
@@ -43,10 +43,10 @@ def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
 def _dropped(context: RemedyContext, i: int, name: str) -> Iterator[Operation]:
     """Yield the operations that remove a claim and the containers' references to it."""
     spec = context.pod.spec
-    yield removed("spec", "resourceClaims", i)
+    yield remove_operation("spec", "resourceClaims", i)
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for j, container in enumerate(containers):
             of_claim = [k for k, each in enumerate(container.resources.claims) if each.name == name]
             # Removal from the last to the first keeps the remaining indices valid.
             for k in reversed(of_claim):
-                yield removed("spec", field, j, "resources", "claims", k)
+                yield remove_operation("spec", field, j, "resources", "claims", k)

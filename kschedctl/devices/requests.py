@@ -21,7 +21,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.devices.constraints import constraint_attribute
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
-from kschedctl.devices.selectors import helped
+from kschedctl.devices.selectors import with_hint
 
 _EXPRESSION_EMPTY: Final = "CEL expression empty (unsupported selector type?)"
 
@@ -93,7 +93,7 @@ class Alternative:
         where, _, problem = self.errors[number - 2].partition("\0")
         if not names_device or problem.startswith("CEL compile error"):
             return AllocationError(f"{where}: {problem}")
-        return AllocationError(f"{where} on device {device}: {helped(problem)}")
+        return AllocationError(f"{where} on device {device}: {with_hint(problem)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _alternative(
     )
 
 
-def bearing_columns(plans: Sequence[ClaimPlan], inventory: Inventory) -> dict[Hashable, Int64Array]:
+def relevant_columns(plans: Sequence[ClaimPlan], inventory: Inventory) -> dict[Hashable, Int64Array]:
     """Return the columns that influence a search; devices with equal codes in all of them are interchangeable.
 
     Returns

@@ -12,11 +12,11 @@ from typing import Final
 
 from kschedctl.api.device import ALL, ALLOCATION_RESULTS_MAX
 from kschedctl.devices.capacity import CapacityError
-from kschedctl.devices.constraints import Constraint, make_constraint
+from kschedctl.devices.constraints import ConstraintState, make_constraint
 from kschedctl.devices.errors import AllocationError
+from kschedctl.devices.request_work import RequestWork, capacity_error, claim_work, selectable
 from kschedctl.devices.requests import Alternative, ClaimPlan
-from kschedctl.devices.site import Site
-from kschedctl.devices.work import Work, capacity_error, claim_work, selectable
+from kschedctl.devices.site import NodeDevices
 
 #: The number of steps after which the search on a node is given up; kube-scheduler gives up after ten seconds.
 MAX_STEPS: Final = 200_000
@@ -59,11 +59,11 @@ class Search:
     ----------
     plans : sequence of ClaimPlan
         The claims, in order.
-    site : Site
+    site : NodeDevices
         The devices that the node can use.
     """
 
-    def __init__(self, plans: Sequence[ClaimPlan], site: Site) -> None:
+    def __init__(self, plans: Sequence[ClaimPlan], site: NodeDevices) -> None:
         self._plans = plans
         self._site = site
         self._rules = site.inventory.rules
@@ -81,7 +81,7 @@ class Search:
         # Unless a constraint forgets devices, every order of the same devices gives the same result as the first.
         forgets = any(c.match_attribute is None for plan in plans for c in plan.claim.spec.devices.constraints)
         self._combines = self._rules.combinations or not forgets
-        self._work: list[list[list[Work]]] = []
+        self._work: list[list[list[RequestWork]]] = []
 
     def run(self) -> list[list[Allocated]] | None:
         """Return the devices of every claim, or ``None`` if there is no solution.
@@ -188,7 +188,7 @@ class Search:
             raise capacity_error(asked, self._site.device_id(device), error) from None
 
     def _take(
-        self, claim: int, request: int, work: Work, device: int, following: tuple[int, int, int], *, must: bool
+        self, claim: int, request: int, work: RequestWork, device: int, following: tuple[int, int, int], *, must: bool
     ) -> bool:
         """Take a device and search for the rest; release the device if that fails."""
         site, asked = self._site, work.asked
@@ -232,7 +232,7 @@ class Search:
                 return False
         return True
 
-    def _release(self, constraints: Sequence[Constraint], asked: Alternative) -> None:
+    def _release(self, constraints: Sequence[ConstraintState], asked: Alternative) -> None:
         """Remove the last device of a request from the constraints."""
         for constraint in reversed(constraints):
             constraint.remove(asked.request, asked.alternative)

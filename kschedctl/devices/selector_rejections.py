@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from kschedctl.devices.requests import Alternative
-from kschedctl.devices.site import Site
+from kschedctl.devices.site import NodeDevices
 from kschedctl.findings.shortened import shortened
 
 
-class TurnedAway(msgspec.Struct, frozen=True, rename="camel"):
+class SelectorRejection(msgspec.Struct, frozen=True, rename="camel"):
     """A selector that rejects devices which passed the selectors before it.
 
     Attributes
@@ -44,7 +44,7 @@ class TurnedAway(msgspec.Struct, frozen=True, rename="camel"):
         return f"{self.of} turns {self.devices} away: {example}; its selector is {selector}"
 
 
-def turned_away(asked: Alternative, site: Site, devices: Sequence[int]) -> Iterator[TurnedAway]:
+def turned_away(asked: Alternative, site: NodeDevices, devices: Sequence[int]) -> Iterator[SelectorRejection]:
     """Yield the selectors of a request and its class that reject devices, in evaluation order.
 
     Parameters
@@ -65,5 +65,5 @@ def turned_away(asked: Alternative, site: Site, devices: Sequence[int]) -> Itera
         if gone:
             known, device = site.device_id(gone[0]), site.device(gone[0])
             values = inventory.selector(expression).values(known.driver, device)
-            yield TurnedAway(of, expression, len(gone), str(known), values)
+            yield SelectorRejection(of, expression, len(gone), str(known), values)
             left = [device for device in left if answers[site.numbers[device]] == 1]

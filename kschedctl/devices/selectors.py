@@ -24,9 +24,9 @@ from kschedctl.devices.cel.syntax import (
     Call,
     Comprehension,
     Constant,
+    Identifier,
     ListLiteral,
     MapLiteral,
-    Name,
     Node,
     Select,
 )
@@ -132,7 +132,7 @@ class Selector:
         }
 
 
-def helped(problem: str) -> str:
+def with_hint(problem: str) -> str:
     """Return a runtime error with the advice that later releases add for absent keys."""
     return problem + _HINT if "no such key: " in problem else problem
 
@@ -238,7 +238,7 @@ def _paths(node: Node) -> set[tuple[str, ...]]:
 
 def _path(node: Node) -> tuple[str, ...] | None:
     match node:
-        case Name(name) if name in _WHOLE:
+        case Identifier(name) if name in _WHOLE:
             return (name,)
         case Select(operand, field, _):
             path = _path(operand)

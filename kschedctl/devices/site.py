@@ -34,7 +34,7 @@ class SitePool:
         return self.devices.stop - 1
 
 
-class Site:
+class NodeDevices:
     """The devices that one node can use.
 
     Parameters
@@ -86,9 +86,9 @@ class Site:
         self.capacity = SiteCapacity(self)
         self.counters = SiteCounters(self)
 
-    def again(self) -> Site:
+    def again(self) -> NodeDevices:
         """Return a new site with the same devices, of which nothing is taken."""
-        return Site(self.inventory, self._row, self._kinds)
+        return NodeDevices(self.inventory, self._row, self._kinds)
 
     @property
     def node(self) -> str:
@@ -130,7 +130,7 @@ class Site:
 class SiteCapacity:
     """The consumption of shareable devices, by other claims and by the search."""
 
-    site: Site
+    site: NodeDevices
     _own: dict[int, dict[str, int]] = field(default_factory=dict)
     _n_shares: dict[int, int] = field(default_factory=dict)
 
@@ -191,7 +191,7 @@ class SiteCapacity:
 class SiteCounters:
     """The counters of the pools, and the amounts that the search has drawn."""
 
-    site: Site
+    site: NodeDevices
     _available: dict[Hashable, dict[tuple[str, str], int]] = field(default_factory=dict)
     _drawn: dict[Hashable, dict[tuple[str, str], int]] = field(default_factory=dict)
 

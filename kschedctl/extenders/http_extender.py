@@ -11,13 +11,13 @@ from kschedctl.api.core import Node
 from kschedctl.api.duration import Duration
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.extenders.answers import SentBackNode, binding_error, filter_answer, preemption_answer, priorities
+from kschedctl.extenders.responses import SentBackNode, binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.extenders.tls import tls_context
 from kschedctl.extenders.transport import Response, Transport
 from kschedctl.framework.config.load import SchedulerConfiguration
-from kschedctl.framework.config.types import Extender as ExtenderConfig
+from kschedctl.framework.config.types import ExtenderConfig as ExtenderConfig
 from kschedctl.framework.extender import Extender, ExtenderError, ExtenderFilterResult, MetaVictims, Victims
-from kschedctl.snapshot.written import WrittenObjects
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.workloads.template import uid_of
 
 _OK: Final = 200
@@ -31,7 +31,7 @@ class HTTPExtender(Extender):
     ----------
     config : Extender of the configuration
         The extender's address, verbs and options.
-    written : WrittenObjects, optional
+    written : OriginalObjects, optional
         The manifests of nodes and pods, including fields that scheduling does not read.
     binds : bool
         True if the extender really binds pods.
@@ -47,14 +47,14 @@ class HTTPExtender(Extender):
     def __init__(
         self,
         config: ExtenderConfig,
-        written: WrittenObjects | None = None,
+        written: OriginalObjects | None = None,
         *,
         binds: bool = False,
         path: str = "extenders",
         where: str = "",
     ) -> None:
         super().__init__(config, binds=binds)
-        self._written = written if written is not None else WrittenObjects()
+        self._written = written if written is not None else OriginalObjects()
         seconds = (config.http_timeout or _DEFAULT_TIMEOUT).nanoseconds / 1e9
         server_name = config.tls_config.server_name if config.tls_config is not None else ""
         self._transport = Transport(seconds, tls_context(config, path, where), server_name)
@@ -144,7 +144,7 @@ class HTTPExtender(Extender):
 
 def http_extenders(
     configuration: SchedulerConfiguration,
-    written: WrittenObjects | None = None,
+    written: OriginalObjects | None = None,
     *,
     binds: bool = False,
     where: str = "",

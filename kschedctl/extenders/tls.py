@@ -8,16 +8,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kschedctl.errors import ConfigError
-from kschedctl.framework.config.types import Extender, ExtenderTLSConfig
+from kschedctl.framework.config.types import ExtenderConfig, ExtenderTLSConfig
 from kschedctl.live.certificates import why_unreadable
 
 
-def tls_context(config: Extender, path: str, where: str = "") -> ssl.SSLContext:
+def tls_context(config: ExtenderConfig, path: str, where: str = "") -> ssl.SSLContext:
     """Return the TLS context for connections to an extender.
 
     Parameters
     ----------
-    config : Extender
+    config : ExtenderConfig
         The extender's configuration.
     path, where : str
         The extender's path in the configuration, and the configuration's file, for errors.

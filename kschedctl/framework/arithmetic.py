@@ -91,6 +91,6 @@ class ScaledToHighest(Arithmetic, frozen=True):
         yield Step("normalised", expression, scaled, f"the highest is {self.highest}")
 
 
-def added(terms: Iterable[str]) -> str:
+def sum_expression(terms: Iterable[str]) -> str:
     """Return an expression that adds up the terms; "0" if there are none."""
     return " + ".join(terms) or "0"

@@ -22,7 +22,7 @@ class Reach(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class Dependencies:
     """The dependencies of a plugin's result for a node, besides the pod to schedule and the plugin's arguments.
 
     Attributes
@@ -41,14 +41,14 @@ class Reads:
 
 
 #: ``OF_NOTHING``: the result depends on the pod alone. ``OF_NODE``: it depends on the pod and the node.
-OF_NOTHING: Final = Reads()
-OF_NODE: Final = Reads(nodes=Reach.NODE)
+OF_NOTHING: Final = Dependencies()
+OF_NODE: Final = Dependencies(nodes=Reach.NODE)
 
 _NO_ROWS: Final = np.zeros(0, dtype=np.int64)
 _NO_ROWS.setflags(write=False)
 
 
-class Changes:
+class ClusterChanges:
     """The differences between an earlier and a later state of a cluster or of one derived from it.
 
     Parameters
@@ -63,7 +63,7 @@ class Changes:
         self._rows: dict[tuple[bool, bool], Rows] = {}
         self._touched: dict[int, Rows | None] = {}
 
-    def touched(self, reads: Reads) -> Rows | None:
+    def touched(self, reads: Dependencies) -> Rows | None:
         """Return the nodes whose results may have changed.
 
         Returns
@@ -71,13 +71,13 @@ class Changes:
         ndarray of int64, or None
             Node rows, ascending; ``None`` if the result may have changed for any node.
         """
-        # ``Reads`` declarations are class attributes and live as long as the class, so their ids are never reused.
+        # Declarations of dependencies are class attributes and live as long as the class: their ids are never reused.
         key = id(reads)
         if key not in self._touched:
             self._touched[key] = self._find(reads)
         return self._touched[key]
 
-    def _find(self, reads: Reads) -> Rows | None:
+    def _find(self, reads: Dependencies) -> Rows | None:
         before, after = self._before, self._after
         if before is after:
             return _NO_ROWS

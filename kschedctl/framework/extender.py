@@ -88,7 +88,7 @@ class Extender(ABC):
         True if the bind verb is really called. Otherwise the pod counts as bound without a call.
     """
 
-    def __init__(self, config: types.Extender, *, binds: bool = False) -> None:
+    def __init__(self, config: types.ExtenderConfig, *, binds: bool = False) -> None:
         self.config = config
         self.binds = binds
 
@@ -142,7 +142,7 @@ class Extender(ABC):
         """
 
 
-def is_interested(config: types.Extender, pod: Pod) -> bool:
+def is_interested(config: types.ExtenderConfig, pod: Pod) -> bool:
     """Report whether an extender is called for a pod.
 
     An extender without managed resources is called for every pod. An extender with managed resources is called only for
@@ -156,7 +156,7 @@ def is_interested(config: types.Extender, pod: Pod) -> bool:
     )
 
 
-class SaidByExtender(Operands, frozen=True):
+class ExtenderRejection(Operands, frozen=True):
     """The operands of a rejection by an extender.
 
     Attributes

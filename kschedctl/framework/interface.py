@@ -22,17 +22,17 @@ from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic, ScaledToHighest
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Reach, Reads
+from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.filter_check import FilterCheck
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Rejections, Status
-from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
 from kschedctl.releases.release import Release
 
@@ -142,17 +142,17 @@ class Plugin(ABC):
     args_type : type of ConfigStruct, optional
         The type that an out-of-tree plugin's arguments are decoded to, strictly and with defaults. Without one, the
         plugin gets its arguments as written (``RawArgs``).
-    reads : Reads or None
+    reads : Dependencies or None
         The dependencies of the Filter and Score results for a node, including those of the data that PreFilter and
         PreScore prepared. ``None``, the default, disables caching: the plugin runs on every node in every cycle.
-    prepares_from : Reads or None
+    prepares_from : Dependencies or None
         The dependencies of PreFilter and PreScore. Their results are about all nodes, so ``Reach.NODE`` means any node.
     """
 
     name: ClassVar[str]
     args_type: ClassVar[type[ConfigStruct] | None] = None
-    reads: ClassVar[Reads | None] = None
-    prepares_from: ClassVar[Reads | None] = None
+    reads: ClassVar[Dependencies | None] = None
+    prepares_from: ClassVar[Dependencies | None] = None
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         self.handle = handle

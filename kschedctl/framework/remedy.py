@@ -19,7 +19,7 @@ from kschedctl.api.kind_names import api_version_of
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.remedy_scope import Scope
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.releases.release import Release
 from kschedctl.workloads.replacement import NODE_BOUND
 
@@ -72,7 +72,7 @@ class Create(msgspec.Struct, frozen=True):
     create: dict[str, Any]
 
 
-class Delete(msgspec.Struct, frozen=True):
+class ObjectDeletion(msgspec.Struct, frozen=True):
     """The deletion of an object.
 
     Attributes
@@ -84,7 +84,7 @@ class Delete(msgspec.Struct, frozen=True):
     delete: ObjectKey
 
 
-Change: TypeAlias = Patch | Create | Delete
+Change: TypeAlias = Patch | Create | ObjectDeletion
 
 
 class Size(IntEnum):
@@ -109,7 +109,7 @@ class Remedy:
     ----------
     summary : str
         A short instruction, in the imperative.
-    scope : Scope
+    scope : RemedyScope
         The kind of object that is changed.
     changes : tuple of Change
         The changes as data.
@@ -136,7 +136,7 @@ class Remedy:
     """
 
     summary: str
-    scope: Scope
+    scope: RemedyScope
     changes: tuple[Change, ...]
     size: Size
     family: Hashable
@@ -189,7 +189,7 @@ class RemedyContext:
         change = patched(self.pod, *patch)
         return Remedy(
             summary=summary,
-            scope=Scope.POD,
+            scope=RemedyScope.POD,
             changes=(change,),
             size=size,
             family=family,
@@ -210,7 +210,7 @@ class RemedyContext:
         """Return a remedy that patches the node; ``command`` is the part after ``kubectl``."""
         return Remedy(
             summary=summary,
-            scope=Scope.NODE,
+            scope=RemedyScope.NODE,
             changes=(patched(self.node, *patch),),
             size=Size.NODE_CHANGED,
             family=family,
@@ -230,7 +230,7 @@ class RemedyContext:
             return
         yield Remedy(
             summary=f"delete pod {key}",
-            scope=Scope.CLUSTER,
+            scope=RemedyScope.CLUSTER,
             changes=tuple(pod_deleted(self.cluster, key)),
             size=Size.POD_REMOVED,
             family="delete a pod",
@@ -264,10 +264,10 @@ def delete_command(keys: Sequence[str]) -> str:
     return " && ".join(f"kubectl delete pod -n {namespace} {' '.join(of)}" for namespace, of in by_namespace.items())
 
 
-def pod_deleted(cluster: Cluster, key: str) -> Iterator[Delete]:
+def pod_deleted(cluster: Cluster, key: str) -> Iterator[ObjectDeletion]:
     """Yield the deletion of a pod, given as ``namespace/name``, and of the ResourceClaims that the pod owns."""
     namespace, _, name = key.partition("/")
-    yield Delete(ObjectKey(api_version_of(Pod), Pod.__name__, name, namespace))
+    yield ObjectDeletion(ObjectKey(api_version_of(Pod), Pod.__name__, name, namespace))
     for claim in cluster.list(ResourceClaim):
         owner = claim.metadata.controller
         if owner is not None and (owner.kind, owner.name, claim.namespace) == (Pod.__name__, name, namespace):
@@ -286,9 +286,9 @@ def created(obj: ApiObject) -> Create:
     return Create({"apiVersion": key.api_version, "kind": key.kind, **msgspec.to_builtins(obj)})
 
 
-def deleted(obj: ApiObject) -> Delete:
+def deleted(obj: ApiObject) -> ObjectDeletion:
     """Return the deletion of an object."""
-    return Delete(ObjectKey.of(obj))
+    return ObjectDeletion(ObjectKey.of(obj))
 
 
 def pointer(*parts: str | int) -> str:
@@ -302,16 +302,16 @@ def pointer(*parts: str | int) -> str:
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in parts)
 
 
-def added(value: object, *path: str | int) -> Operation:
+def add_operation(value: object, *path: str | int) -> Operation:
     """Return the operation that sets a field, whether or not it exists."""
     return {"op": "add", "path": pointer(*path), "value": msgspec.to_builtins(value)}
 
 
-def replaced(value: object, *path: str | int) -> Operation:
+def replace_operation(value: object, *path: str | int) -> Operation:
     """Return the operation that replaces the value of an existing field."""
     return {"op": "replace", "path": pointer(*path), "value": msgspec.to_builtins(value)}
 
 
-def removed(*path: str | int) -> Operation:
+def remove_operation(*path: str | int) -> Operation:
     """Return the operation that removes a field."""
     return {"op": "remove", "path": pointer(*path)}

@@ -22,7 +22,7 @@ from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.versions import Versions
 from kschedctl.framework.cycle_state import CycleState, Effects
-from kschedctl.framework.dependencies import Changes, Reads
+from kschedctl.framework.dependencies import ClusterChanges, Dependencies
 from kschedctl.framework.interface import PluginsRunner, PreFilterResult
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 
@@ -81,17 +81,17 @@ class CachedResults:
         """Start a cycle of a framework over its cluster."""
         self._framework = framework
         self._versions = framework.cluster.versions
-        self._changes: dict[int, Changes] = {}
+        self._changes: dict[int, ClusterChanges] = {}
 
-    def _touched(self, entry: _Entry[V], reads: Reads) -> Rows | None:
+    def _touched(self, entry: _Entry[V], reads: Dependencies) -> Rows | None:
         """Return the nodes whose results may have changed since the entry was written; ``None`` for any node."""
         versions = entry.versions
         if versions is self._versions:
             return _NO_ROWS
         changes = self._changes.get(id(versions))
         if changes is None:
-            # ``Changes`` keeps a reference to the earlier versions, so their id is not reused.
-            changes = self._changes[id(versions)] = Changes(versions, self._versions)
+            # ``ClusterChanges`` keeps a reference to the earlier versions, so their id is not reused.
+            changes = self._changes[id(versions)] = ClusterChanges(versions, self._versions)
         return changes.touched(reads)
 
     def pre_filter(

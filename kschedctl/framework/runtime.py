@@ -32,9 +32,9 @@ from kschedctl.framework.interface import (
     PreFilterResult,
     ReservePlugin,
 )
+from kschedctl.framework.node_statuses import FilterRun, NodeStatuses
 from kschedctl.framework.result_cache import CachedResults, ResultCache
 from kschedctl.framework.status import Code, Rejections, Status
-from kschedctl.framework.verdicts import FilterRun, NodeStatuses
 from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.releases.release import Release
 

@@ -104,7 +104,7 @@ def bounds(settings: ElectionSettings, conditions: Conditions) -> Bounds:
     )
 
 
-def made_exclusive(settings: ElectionSettings, conditions: Conditions) -> ElectionSettings | None:
+def with_exclusive_deadline(settings: ElectionSettings, conditions: Conditions) -> ElectionSettings | None:
     """Return the settings with the longest renew deadline that excludes two leaders, or ``None`` if there is none.
 
     Parameters
@@ -146,7 +146,7 @@ def settings_for(fail_over: float, conditions: Conditions, template: ElectionSet
     while lease >= 1:
         retry = _stepped(lease * _RETRY_PART)
         times = replace(template, lease_duration=float(lease), renew_deadline=lease - _STEP, retry_period=retry)
-        found = made_exclusive(times, conditions) if retry > 0 else None
+        found = with_exclusive_deadline(times, conditions) if retry > 0 else None
         if found is not None:
             return found
         lease -= 1

@@ -18,7 +18,7 @@ from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.lock import Lock, LockError, LockNotFoundError
 from kschedctl.leaderelection.record import LeaderElectionRecord, Raw
 from kschedctl.leaderelection.settings import JITTER_FACTOR, ElectionSettings
-from kschedctl.leaderelection.steps import CancelledError, Steps
+from kschedctl.leaderelection.steps import Steps, StoppedError
 
 #: The tolerance for rounding errors, in retry periods.
 _ROUNDING: Final = 1e-6
@@ -193,7 +193,7 @@ class LeaderElector:
             while not (yield from self._tried()):
                 self._report_transition()
                 yield self._settings.retry_period * (1 + self._random.random() * JITTER_FACTOR)
-        except CancelledError:
+        except StoppedError:
             return False
         self._report_transition()
         self._lock.record_event("became leader")
@@ -204,7 +204,7 @@ class LeaderElector:
             while (yield from self._renewed_in_time()):
                 self._report_transition()
                 yield self._settings.retry_period
-        except CancelledError:
+        except StoppedError:
             pass
         self._report_transition()
         if self._settings.release_on_cancel:

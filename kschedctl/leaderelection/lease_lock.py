@@ -18,8 +18,8 @@ from kschedctl.errors import InputError, KschedctlError
 from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
 from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps
+from kschedctl.live.error_responses import ConflictingError, NotServedError
 from kschedctl.live.object_client import ObjectClient
-from kschedctl.live.refusals import ConflictingError, NotServedError
 
 _API_VERSION: Final = "coordination.k8s.io/v1"
 

@@ -8,11 +8,11 @@ from typing import TypeVar
 from kschedctl.clock import Clock, Timer
 
 T = TypeVar("T")
-#: A generator that yields the seconds to wait. To cancel it, `CancelledError` is thrown into it.
+#: A generator that yields the seconds to wait. To cancel it, `StoppedError` is thrown into it.
 Steps = Generator[float, None, T]
 
 
-class CancelledError(Exception):
+class StoppedError(Exception):
     """The request to running steps to finish."""
 
 
@@ -38,10 +38,10 @@ class Actor:
         return self._steps is None
 
     def cancel(self) -> None:
-        """Throw `CancelledError` into the steps. Call this in the thread that runs the clock."""
+        """Throw `StoppedError` into the steps. Call this in the thread that runs the clock."""
         if self._steps is not None:
             self._timer.cancel()
-            self._go_on(CancelledError())
+            self._go_on(StoppedError())
 
     def wake(self) -> None:
         """End the current wait early."""
@@ -54,13 +54,13 @@ class Actor:
         self._timer.cancel()
         self._steps = None
 
-    def _go_on(self, thrown: CancelledError | None = None) -> None:
+    def _go_on(self, thrown: StoppedError | None = None) -> None:
         steps = self._steps
         if steps is None:
             return
         try:
             seconds = next(steps) if thrown is None else steps.throw(thrown)
-        except (StopIteration, CancelledError):
+        except (StopIteration, StoppedError):
             self._steps = None
             return
         if self._steps is not None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.findings.finding import Finding
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.field_steps import steps_of
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at, is_rendered
 from kschedctl.validation.validate import validate
 
 
-def said_of(obj: ManifestObject, context: Context) -> list[Finding]:
+def validation_findings(obj: LintObject, context: LintContext) -> list[Finding]:
     """Return the findings of an API server that creates the object; none for partial objects. Results are cached."""
     if obj.partial:
         return []
@@ -22,7 +22,7 @@ def said_of(obj: ManifestObject, context: Context) -> list[Finding]:
     return context.refusals[obj]
 
 
-def problem(finding: Finding, obj: ManifestObject) -> Iterator[Problem]:
+def problem(finding: Finding, obj: LintObject) -> Iterator[Problem]:
     """Yield a finding as a problem, unless the finding is about an unfilled placeholder."""
     steps = steps_of(obj.raw, finding.field)
     if is_rendered(finding.problem) and is_rendered(at(obj.raw, *steps)):

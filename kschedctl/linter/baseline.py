@@ -20,7 +20,7 @@ from kschedctl.linter.ignore import Ignore, Ignored
 _FIELDS: Final = ("rule", "kind", "namespace", "name", "field", "message")
 
 
-class Known(NamedTuple):
+class FindingKey(NamedTuple):
     """The key of a finding in a baseline."""
 
     rule: str
@@ -31,13 +31,13 @@ class Known(NamedTuple):
     message: str
 
 
-def known_by(diagnosis: Diagnosis) -> Known:
+def finding_key(diagnosis: Diagnosis) -> FindingKey:
     """Return the key of a finding."""
     obj = diagnosis.object
     if obj is None:
-        return Known(diagnosis.rule.code, "", "", diagnosis.file.name, "", diagnosis.message)
+        return FindingKey(diagnosis.rule.code, "", "", diagnosis.file.name, "", diagnosis.message)
     path = named_path(obj.raw, diagnosis.steps)
-    return Known(diagnosis.rule.code, obj.kind, obj.namespace, obj.name, path, diagnosis.message)
+    return FindingKey(diagnosis.rule.code, obj.kind, obj.namespace, obj.name, path, diagnosis.message)
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Baseline:
     #: The file of the baseline.
     file: str
     #: The number of occurrences of each finding.
-    counts: Counter[Known]
+    counts: Counter[FindingKey]
 
     @classmethod
     def read(cls, file: str) -> Baseline:
@@ -64,7 +64,7 @@ class Baseline:
             problem = getattr(error, "strerror", None) or "is no text"
             hint = "kschedctl lint --baseline FILE --update-baseline writes it"
             raise ConfigError(f"cannot be read: {problem}", where=file, hint=hint) from None
-        counts: Counter[Known] = Counter()
+        counts: Counter[FindingKey] = Counter()
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():
                 known, count = _parsed(line, file, number)
@@ -77,7 +77,7 @@ class Baseline:
         new, old = [], []
         by = Ignore(None, "in the baseline", "baseline", self.file, 1, used=True)
         for diagnosis in found:
-            known = known_by(diagnosis)
+            known = finding_key(diagnosis)
             if left[known] > 0:
                 left[known] -= 1
                 old.append(Ignored(diagnosis, by))
@@ -86,10 +86,10 @@ class Baseline:
         return new, old, sum(left.values())
 
 
-def _parsed(line: str, file: str, number: int) -> tuple[Known, int]:
+def _parsed(line: str, file: str, number: int) -> tuple[FindingKey, int]:
     try:
         entry: Any = json.loads(line)
-        return Known(*(str(entry[field]) for field in _FIELDS)), int(entry.get("count", 1))
+        return FindingKey(*(str(entry[field]) for field in _FIELDS)), int(entry.get("count", 1))
     except (ValueError, KeyError, TypeError, AttributeError):
         problem = f"line {number} is none of a baseline"
         hint = "kschedctl lint --baseline FILE --update-baseline writes it"
@@ -98,7 +98,7 @@ def _parsed(line: str, file: str, number: int) -> tuple[Known, int]:
 
 def baseline_text(found: Iterable[Diagnosis]) -> str:
     """Return findings as the text of a baseline, sorted."""
-    counts = Counter(map(known_by, found))
+    counts = Counter(map(finding_key, found))
     lines = (
         json.dumps({**known._asdict(), "count": count}, ensure_ascii=False) for known, count in sorted(counts.items())
     )

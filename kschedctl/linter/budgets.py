@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.fix import Action, Change, Fix
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.fix import FieldEdit, Fix, FixAction
 from kschedctl.linter.labels import holds
-from kschedctl.linter.manifest_set import ManifestObject
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.manifest_set import LintObject
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import SCALED, Replicas, share
 from kschedctl.linter.rule import Related
 from kschedctl.linter.values import Steps, at, mapping
@@ -18,14 +18,14 @@ PDB: Final = "policy/PodDisruptionBudget"
 SELECTOR: Final[Steps] = ("spec", "selector")
 
 
-def threshold(budget: ManifestObject) -> tuple[str, Any] | None:
+def threshold(budget: LintObject) -> tuple[str, Any] | None:
     """Return the field that limits evictions, with its value; ``None`` if neither field or both are set."""
     spec = mapping(budget.raw.get("spec"))
     given = [(name, spec[name]) for name in ("minAvailable", "maxUnavailable") if spec.get(name) is not None]
     return given[0] if len(given) == 1 else None
 
 
-def selected(budget: ManifestObject, context: Context) -> Iterator[Pods]:
+def selected(budget: LintObject, context: LintContext) -> Iterator[WorkloadPods]:
     """Yield the workloads and pods of the manifest set whose pods a budget selects."""
     selector = at(budget.raw, *SELECTOR)
     for pods in context.pods_seen_from(budget):
@@ -33,9 +33,9 @@ def selected(budget: ManifestObject, context: Context) -> Iterator[Pods]:
             yield pods
 
 
-def counts(budget: ManifestObject, context: Context) -> tuple[list[tuple[Pods, Replicas]], bool]:
+def counts(budget: LintObject, context: LintContext) -> tuple[list[tuple[WorkloadPods, Replicas]], bool]:
     """Return the workloads whose pods a budget selects, with their replicas, and True if all could be counted."""
-    found: list[tuple[Pods, Replicas]] = []
+    found: list[tuple[WorkloadPods, Replicas]] = []
     for pods in selected(budget, context):
         count = context.replicas(pods) if pods.type in SCALED or pods.type == "Pod" or pods.custom else None
         if count is None:
@@ -65,15 +65,15 @@ def always_forbids(field: str, value: Any) -> bool:
     return value in ((0, "0%") if field == "maxUnavailable" else ("100%",)) and value is not False
 
 
-def one_may_go(budget: ManifestObject, field: str) -> Fix:
+def one_may_go(budget: LintObject, field: str) -> Fix:
     """Return a fix that allows the eviction of one pod at a time."""
     spec: Steps = ("spec",)
-    changes = [] if field == "maxUnavailable" else [Change(Action.RENAME, (*spec, field), "maxUnavailable")]
-    changes.append(Change(Action.SET, (*spec, "maxUnavailable"), 1))
+    changes = [] if field == "maxUnavailable" else [FieldEdit(FixAction.RENAME, (*spec, field), "maxUnavailable")]
+    changes.append(FieldEdit(FixAction.SET, (*spec, "maxUnavailable"), 1))
     return Fix(budget, "set maxUnavailable: 1", tuple(changes), safe=False)
 
 
-def related_pods(found: list[tuple[Pods, Replicas]]) -> tuple[Related, ...]:
+def related_pods(found: list[tuple[WorkloadPods, Replicas]]) -> tuple[Related, ...]:
     """Return the workloads that a budget selects and their autoscalers, as related objects."""
     related = []
     for pods, count in found:

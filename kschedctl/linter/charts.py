@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import PurePath
 from typing import Final
 
-from kschedctl.linter.reading import LintFile
+from kschedctl.linter.lint_files import LintFile
 
 _TEMPLATES: Final = "templates"
 _BRACES: Final = (b"{{", b"{%")

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.findings.finding import Finding
-from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
-from kschedctl.linter.partial import TEMPLATES
+from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.platform import Platform
-from kschedctl.linter.pods import Part, Pods, holds_for
+from kschedctl.linter.pods import TemplatePart, WorkloadPods, holds_for
 from kschedctl.linter.replicas import Replicas, new_pods_first, replicas
 from kschedctl.linter.values import Steps
 from kschedctl.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
-    from kschedctl.linter.overlay import Overlay
+    from kschedctl.linter.overlay import ClusterQueries
 
 
 class Undecided(NamedTuple):
@@ -30,15 +30,15 @@ class Undecided(NamedTuple):
 
 
 @dataclass(eq=False)
-class Context:
+class LintContext:
     """The context in which rules run."""
 
     #: The manifest set.
-    manifests: ManifestSet
+    manifests: LintManifests
     #: The Kubernetes release whose rules apply.
     release: Release = LATEST
     #: The snapshot with the manifests applied; ``None`` if there is no snapshot.
-    overlay: Overlay | None = None
+    overlay: ClusterQueries | None = None
     #: The platform that the settings name; empty if they name none.
     platform: str = ""
     #: The names of the user's own scheduler plugins.
@@ -46,7 +46,7 @@ class Context:
     #: The path of the pod template of custom kinds, by group and kind.
     pod_templates: Mapping[str, Steps] = field(default_factory=dict)
     #: The cached findings of the API server's validation, which two rules use.
-    refusals: dict[ManifestObject, list[Finding]] = field(default_factory=dict)
+    refusals: dict[LintObject, list[Finding]] = field(default_factory=dict)
     undecided: list[Undecided] = field(default_factory=list)
 
     @cached_property
@@ -56,22 +56,22 @@ class Context:
         return {type_: (steps, type_ not in TEMPLATES) for type_, steps in every.items()}
 
     @cached_property
-    def pods(self) -> list[Pods]:
+    def pods(self) -> list[WorkloadPods]:
         """The pods and the objects with a pod template, without partial objects."""
         return [pods for obj in self.manifests.whole if (pods := self._pods_of(obj)) is not None]
 
     @cached_property
-    def _by_object(self) -> dict[ManifestObject, Pods]:
+    def _by_object(self) -> dict[LintObject, WorkloadPods]:
         return {pods.obj: pods for pods in self.pods}
 
-    def _pods_of(self, obj: ManifestObject) -> Pods | None:
+    def _pods_of(self, obj: LintObject) -> WorkloadPods | None:
         found = self.templates.get(obj.type)
         if found is None:
             return None
-        pods = Pods(obj, *found)
+        pods = WorkloadPods(obj, *found)
         return pods if pods.spec else None
 
-    def pods_seen_from(self, obj: ManifestObject) -> Iterator[Pods]:
+    def pods_seen_from(self, obj: LintObject) -> Iterator[WorkloadPods]:
         """Yield the pods in the namespace of `obj` that a rule relates to it; other variants of `obj` are left out."""
         for type_ in self.templates:
             for other in self.manifests.beside(obj, type_):
@@ -83,23 +83,23 @@ class Context:
         cluster = self.overlay is not None and self.overlay.is_openshift
         return Platform(self.manifests, self.platform, cluster=cluster)
 
-    def is_openshift(self, obj: ManifestObject) -> bool:
+    def is_openshift(self, obj: LintObject) -> bool:
         """Report whether an object is for OpenShift."""
         return self._platform.is_openshift(obj)
 
-    def replicas(self, pods: Pods) -> Replicas | None:
+    def replicas(self, pods: WorkloadPods) -> Replicas | None:
         """Return the number of replicas of a workload; ``None`` if it is not known."""
         return replicas(pods, self.manifests)
 
-    def new_pods_first(self, pods: Pods) -> Replicas | None:
+    def new_pods_first(self, pods: WorkloadPods) -> Replicas | None:
         """Return the replicas of a workload whose rollouts start a new pod before an old one ends, else ``None``."""
         return new_pods_first(pods, self.manifests)
 
-    def cannot_decide(self, rule: str, obj: ManifestObject, why: str) -> None:
+    def cannot_decide(self, rule: str, obj: LintObject, why: str) -> None:
         """Note that a rule reports nothing for an object because something is not known."""
         self.undecided.append(Undecided(rule, obj.shown, why))
 
-    def may_be_elsewhere(self, rule: str, obj: ManifestObject) -> bool:
+    def may_be_elsewhere(self, rule: str, obj: LintObject) -> bool:
         """Report whether a missing object may be in an unreadable document of the folder; if so, note that."""
         broken = self.manifests.unreadable_near(obj)
         if broken is None:
@@ -107,7 +107,7 @@ class Context:
         self.cannot_decide(rule, obj, f"{broken.location} could not be read")
         return True
 
-    def matches_nobody(self, part: Part[PodAffinityTerm], pods: Pods, rule: str) -> bool:
+    def matches_nobody(self, part: TemplatePart[PodAffinityTerm], pods: WorkloadPods, rule: str) -> bool:
         """Report whether a term of pod affinity certainly matches no pod of the manifest set or of the snapshot."""
         if part.value is None or any(holds_for(part, pods, other) is not False for other in (pods, *self.pods)):
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.api.tolerations import NO_SCHEDULE
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 
 MASTER: Final = "node-role.kubernetes.io/master"
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
@@ -13,7 +13,7 @@ CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
 NEAR_MISSES: Final = ("node-role.kubernetes.io/controlplane", "node-role.kubernetes.io/control_plane")
 
 
-def tolerates_master_only(pods: Pods) -> int | None:
+def tolerates_master_only(pods: WorkloadPods) -> int | None:
     """Return the index of a toleration of the former taint if none tolerates the present one, else ``None``."""
     for index, part in enumerate(pods.tolerations):
         one = part.value

@@ -11,10 +11,10 @@ from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding, Severity
 from kschedctl.findings.location import Position
 from kschedctl.linter.fix import Fix
-from kschedctl.linter.manifest_set import ManifestObject
-from kschedctl.linter.reading import LintFile
+from kschedctl.linter.lint_files import LintFile
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.regions import Region
-from kschedctl.linter.rule import Problem, Rule, Stop
+from kschedctl.linter.rule import Problem, Rule, Stage
 from kschedctl.linter.values import Steps, at
 
 ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
@@ -39,13 +39,13 @@ class Diagnosis:
     #: The finding: object, field, problem and hint.
     finding: Finding
     #: The place where the problem takes effect.
-    stop: Stop | None
+    stop: Stage | None
     #: The file that contains the problem.
     file: LintFile
     #: The region of the file.
     region: Region
     #: The object; ``None`` if the problem is of a file or of a document without an object.
-    object: ManifestObject | None = None
+    object: LintObject | None = None
     #: The field, as keys and indices from the root of the object.
     steps: Steps = ()
     related: tuple[RelatedPlace, ...] = ()
@@ -104,7 +104,7 @@ def named_path(raw: object, steps: Steps) -> str:
     return field_path(path).replace("[[", "[").replace("]]", "]")
 
 
-def of_object(rule: Rule, problem: Problem, obj: ManifestObject) -> Diagnosis:
+def object_diagnosis(rule: Rule, problem: Problem, obj: LintObject) -> Diagnosis:
     """Return the diagnosis of a problem of an object."""
     region = obj.region(problem.steps, key=problem.key)
     if problem.line is not None:
@@ -137,7 +137,7 @@ def of_object(rule: Rule, problem: Problem, obj: ManifestObject) -> Diagnosis:
     )
 
 
-def of_file(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
+def file_diagnosis(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
     """Return the diagnosis of a problem of a file, or of a document without an object."""
     line, column = problem.line or 1, problem.column or 1
     finding = Finding(
@@ -154,6 +154,6 @@ def of_file(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
     return Diagnosis(rule=rule, finding=finding, stop=problem.stop or rule.stop, file=file, region=region)
 
 
-def in_order(found: Iterable[Diagnosis]) -> list[Diagnosis]:
+def sorted_diagnoses(found: Iterable[Diagnosis]) -> list[Diagnosis]:
     """Return diagnoses sorted by file, region, rule and message."""
     return sorted(found, key=lambda each: (each.file.name, each.region, each.rule.code, each.message))

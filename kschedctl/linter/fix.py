@@ -1,4 +1,4 @@
-"""Fixes as data: changes of fields of objects. ``kschedctl.linter.fixing`` turns them into edits of the text."""
+"""Fixes as data: changes of fields of objects. ``kschedctl.linter.applied_fixes`` turns them into edits of the text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.values import Steps
 
 
-class Action(Enum):
+class FixAction(Enum):
     """The kind of change made to a field."""
 
     #: Set the field's value; add the field if it is absent.
@@ -24,10 +24,10 @@ class Action(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldEdit:
     """A change of one field."""
 
-    action: Action
+    action: FixAction
     steps: Steps
     value: Any = None
 
@@ -37,30 +37,30 @@ class Fix:
     """A fix: changes of one object that resolve a finding."""
 
     #: The object that is changed.
-    object: ManifestObject
+    object: LintObject
     #: A description of the fix, in the imperative.
     title: str
     #: The changes, in the order in which they are made.
-    changes: tuple[Change, ...]
+    changes: tuple[FieldEdit, ...]
     #: True if the fix corrects the problem and nothing else; an unsafe fix changes how the pods behave.
     safe: bool = True
 
 
-def setting(obj: ManifestObject, title: str, *fields: tuple[Steps, Any], safe: bool = True) -> Fix:
+def setting(obj: LintObject, title: str, *fields: tuple[Steps, Any], safe: bool = True) -> Fix:
     """Return a fix that sets fields to values."""
-    return Fix(obj, title, tuple(Change(Action.SET, steps, value) for steps, value in fields), safe)
+    return Fix(obj, title, tuple(FieldEdit(FixAction.SET, steps, value) for steps, value in fields), safe)
 
 
-def removing(obj: ManifestObject, title: str, *fields: Steps, safe: bool = True) -> Fix:
+def removing(obj: LintObject, title: str, *fields: Steps, safe: bool = True) -> Fix:
     """Return a fix that removes fields."""
-    return Fix(obj, title, tuple(Change(Action.REMOVE, steps) for steps in fields), safe)
+    return Fix(obj, title, tuple(FieldEdit(FixAction.REMOVE, steps) for steps in fields), safe)
 
 
-def renaming(obj: ManifestObject, steps: Steps, name: str) -> Fix:
+def renaming(obj: LintObject, steps: Steps, name: str) -> Fix:
     """Return a fix that renames a field."""
-    return Fix(obj, f"rename {steps[-1]} to {name}", (Change(Action.RENAME, steps, name),))
+    return Fix(obj, f"rename {steps[-1]} to {name}", (FieldEdit(FixAction.RENAME, steps, name),))
 
 
-def appending(obj: ManifestObject, title: str, steps: Steps, item: Any) -> Fix:
+def appending(obj: LintObject, title: str, steps: Steps, item: Any) -> Fix:
     """Return a fix that appends an item to a list."""
-    return Fix(obj, title, (Change(Action.APPEND, steps, item),))
+    return Fix(obj, title, (FieldEdit(FixAction.APPEND, steps, item),))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from kschedctl.linter.diagnosis import Diagnosis
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 
 
 @dataclass(eq=False)
@@ -30,7 +30,7 @@ class Ignore:
     used: bool = False
     #: The last day of validity, if that is past; else ``None``.
     ended: date | None = None
-    object: ManifestObject | None = field(default=None, repr=False)
+    object: LintObject | None = field(default=None, repr=False)
 
     def names(self, code: str) -> bool:
         """Report whether the ignore applies to a rule."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kschedctl.errors import InputError
-from kschedctl.linter.reading import LintFile, read_text
+from kschedctl.linter.lint_files import LintFile, read_text
 from kschedctl.linter.values import at, items, text
 
 _NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")

@@ -20,8 +20,8 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.findings.finding import ObjectRef
 from kschedctl.findings.location import Location
-from kschedctl.linter.partial import is_live, why_partial
-from kschedctl.linter.reading import LintDocument, LintFile
+from kschedctl.linter.lint_files import LintDocument, LintFile
+from kschedctl.linter.partial_objects import is_live, why_partial
 from kschedctl.linter.regions import Region
 from kschedctl.linter.values import Steps, at, converted, items, mapping, text
 
@@ -44,7 +44,7 @@ class Key(NamedTuple):
 
 
 @dataclass(eq=False)
-class ManifestObject:
+class LintObject:
     """An object of the manifest set."""
 
     #: The document that contains the object.
@@ -144,7 +144,7 @@ class ManifestObject:
 
 
 @dataclass(eq=False)
-class ManifestSet:
+class LintManifests:
     """The objects of one run."""
 
     #: The files that were read.
@@ -155,34 +155,34 @@ class ManifestSet:
     patches: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self.objects: list[ManifestObject] = []
+        self.objects: list[LintObject] = []
         for file in self.files:
             patched = file.name in self.patches
             for document in file.documents:
                 self.objects += objects_of(document, self.namespace, patched=patched)
-        self._seen: dict[tuple[str, str], list[ManifestObject]] = {}
+        self._seen: dict[tuple[str, str], list[LintObject]] = {}
 
     @cached_property
-    def whole(self) -> list[ManifestObject]:
+    def whole(self) -> list[LintObject]:
         """The objects that are not partial."""
         return [obj for obj in self.objects if not obj.partial]
 
     @cached_property
-    def by_type(self) -> dict[str, list[ManifestObject]]:
+    def by_type(self) -> dict[str, list[LintObject]]:
         """The objects that are not partial, by group and kind."""
-        found: dict[str, list[ManifestObject]] = defaultdict(list)
+        found: dict[str, list[LintObject]] = defaultdict(list)
         for obj in self.whole:
             found[obj.type].append(obj)
         return found
 
     @cached_property
-    def _by_key(self) -> dict[Key, list[ManifestObject]]:
-        found: dict[Key, list[ManifestObject]] = defaultdict(list)
+    def _by_key(self) -> dict[Key, list[LintObject]]:
+        found: dict[Key, list[LintObject]] = defaultdict(list)
         for obj in self.whole:
             found[obj.key].append(obj)
         return found
 
-    def seen_from(self, obj: ManifestObject, type_: str) -> list[ManifestObject]:
+    def seen_from(self, obj: LintObject, type_: str) -> list[LintObject]:
         """Return the objects of a kind that `obj` may refer to, of all namespaces; ambiguous variants are left out."""
         known = self._seen.get((obj.file.name, type_))
         if known is None:
@@ -191,11 +191,11 @@ class ManifestSet:
             self._seen[obj.file.name, type_] = known
         return known
 
-    def beside(self, obj: ManifestObject, type_: str) -> Iterator[ManifestObject]:
+    def beside(self, obj: LintObject, type_: str) -> Iterator[LintObject]:
         """Yield the objects of `seen_from` that are in the namespace of `obj`."""
         return (other for other in self.seen_from(obj, type_) if other.namespace == obj.namespace)
 
-    def named(self, obj: ManifestObject, type_: str, name: str) -> ManifestObject | None:
+    def named(self, obj: LintObject, type_: str, name: str) -> LintObject | None:
         """Return the object of a kind and name, in the namespace of `obj` or cluster-scoped; ``None`` if not found."""
         kind = type_.rpartition("/")[2]
         namespace = "" if kind in _CLUSTER_SCOPED else obj.namespace
@@ -205,11 +205,11 @@ class ManifestSet:
         """Report whether any object of a kind has the name, in any namespace and any number of times."""
         return any(other.name == name for other in self.by_type.get(type_, ()))
 
-    def is_variant(self, obj: ManifestObject) -> bool:
+    def is_variant(self, obj: LintObject) -> bool:
         """Report whether another file has an object with the same key."""
         return any(other.file is not obj.file for other in self._by_key.get(obj.key, ()))
 
-    def _seen_one(self, file: LintFile, key: Key) -> ManifestObject | None:
+    def _seen_one(self, file: LintFile, key: Key) -> LintObject | None:
         same = self._by_key.get(key, ())
         own = [other for other in same if other.file is file]
         if own:
@@ -218,7 +218,7 @@ class ManifestSet:
         near = [other for other in same if other.file.folder == file.folder] or same
         return near[-1] if near and all(other.file is near[-1].file for other in near) else None
 
-    def unreadable_near(self, obj: ManifestObject) -> LintDocument | None:
+    def unreadable_near(self, obj: LintObject) -> LintDocument | None:
         """Return an unreadable document in the folder of `obj`, if any: objects that are not found may be in it."""
         return next(iter(self._broken_in.get(obj.file.folder, ())), None)
 
@@ -230,7 +230,7 @@ class ManifestSet:
         return found
 
 
-def objects_of(document: LintDocument, namespace: str = "", *, patched: bool = False) -> Iterator[ManifestObject]:
+def objects_of(document: LintDocument, namespace: str = "", *, patched: bool = False) -> Iterator[LintObject]:
     """Yield the objects of a document: the document itself, or the items of a list, nested lists included."""
     waiting: list[tuple[Steps, Any]] = [((), document.value)]
     while waiting:
@@ -242,4 +242,4 @@ def objects_of(document: LintDocument, namespace: str = "", *, patched: bool = F
             waiting += reversed([((*inside, "items", index), item) for index, item in enumerate(items(raw["items"]))])
             continue
         own = text(at(raw, "metadata", "namespace"))
-        yield ManifestObject(document, inside, raw, api_version, kind, own or namespace, patched)
+        yield LintObject(document, inside, raw, api_version, kind, own or namespace, patched)

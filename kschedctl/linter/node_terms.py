@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.linter.pods import PREFERRED, AnyPart, Pods
+from kschedctl.linter.pods import PREFERRED, AnyPart, WorkloadPods
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, numbered, text
 
 _NODE_NAME: Final = "metadata.name"
@@ -114,7 +114,7 @@ def demands_of(term: Any, steps: Steps) -> list[Demand]:
     return found
 
 
-def selector_demands(pods: Pods) -> list[Demand]:
+def selector_demands(pods: WorkloadPods) -> list[Demand]:
     """Return the requirements of the node selector."""
     steps = pods.of_spec("nodeSelector")
     return [
@@ -141,7 +141,7 @@ def clash(term: Any, steps: Steps, selector: Sequence[Demand] = ()) -> Clash | N
     return None
 
 
-def clashes(pods: Pods) -> tuple[list[Clash], int]:
+def clashes(pods: WorkloadPods) -> tuple[list[Clash], int]:
     """Return the clashes of the required terms that can match no node, and the number of all required terms."""
     terms = pods.node_terms or []
     selector = selector_demands(pods)
@@ -149,14 +149,14 @@ def clashes(pods: Pods) -> tuple[list[Clash], int]:
     return found, len(terms)
 
 
-def preferred_terms(pods: Pods) -> Iterator[tuple[Steps, Any]]:
+def preferred_terms(pods: WorkloadPods) -> Iterator[tuple[Steps, Any]]:
     """Yield the terms of the preferred node affinity, each with its path."""
     steps = pods.of_spec("affinity", "nodeAffinity", PREFERRED)
     for way, raw in numbered(at(pods.obj.raw, *steps), steps):
         yield (*way, "preference"), at(raw, "preference")
 
 
-def pinned(pods: Pods, key: str) -> set[str] | None:
+def pinned(pods: WorkloadPods, key: str) -> set[str] | None:
     """Return the values of a label that node selector and required affinity allow; ``None`` if they do not limit it."""
     selector = selector_demands(pods)
     if pods.node_terms is None:
@@ -179,7 +179,7 @@ def pinned(pods: Pods, key: str) -> set[str] | None:
     return left
 
 
-def wanted_keys(pods: Pods, keys: Sequence[str]) -> tuple[Steps, str] | None:
+def wanted_keys(pods: WorkloadPods, keys: Sequence[str]) -> tuple[Steps, str] | None:
     """Return the path and key of the requirement that limits pods to nodes with one of some labels, else ``None``.
 
     Pods are limited to these nodes if the node selector has one of the labels, or every required term demands one.
@@ -196,7 +196,7 @@ def wanted_keys(pods: Pods, keys: Sequence[str]) -> tuple[Steps, str] | None:
     return found[0] if found else None
 
 
-def label_uses(pods: Pods) -> Iterator[tuple[Steps, str, bool]]:
+def label_uses(pods: WorkloadPods) -> Iterator[tuple[Steps, str, bool]]:
     """Yield the uses of node labels: the path of the name, the label, and true if the name is a key of a mapping."""
     for key in mapping(pods.node_selector):
         yield pods.of_spec("nodeSelector", key), key, True
@@ -207,7 +207,7 @@ def label_uses(pods: Pods) -> Iterator[tuple[Steps, str, bool]]:
     yield from topology_keys(pods)
 
 
-def topology_keys(pods: Pods) -> Iterator[tuple[Steps, str, bool]]:
+def topology_keys(pods: WorkloadPods) -> Iterator[tuple[Steps, str, bool]]:
     """Yield the uses of node labels as topology keys, in the form of ``label_uses``."""
     parts: list[AnyPart] = [*pods.spread]
     for affinity in ("podAffinity", "podAntiAffinity"):

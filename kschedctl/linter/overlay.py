@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from kschedctl.api.pod import PodAffinityTerm
-from kschedctl.linter.pods import Part, Pods
+from kschedctl.linter.pods import TemplatePart, WorkloadPods
 
 
-class Overlay(Protocol):
+class ClusterQueries(Protocol):
     """A snapshot with the manifests applied."""
 
     @property
@@ -18,7 +18,7 @@ class Overlay(Protocol):
     def has_taint(self, key: str) -> bool:
         """Report whether any node has a taint of a key."""
 
-    def has_pods_of(self, part: Part[PodAffinityTerm], owner: Pods) -> bool:
+    def has_pods_of(self, part: TemplatePart[PodAffinityTerm], owner: WorkloadPods) -> bool:
         """Report whether the selector of a pod affinity term may match a pod of the snapshot."""
 
     def budget_has_pods(self, selector: Any, namespace: str) -> bool:

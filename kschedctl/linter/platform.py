@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import PurePath
 from typing import Final
 
-from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
+from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.values import mapping
 
 _ANNOTATION: Final = "include.release.openshift.io/"
@@ -15,7 +15,7 @@ _NAMESPACE: Final = "openshift-"
 OPENSHIFT: Final = "openshift"
 
 
-def tells_openshift(obj: ManifestObject) -> bool:
+def tells_openshift(obj: LintObject) -> bool:
     """Report whether an object shows that it and the manifests around it are for OpenShift."""
     group = obj.api_version.rpartition("/")[0]
     if f".{group}".endswith(_GROUP) or obj.namespace.startswith(_NAMESPACE):
@@ -33,7 +33,7 @@ class Platform:
 
     Parameters
     ----------
-    given : ManifestSet
+    given : LintManifests
         The objects.
     named : str
         The platform that the settings name; empty if they name none. A platform of the settings holds for all objects.
@@ -41,14 +41,14 @@ class Platform:
         True if the nodes of the snapshot are those of OpenShift.
     """
 
-    def __init__(self, given: ManifestSet, named: str = "", *, cluster: bool = False) -> None:
+    def __init__(self, given: LintManifests, named: str = "", *, cluster: bool = False) -> None:
         self._named = named.lower()
         self._cluster = cluster
         shown = {obj.file.folder for obj in given.objects if tells_openshift(obj)} if not self._named else set()
         self._around = frozenset(str(PurePath(folder).parent) for folder in shown) | shown
         self._is_within = cache(self._within)
 
-    def is_openshift(self, obj: ManifestObject) -> bool:
+    def is_openshift(self, obj: LintObject) -> bool:
         """Report whether an object is for OpenShift."""
         if self._named:
             return self._named == OPENSHIFT

@@ -12,8 +12,8 @@ from kschedctl.api.meta import ApiStruct
 from kschedctl.api.pod import PodAffinityTerm, Toleration, TopologySpreadConstraint
 from kschedctl.api.tolerations import tolerates
 from kschedctl.linter.labels import PodLabels, holds
-from kschedctl.linter.manifest_set import ManifestObject
-from kschedctl.linter.partial import TEMPLATES
+from kschedctl.linter.manifest_set import LintObject
+from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.values import Steps, at, converted, is_rendered, items, mapping, numbered, text
 
 T = TypeVar("T", bound=ApiStruct)
@@ -24,7 +24,7 @@ DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[T]):
+class TemplatePart(Generic[T]):
     """A part of a pod template, with its path."""
 
     #: The path from the root of the object.
@@ -36,11 +36,11 @@ class Part(Generic[T]):
 
 
 #: A part of any type.
-AnyPart: TypeAlias = Part[Any]
+AnyPart: TypeAlias = TemplatePart[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class TemplateContainer:
     """A container of a pod template."""
 
     steps: Steps
@@ -64,11 +64,11 @@ class Container:
 
 
 @dataclass(eq=False)
-class Pods:
+class WorkloadPods:
     """The pods that an object creates: a workload with a pod template, or a Pod itself."""
 
     #: The object.
-    obj: ManifestObject
+    obj: LintObject
     #: The path of the pod template; empty for a Pod.
     template: Steps
     #: True if the kind is a custom kind of the settings.
@@ -122,10 +122,10 @@ class Pods:
         return list(numbered(terms, self.of_spec(*steps))) if isinstance(terms, list) and terms else None
 
     @cached_property
-    def tolerations(self) -> list[Part[Toleration]]:
+    def tolerations(self) -> list[TemplatePart[Toleration]]:
         """The tolerations."""
         found = numbered(self.spec.get("tolerations"), self.of_spec("tolerations"))
-        return [Part(steps, raw, converted(raw, Toleration)) for steps, raw in found]
+        return [TemplatePart(steps, raw, converted(raw, Toleration)) for steps, raw in found]
 
     def tolerates(self, key: str, effect: str) -> bool:
         """Report whether a taint of a key and effect is tolerated, for any value; a placeholder tolerates all."""
@@ -137,41 +137,43 @@ class Pods:
                 return True
         return False
 
-    def terms(self, affinity: str, *, required: bool) -> list[Part[PodAffinityTerm]]:
+    def terms(self, affinity: str, *, required: bool) -> list[TemplatePart[PodAffinityTerm]]:
         """Return the required or the preferred terms of ``podAffinity`` or ``podAntiAffinity``."""
         field = REQUIRED if required else PREFERRED
         found = numbered(at(self.spec, "affinity", affinity, field), self.of_spec("affinity", affinity, field))
         inner: Steps = () if required else ("podAffinityTerm",)
         terms = ((*steps, *inner) for steps, _ in found)
         return [
-            Part(steps, raw, converted(raw, PodAffinityTerm))
+            TemplatePart(steps, raw, converted(raw, PodAffinityTerm))
             for steps in terms
             if isinstance(raw := at(self.obj.raw, *steps), dict)
         ]
 
     @cached_property
-    def spread(self) -> list[Part[TopologySpreadConstraint]]:
+    def spread(self) -> list[TemplatePart[TopologySpreadConstraint]]:
         """The topology spread constraints."""
         found = numbered(self.spec.get("topologySpreadConstraints"), self.of_spec("topologySpreadConstraints"))
         return [
-            Part(steps, raw, converted(raw, TopologySpreadConstraint)) for steps, raw in found if isinstance(raw, dict)
+            TemplatePart(steps, raw, converted(raw, TopologySpreadConstraint))
+            for steps, raw in found
+            if isinstance(raw, dict)
         ]
 
     @property
-    def hard_spread(self) -> list[tuple[Part[TopologySpreadConstraint], TopologySpreadConstraint]]:
+    def hard_spread(self) -> list[tuple[TemplatePart[TopologySpreadConstraint], TopologySpreadConstraint]]:
         """The topology spread constraints with ``DoNotSchedule``, each with its value; placeholders are left out."""
         values = ((part, part.value) for part in self.spread)
         return [(part, one) for part, one in values if one is not None and one.when_unsatisfiable == DO_NOT_SCHEDULE]
 
     @cached_property
-    def containers(self) -> list[Container]:
+    def containers(self) -> list[TemplateContainer]:
         """All containers, init containers first."""
         found = []
         for field in ("initContainers", "containers"):
             for steps, raw in numbered(self.spec.get(field), self.of_spec(field)):
                 if isinstance(raw, dict):
                     ends = field == "initContainers" and raw.get("restartPolicy") != "Always"
-                    found.append(Container(steps, raw, ends))
+                    found.append(TemplateContainer(steps, raw, ends))
         return found
 
     def claims(self) -> Iterator[tuple[Steps, str]]:
@@ -182,16 +184,16 @@ class Pods:
                 yield (*steps, "persistentVolumeClaim", "claimName"), name
 
 
-def holds_for(part: Part[PodAffinityTerm], owner: Pods, others: Pods) -> bool | None:
+def holds_for(part: TemplatePart[PodAffinityTerm], owner: WorkloadPods, others: WorkloadPods) -> bool | None:
     """Report whether a term of pod affinity or anti-affinity matches pods; ``None`` if that is uncertain.
 
     Parameters
     ----------
-    part : Part of PodAffinityTerm
+    part : TemplatePart of PodAffinityTerm
         The term.
-    owner : Pods
+    owner : WorkloadPods
         The pods that have the term.
-    others : Pods
+    others : WorkloadPods
         The pods to match, which may be `owner` itself.
     """
     term = part.value
@@ -213,7 +215,7 @@ def holds_for(part: Part[PodAffinityTerm], owner: Pods, others: Pods) -> bool | 
     return None if None in answers else True
 
 
-def _in_namespaces(term: PodAffinityTerm, owner: Pods, others: Pods) -> bool | None:
+def _in_namespaces(term: PodAffinityTerm, owner: WorkloadPods, others: WorkloadPods) -> bool | None:
     if not term.namespaces and term.namespace_selector is None:
         return owner.namespace == others.namespace
     selector = term.namespace_selector

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.linter.labels import PodLabels, holds
-from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
-from kschedctl.linter.pods import Pods, holds_for
+from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.pods import WorkloadPods, holds_for
 from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, whole
 
 PVC: Final = "PersistentVolumeClaim"
@@ -27,7 +27,7 @@ _LOCAL_OR_SHARED: Final = frozenset(
 _WORDS: Final = re.compile(r"[a-z0-9]+")
 
 
-def self_terms(pods: Pods) -> Iterator[tuple[Steps, str]]:
+def self_terms(pods: WorkloadPods) -> Iterator[tuple[Steps, str]]:
     """Yield the required anti-affinity terms that match the pods of all their revisions, each with its topology key."""
     for part in pods.terms("podAntiAffinity", required=True):
         if part.value is None or POD_TEMPLATE_HASH in part.value.match_label_keys:
@@ -36,7 +36,7 @@ def self_terms(pods: Pods) -> Iterator[tuple[Steps, str]]:
             yield part.steps, part.value.topology_key
 
 
-def is_kept_apart(pods: Pods) -> bool:
+def is_kept_apart(pods: WorkloadPods) -> bool:
     """Report whether an anti-affinity term or a spread constraint may match the pods themselves."""
     terms = [part for required in (True, False) for part in pods.terms("podAntiAffinity", required=required)]
     if any(holds_for(part, pods, pods) is not False for part in terms):
@@ -44,7 +44,7 @@ def is_kept_apart(pods: Pods) -> bool:
     return any(holds(part.raw.get("labelSelector"), pods.labels) is not False for part in pods.spread)
 
 
-def own_selector(pods: Pods) -> dict[str, Any] | None:
+def own_selector(pods: WorkloadPods) -> dict[str, Any] | None:
     """Return the workload's own selector, else one of all the pods' labels; ``None`` if empty or not matching."""
     own = at(pods.obj.raw, "spec", "selector", "matchLabels")
     chosen = mapping(own) or mapping(pods.metadata.get("labels"))
@@ -53,7 +53,7 @@ def own_selector(pods: Pods) -> dict[str, Any] | None:
     return {"matchLabels": dict(chosen)}
 
 
-class HostPort(NamedTuple):
+class TemplateHostPort(NamedTuple):
     """A port of the node that the pods use."""
 
     ip: str
@@ -66,10 +66,10 @@ class HostPort(NamedTuple):
         return f"{ip}{self.port}/{self.protocol}"
 
 
-def host_ports(pods: Pods) -> list[HostPort]:
+def host_ports(pods: WorkloadPods) -> list[TemplateHostPort]:
     """Return the ports of the node that the pods use; with hostNetwork every port of a container is one."""
     on_host = pods.spec.get("hostNetwork") is True
-    found: dict[tuple[str, str, int], HostPort] = {}
+    found: dict[tuple[str, str, int], TemplateHostPort] = {}
     for container in pods.containers:
         if container.init:
             continue
@@ -78,7 +78,7 @@ def host_ports(pods: Pods) -> list[HostPort]:
             port = whole(at(raw, "hostPort")) or (whole(at(raw, "containerPort")) if on_host else None)
             if port:
                 ip, protocol = text(at(raw, "hostIP")) or "0.0.0.0", text(at(raw, "protocol")) or "TCP"
-                found.setdefault((ip, protocol, port), HostPort(ip, protocol, port, (*steps, field)))
+                found.setdefault((ip, protocol, port), TemplateHostPort(ip, protocol, port, (*steps, field)))
     return list(found.values())
 
 
@@ -86,11 +86,11 @@ class Mounted(NamedTuple):
     """A claim of the manifest set that the pods mount, with the path of its name and its access modes."""
 
     steps: Steps
-    claim: ManifestObject
+    claim: LintObject
     modes: tuple[str, ...]
 
 
-def mounted_claims(pods: Pods, given: ManifestSet) -> Iterator[Mounted]:
+def mounted_claims(pods: WorkloadPods, given: LintManifests) -> Iterator[Mounted]:
     """Yield the claims of the manifest set that the pods mount."""
     for steps, name in pods.claims():
         claim = given.named(pods.obj, PVC, name)
@@ -99,7 +99,7 @@ def mounted_claims(pods: Pods, given: ManifestSet) -> Iterator[Mounted]:
             yield Mounted(steps, claim, tuple(mode for mode in modes if isinstance(mode, str)))
 
 
-def attaches_to_one_node(claim: ManifestObject, given: ManifestSet) -> bool:
+def attaches_to_one_node(claim: LintObject, given: LintManifests) -> bool:
     """Report whether a claim's volume is attached to one node at a time.
 
     A volume of a shared file system is not. A volume on a node's own disk does not count either: pods that use it are
@@ -122,7 +122,7 @@ def attaches_to_one_node(claim: ManifestObject, given: ManifestSet) -> bool:
     return not any(map(_is_shared_or_local, names))
 
 
-def _selected(pv: ManifestObject, claim_spec: object) -> bool:
+def _selected(pv: LintObject, claim_spec: object) -> bool:
     wanted = mapping(at(claim_spec, "selector", "matchLabels"))
     labels = mapping(at(pv.raw, "metadata", "labels"))
     return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())

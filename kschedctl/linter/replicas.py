@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.values import Steps, at, mapping, text, whole
 
 HPA: Final = "autoscaling/HorizontalPodAutoscaler"
@@ -25,7 +25,7 @@ class Replicas(NamedTuple):
     low: int
     high: int
     #: The autoscaler that sets the number; ``None`` if there is none.
-    scaler: ManifestObject | None = None
+    scaler: LintObject | None = None
 
     @property
     def shown(self) -> str:
@@ -35,7 +35,7 @@ class Replicas(NamedTuple):
         return f"{self.low} to {self.high} ({self.scaler.kind} {self.scaler.name})"
 
 
-def autoscaler(pods: Pods, given: ManifestSet) -> ManifestObject | None:
+def autoscaler(pods: WorkloadPods, given: LintManifests) -> LintObject | None:
     """Return the autoscaler of the manifest set that targets a workload; ``None`` if there is none."""
     for type_ in (HPA, SCALED_OBJECT):
         for scaler in given.beside(pods.obj, type_):
@@ -51,7 +51,7 @@ def autoscaler(pods: Pods, given: ManifestSet) -> ManifestObject | None:
     return None
 
 
-def replicas_steps(pods: Pods) -> Steps:
+def replicas_steps(pods: WorkloadPods) -> Steps:
     """Return the path of the field with the number of replicas of a workload; the path of its spec if there is none."""
     for field in ("replicas", "parallelism"):
         if at(pods.obj.raw, "spec", field) is not None:
@@ -59,7 +59,7 @@ def replicas_steps(pods: Pods) -> Steps:
     return ("spec",)
 
 
-def replicas(pods: Pods, given: ManifestSet) -> Replicas | None:
+def replicas(pods: WorkloadPods, given: LintManifests) -> Replicas | None:
     """Return the number of replicas of a workload; ``None`` if it is not known, or depends on the nodes.
 
     A Pod counts as 1, a Job as the number of pods that run at a time. With an autoscaler the lowest number is at least
@@ -117,7 +117,7 @@ def share(value: Any, of: int, *, up: bool) -> int | None:
     return number_ if number_ is not None and number_ >= 0 else None
 
 
-class Rollout(NamedTuple):
+class RolloutStrategy(NamedTuple):
     """The limits of a rolling update."""
 
     #: The numbers of additional pods (maxSurge) and of unavailable pods (maxUnavailable) during a rollout.
@@ -125,7 +125,7 @@ class Rollout(NamedTuple):
     down: int
 
 
-def rollout(pods: Pods, n: int) -> Rollout | None:
+def rollout(pods: WorkloadPods, n: int) -> RolloutStrategy | None:
     """Return the limits of a rolling update of a Deployment or a Rollout with `n` replicas.
 
     Return ``None`` for other kinds, for strategy Recreate, and if the limits are not known.
@@ -138,7 +138,7 @@ def rollout(pods: Pods, n: int) -> Rollout | None:
         numbers = strategy.get("rollingUpdate")
     elif pods.type == "argoproj.io/Rollout":
         if isinstance(strategy.get("blueGreen"), dict):
-            return Rollout(n, 0)
+            return RolloutStrategy(n, 0)
         numbers = strategy.get("canary")
     else:
         return None
@@ -147,7 +147,7 @@ def rollout(pods: Pods, n: int) -> Rollout | None:
     if surge is None or down is None:
         return None
     # If both are rounded to 0, one pod may be unavailable (deployment util ResolveFenceposts).
-    return Rollout(surge, down or int(surge == 0))
+    return RolloutStrategy(surge, down or int(surge == 0))
 
 
 def _given(numbers: Any, field: str) -> Any:
@@ -155,7 +155,7 @@ def _given(numbers: Any, field: str) -> Any:
     return _QUARTER if value is None else value
 
 
-def new_pods_first(pods: Pods, given: ManifestSet) -> Replicas | None:
+def new_pods_first(pods: WorkloadPods, given: LintManifests) -> Replicas | None:
     """Return the replicas of a workload whose rollouts start a new pod before an old one ends, else ``None``.
 
     That is so if maxUnavailable, computed for the lowest number of replicas, is 0.

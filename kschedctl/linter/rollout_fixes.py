@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kschedctl.linter.fix import Fix, setting
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import Replicas
 from kschedctl.linter.rule import Related
 
 
-def one_down_first(pods: Pods) -> Fix | None:
+def one_down_first(pods: WorkloadPods) -> Fix | None:
     """Return a fix that removes an old pod before a new one starts; ``None`` if the workload is not a Deployment."""
     if pods.type != "apps/Deployment":
         return None
@@ -23,7 +23,7 @@ def one_down_first(pods: Pods) -> Fix | None:
     )
 
 
-def recreate(pods: Pods) -> Fix | None:
+def recreate(pods: WorkloadPods) -> Fix | None:
     """Return a fix that removes all old pods before new ones start; ``None`` if the workload is not a Deployment."""
     if pods.type != "apps/Deployment":
         return None

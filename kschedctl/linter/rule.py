@@ -12,13 +12,13 @@ from typing import Any, Final, Protocol
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.examples import MARK, manifests
 from kschedctl.linter.fix import Fix
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.values import Steps
 
 RULES_PACKAGE: Final = "kschedctl.linter.rules"
 
 
-class Stop(StrEnum):
+class Stage(StrEnum):
     """The place where a problem takes effect, from the API server's validation to the next rollout."""
 
     REFUSED = "A"
@@ -33,21 +33,21 @@ class Stop(StrEnum):
 
 
 _WORDS: Final = {
-    Stop.REFUSED: "the API server refuses the object",
-    Stop.PODS_REFUSED: "the API server takes the object and refuses its pods",
-    Stop.WAITS: "pods wait",
-    Stop.HANGS: "the next rollout or drain hangs",
+    Stage.REFUSED: "the API server refuses the object",
+    Stage.PODS_REFUSED: "the API server takes the object and refuses its pods",
+    Stage.WAITS: "pods wait",
+    Stage.HANGS: "the next rollout or drain hangs",
 }
 
 
-class About(StrEnum):
+class RuleSubject(StrEnum):
     """The subject that a rule checks; rules for objects of one kind name it, such as ``policy/PodDisruptionBudget``."""
 
     #: Pods, and objects with a pod template (``kschedctl.linter.pods.Pods``).
     PODS = "pods"
     #: Any object, including partial objects.
     OBJECT = "object"
-    #: A file (``kschedctl.linter.reading.LintFile``).
+    #: A file (``kschedctl.linter.lint_files.LintFile``).
     FILE = "file"
     #: An ignore (``kschedctl.linter.ignore.Ignore``); these rules run last, after ignores were applied.
     IGNORES = "ignores"
@@ -57,7 +57,7 @@ class About(StrEnum):
 class Related:
     """Another object that contributes to a problem, with the field and an explanation."""
 
-    object: ManifestObject
+    object: LintObject
     steps: Steps
     message: str
 
@@ -75,7 +75,7 @@ class Problem:
     #: The severity, if it differs from the rule's.
     severity: Severity | None = None
     #: The place where the problem takes effect, if it differs from the rule's.
-    stop: Stop | None = None
+    stop: Stage | None = None
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     #: True if the problem is in the field's name, not in its value.
@@ -85,7 +85,7 @@ class Problem:
     column: int | None = None
 
 
-class Check(Protocol):
+class RuleCheck(Protocol):
     """The check of a rule."""
 
     def __call__(self, subject: Any, run: Any, /) -> Iterator[Problem]:
@@ -102,8 +102,8 @@ class Rule:
     #: The default severity; a problem can override it.
     severity: Severity
     #: The default place where problems take effect; ``None`` if nothing is refused, pending or blocked.
-    stop: Stop | None
-    #: The subject that is checked: an ``About``, or a kind.
+    stop: Stage | None
+    #: The subject that is checked: an ``RuleSubject``, or a kind.
     about: str
     #: The module's path below ``kschedctl.linter.rules``.
     module: str
@@ -121,9 +121,9 @@ class Rule:
         return import_module(f"{RULES_PACKAGE}.{self.module}")
 
     @property
-    def check(self) -> Check:
+    def check(self) -> RuleCheck:
         """The check function of the rule's module."""
-        found: Check = self._loaded.check
+        found: RuleCheck = self._loaded.check
         return found
 
     @property

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.checking import check, unused_ignores
-from kschedctl.linter.context import Context, Undecided
-from kschedctl.linter.diagnosis import ORDER, Diagnosis, in_order
+from kschedctl.linter.context import LintContext, Undecided
+from kschedctl.linter.diagnosis import ORDER, Diagnosis, sorted_diagnoses
 from kschedctl.linter.ignore import Ignored
-from kschedctl.linter.ignoring import Ignores
+from kschedctl.linter.ignores import Ignores
 from kschedctl.linter.kustomize import patches
-from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
-from kschedctl.linter.reading import LintFile, read_files
-from kschedctl.linter.rule import About, Rule
+from kschedctl.linter.lint_files import LintFile, read_files
+from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.rule import Rule, RuleSubject
+from kschedctl.linter.rule_runner import check, unused_ignores
 from kschedctl.linter.settings import Settings
 from kschedctl.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
-    from kschedctl.linter.overlay import Overlay
+    from kschedctl.linter.overlay import ClusterQueries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class LintRequest:
     namespace: str = ""
     release: Release = LATEST
     #: Applies the manifests to a snapshot.
-    overlay: Callable[[ManifestSet], Overlay] | None = None
+    overlay: Callable[[LintManifests], ClusterQueries] | None = None
     #: The least severity to report.
     least: Severity = Severity.INFO
     #: True if annotations, comments and the settings can suppress findings.
@@ -53,7 +53,7 @@ class LintRequest:
 
 
 @dataclass(slots=True, kw_only=True)
-class Linted:
+class LintResult:
     """The result of a run."""
 
     rules: Sequence[Rule]
@@ -68,7 +68,7 @@ class Linted:
     gone: int = 0
     #: Descriptions of input that looks like manifests and was not read.
     unread: Sequence[str] = ()
-    objects: list[ManifestObject] = field(default_factory=list)
+    objects: list[LintObject] = field(default_factory=list)
 
     def at_least(self, severity: Severity) -> int:
         """Return the number of findings of a severity or a worse one."""
@@ -95,7 +95,7 @@ class Linted:
         return sum(obj.foreign for obj in self.objects)
 
 
-def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = None) -> Linted:
+def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = None) -> LintResult:
     """Lint files.
 
     Parameters
@@ -117,20 +117,20 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
     return linted
 
 
-def lint_files(files: Sequence[LintFile], request: LintRequest) -> Linted:
+def lint_files(files: Sequence[LintFile], request: LintRequest) -> LintResult:
     """Lint files that were read already."""
-    linted = Linted(rules=request.rules, files=files)
+    linted = LintResult(rules=request.rules, files=files)
     sets = [[file] for file in files] if request.single_files else [files]
     linted.gone = min((_lint_set(one, request, linted) for one in sets), default=0)
-    linted.found = in_order(each for each in linted.found if ORDER[each.severity] <= ORDER[request.least])
+    linted.found = sorted_diagnoses(each for each in linted.found if ORDER[each.severity] <= ORDER[request.least])
     return linted
 
 
-def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: Linted) -> int:
+def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResult) -> int:
     """Lint files as one manifest set; return the number of findings of the baseline that do not occur."""
-    manifests, settings = ManifestSet(files, request.namespace, patches(files)), request.settings
+    manifests, settings = LintManifests(files, request.namespace, patches(files)), request.settings
     overlay = request.overlay(manifests) if request.overlay is not None else None
-    context = Context(
+    context = LintContext(
         manifests,
         request.release,
         overlay,
@@ -147,7 +147,7 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: Linted) -
         found, ignored = ignores.split(found)
         linted.ignored += ignored
         for rule in request.rules:
-            if rule.about == About.IGNORES:
+            if rule.about == RuleSubject.IGNORES:
                 found += unused_ignores(rule, ignores, request.rules, context)
     gone = 0
     if request.baseline and request.keep_baseline and Path(request.baseline).exists():

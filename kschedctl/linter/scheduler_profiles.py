@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.values import Steps, at, mapping, numbered, text
 from kschedctl.releases.release import RELEASES, Release
 
@@ -58,7 +58,7 @@ def in_tree(release: Release) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class PluginEntry:
     """An entry of a profile that enables or disables a plugin."""
 
     name: str
@@ -72,7 +72,7 @@ class Named:
     weight: Any = None
 
 
-def profiles(obj: ManifestObject) -> Iterator[tuple[Steps, Any]]:
+def profiles(obj: LintObject) -> Iterator[tuple[Steps, Any]]:
     """Return the profiles of a configuration, each with its path."""
     return ((steps, raw) for steps, raw in numbered(obj.raw.get("profiles"), ("profiles",)) if isinstance(raw, dict))
 
@@ -82,18 +82,18 @@ def scheduler_name(profile: Any) -> str:
     return text(at(profile, "schedulerName")) or DEFAULT_SCHEDULER
 
 
-def plugins(profile: Any, steps: Steps) -> list[Named]:
+def plugins(profile: Any, steps: Steps) -> list[PluginEntry]:
     """Return the entries of a profile that enable or disable plugins."""
     found = []
     for point, sets in mapping(at(profile, "plugins")).items():
         for field in ("enabled", "disabled"):
             for way, raw in numbered(at(sets, field), (*steps, "plugins", point, field)):
                 if name := text(at(raw, "name")):
-                    found.append(Named(name, point, field == "enabled", way, at(raw, "weight")))
+                    found.append(PluginEntry(name, point, field == "enabled", way, at(raw, "weight")))
     return found
 
 
-def is_enabled(name: str, point: str, named: list[Named], release: Release) -> bool:
+def is_enabled(name: str, point: str, named: list[PluginEntry], release: Release) -> bool:
     """Report whether a profile enables a plugin at an extension point that the plugin implements."""
     own = {(each.name, each.enabled) for each in named if each.point == point}
     if (name, True) in own:
@@ -103,7 +103,7 @@ def is_enabled(name: str, point: str, named: list[Named], release: Release) -> b
     return is_enabled_at_multi_point(name, named, release)
 
 
-def is_enabled_at_multi_point(name: str, named: list[Named], release: Release) -> bool:
+def is_enabled_at_multi_point(name: str, named: list[PluginEntry], release: Release) -> bool:
     """Report whether a plugin is enabled at all extension points that it implements: by multiPoint or by default."""
     own = {(each.name, each.enabled) for each in named if each.point == MULTI_POINT}
     if (name, True) in own:

@@ -46,7 +46,7 @@ def rules_of(word: str, where: str = "") -> list[Rule]:
     return found
 
 
-def asked(
+def selected_rules(
     select: Sequence[str] = (), extend: Sequence[str] = (), ignore: Sequence[str] = (), *, complete: bool = False
 ) -> list[Rule]:
     """Return the rules to run.

@@ -18,7 +18,7 @@ from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Severity
 from kschedctl.findings.location import Position
 from kschedctl.linter.field_steps import steps_of
-from kschedctl.linter.partial import TEMPLATES
+from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.values import Steps, at
 from kschedctl.text.positions import yaml_position

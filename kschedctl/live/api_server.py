@@ -10,9 +10,9 @@ from urllib3 import HTTPHeaderDict, Timeout
 
 from kschedctl.errors import ClusterError
 from kschedctl.live.context import LiveContext
+from kschedctl.live.error_responses import refusal
 from kschedctl.live.http import JSON, USER_AGENT, read_body, seconds_left, sent, silence_urllib3
 from kschedctl.live.limits import Deadline, Limits
-from kschedctl.live.refusals import refusal
 from kschedctl.live.settings import client_settings
 
 #: The maximum number of open connections.

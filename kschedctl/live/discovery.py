@@ -10,7 +10,7 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError
 from kschedctl.live.connection import Connection
-from kschedctl.live.refusals import ForbiddenError, NotServedError
+from kschedctl.live.error_responses import ForbiddenError, NotServedError
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 _DISCOVERY_LIST: Final = "APIGroupDiscoveryList"

@@ -19,7 +19,7 @@ from kschedctl.api.meta import ApiStruct, Time
 from kschedctl.errors import ClusterError, InputError
 from kschedctl.live.certificates import as_data
 from kschedctl.live.kubeconfig import ClusterEntry, Entry, ExecEntry, UserEntry
-from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.decoding import decode
 
 _VERSIONS: Final = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))
 _EXTENSION: Final = "client.authentication.k8s.io/exec"

@@ -17,7 +17,7 @@ import msgspec
 
 from kschedctl.api.meta import ApiStruct
 from kschedctl.errors import InputError
-from kschedctl.snapshot.conform import decode, plain
+from kschedctl.snapshot.decoding import decode, plain
 from kschedctl.text.encoding import utf8_text
 from kschedctl.text.yaml import yaml_documents
 

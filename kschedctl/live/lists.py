@@ -13,9 +13,9 @@ from kschedctl.errors import ClusterError, InputError
 from kschedctl.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
-from kschedctl.live.refusals import GoneError
-from kschedctl.snapshot.conform import decode
-from kschedctl.snapshot.written import WrittenObjects
+from kschedctl.live.error_responses import GoneError
+from kschedctl.snapshot.decoding import decode
+from kschedctl.snapshot.original_objects import OriginalObjects
 
 #: kube-scheduler does not watch pods that have finished (``scheduler.NewInformerFactory``).
 _FIELD_SELECTORS: Final = {
@@ -68,7 +68,7 @@ def list_objects(
     *,
     page_size: int,
     listed: Callable[[int, int], None],
-    written: WrittenObjects | None = None,
+    written: OriginalObjects | None = None,
 ) -> Listing:
     """List all objects of a kind.
 
@@ -82,7 +82,7 @@ def list_objects(
         The number of objects per page; 0 for a single request.
     listed : callable
         Called after every page with the number of objects read so far and the number of remaining objects.
-    written : WrittenObjects, optional
+    written : OriginalObjects, optional
         The store for the objects as the server sent them.
 
     Raises
@@ -106,7 +106,7 @@ def _read_pages(
     served: Served,
     page_size: int,
     listed: Callable[[int, int], None],
-    written: WrittenObjects | None,
+    written: OriginalObjects | None,
 ) -> Listing:
     out: Objects = []
     names: set[tuple[str, str]] = set()

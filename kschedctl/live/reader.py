@@ -15,16 +15,16 @@ from kschedctl.live.api_server import CONNECTIONS
 from kschedctl.live.connection import Connection
 from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import Served, served_kinds
+from kschedctl.live.error_responses import ForbiddenError, NotServedError
+from kschedctl.live.list_warnings import refusal_warning
 from kschedctl.live.lists import Listing, list_objects
 from kschedctl.live.progress import Progress
-from kschedctl.live.refusals import ForbiddenError, NotServedError
-from kschedctl.live.refused import refusal_warning
 from kschedctl.live.server_version import server_version
 from kschedctl.live.threads import Threads, result
-from kschedctl.snapshot.conform import build_decoders
+from kschedctl.snapshot.decoding import build_decoders
 from kschedctl.snapshot.load import Snapshot, build_snapshot
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.snapshot.written import WrittenObjects
 
 T = TypeVar("T")
 _NODE: Final = "Node"
@@ -35,7 +35,7 @@ def load_live(
     live: LiveContext,
     *,
     more: Iterable[tuple[ApiObject, Location]] = (),
-    written: WrittenObjects | None = None,
+    written: OriginalObjects | None = None,
 ) -> Snapshot:
     """Read a running cluster.
 
@@ -45,7 +45,7 @@ def load_live(
         The cluster, and the parameters for reading it.
     more : iterable of (object, place)
         Objects to add to those of the cluster.
-    written : WrittenObjects, optional
+    written : OriginalObjects, optional
         The store for the objects as the server sent them.
 
     Raises
@@ -72,7 +72,7 @@ class LiveReader:
     ----------
     live : LiveContext
         The cluster, and the parameters for reading it.
-    written : WrittenObjects, optional
+    written : OriginalObjects, optional
         The store for the objects as the server sent them.
 
     Attributes
@@ -94,7 +94,7 @@ class LiveReader:
     iteration at any time.
     """
 
-    def __init__(self, live: LiveContext, written: WrittenObjects | None = None) -> None:
+    def __init__(self, live: LiveContext, written: OriginalObjects | None = None) -> None:
         self._written = written
         self._connection = Connection(live)
         self._page_size = live.page_size

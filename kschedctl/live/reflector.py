@@ -18,9 +18,9 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError, KschedctlError
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
+from kschedctl.live.error_responses import ForbiddenError, GoneError, NotServedError
 from kschedctl.live.lists import list_objects
-from kschedctl.live.refusals import ForbiddenError, GoneError, NotServedError
-from kschedctl.live.watching import watching
+from kschedctl.live.watching import open_watch
 
 #: The time after which a working watch resets the pauses between retries, in seconds.
 _GOOD_SECONDS: Final = 10.0
@@ -147,7 +147,7 @@ class Reflector:
         settings, served, listener = self._settings, self._served, self._listener
         seconds = round(settings.watch_seconds * (1 + self._random.random()))
         began = monotonic()
-        with watching(
+        with open_watch(
             self._connection, served, self._version, seconds=seconds, idle_seconds=settings.idle_seconds
         ) as events:
             listener.heard(served)

@@ -8,7 +8,7 @@ import msgspec
 
 from kschedctl.errors import ClusterError
 from kschedctl.live.connection import Connection
-from kschedctl.live.refusals import ForbiddenError, NotServedError
+from kschedctl.live.error_responses import ForbiddenError, NotServedError
 
 _LONGEST: Final = 100
 

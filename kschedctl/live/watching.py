@@ -14,9 +14,9 @@ from kschedctl.errors import ClusterError, InputError
 from kschedctl.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
+from kschedctl.live.error_responses import GoneError
 from kschedctl.live.lists import field_selector
-from kschedctl.live.refusals import GoneError
-from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.decoding import decode
 
 _GONE: Final = 410
 
@@ -75,7 +75,7 @@ _STATUSES: Final = msgspec.json.Decoder(_Status)
 
 
 @contextmanager
-def watching(
+def open_watch(
     connection: Connection, served: Served, resource_version: str, *, seconds: int, idle_seconds: float
 ) -> Iterator[Iterator[WatchEvent]]:
     """Watch the changes of the objects of a kind after a resource version.

@@ -22,7 +22,7 @@ from kschedctl.api.resources import CPU, MEMORY
 from kschedctl.optimum.comparison import Comparison, placement_of, running, simulate_pending, stranded
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import Happening
+from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.workloads.ownership import workload_of
 
 #: The shares to which the requests of stranded workloads are cut, in percent.
@@ -181,7 +181,7 @@ def _with_changed(
 
 def _evictions(comparison: Comparison, simulation: Simulation) -> int | None:
     question = comparison.question
-    evicted = sum(entry.event is Happening.PREEMPTED for entry in simulation.timeline)
+    evicted = sum(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     if evicted and not question.occupants:
         return None
     reached = running(question, placement_of(question, simulation))

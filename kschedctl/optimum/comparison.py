@@ -11,14 +11,14 @@ from typing import Final
 from kschedctl.api.pod import Pod
 from kschedctl.optimum.goals import FinalGoal, Goal, Running, goal_values, goals_of
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Question, no_evictions, pose
+from kschedctl.optimum.question import PlacementQuestion, no_evictions, pose
 from kschedctl.optimum.search import Best, best
-from kschedctl.optimum.trial import Step
+from kschedctl.optimum.trial import PlacementStep
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import Happening, TimelineEntry
+from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 
 #: The share of the time for the search for a placement without evictions.
 _WITHOUT_EVICTIONS: Final = 0.3
@@ -30,7 +30,7 @@ class Comparison:
 
     Attributes
     ----------
-    question : Question
+    question : PlacementQuestion
         The question that the best placement answers.
     simulation : Simulation
         The finished simulation of the scheduler.
@@ -44,7 +44,7 @@ class Comparison:
         False if the simulation was stopped because pods preempted each other repeatedly.
     """
 
-    question: Question
+    question: PlacementQuestion
     simulation: Simulation
     multi_step: Placement
     best: Best
@@ -54,10 +54,10 @@ class Comparison:
     @property
     def evicted(self) -> tuple[TimelineEntry, ...]:
         """The evictions of the multi-step placement."""
-        return tuple(entry for entry in self.simulation.timeline if entry.event is Happening.PREEMPTED)
+        return tuple(entry for entry in self.simulation.timeline if entry.event is TimelineEvent.PREEMPTED)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PlacementStep, ...]:
         """The pods of the best placement, in an order that the filters accept."""
         if self.best.proof is not None:
             return self.best.proof.steps
@@ -83,12 +83,12 @@ class Comparison:
         return running(self.question, self.best.placement) > running(self.question, self.multi_step)
 
 
-def running(question: Question, placement: Placement) -> tuple[int, ...]:
+def running(question: PlacementQuestion, placement: Placement) -> tuple[int, ...]:
     """Return the number of pods on nodes per priority, from the highest."""
     return goal_values(question, _running_goals(question), placement)
 
 
-def _running_goals(question: Question) -> list[Goal]:
+def _running_goals(question: PlacementQuestion) -> list[Goal]:
     return [goal for goal in goals_of(question, FinalGoal.NODES) if isinstance(goal, Running)]
 
 
@@ -117,7 +117,7 @@ def compare(
         if sum(alone.placed.values()) < question.n_waiting:
             question = evicting
     multi_step = placement_of(question, simulation)
-    evicted = any(entry.event is Happening.PREEMPTED for entry in simulation.timeline)
+    evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     # A placement with evictions is not valid for a question without evictions. Pending kinds have the same numbers in
     # both questions.
     known = [multi_step] if question.occupants or not evicted else []
@@ -145,11 +145,11 @@ def simulate_pending(scheduler: Scheduler, choose: Choose = first_by_name) -> Si
     return simulation
 
 
-def simulated_steps(question: Question, simulation: Simulation) -> Iterator[Step]:
+def simulated_steps(question: PlacementQuestion, simulation: Simulation) -> Iterator[PlacementStep]:
     """Yield the pods that were placed in a finished simulation and are still on a node, in order."""
     waiting = {pod.key: (pod, number) for number, kind in enumerate(question.kinds) for pod in kind.pods}
     pods = simulation.cluster.pods
-    came = dict.fromkeys(entry.pod for entry in simulation.timeline if entry.event is Happening.SCHEDULED)
+    came = dict.fromkeys(entry.pod for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED)
     for key in came:
         namespace, _, name = key.partition("/")
         index = pods.index.get((namespace, name))
@@ -157,13 +157,13 @@ def simulated_steps(question: Question, simulation: Simulation) -> Iterator[Step
             there = pod_at(simulation.cluster, index)
             # A pod that was simulated with another priority or other requests is still of its kind.
             pod, kind = waiting[key] if key in waiting else (there, question.kind_number(there))
-            yield Step(pod, kind, there.spec.node_name, key not in waiting)
+            yield PlacementStep(pod, kind, there.spec.node_name, key not in waiting)
 
 
-def placement_of(question: Question, simulation: Simulation) -> Placement:
+def placement_of(question: PlacementQuestion, simulation: Simulation) -> Placement:
     """Return the placement at the end of a simulation that began with the cluster of a question."""
     start, rows = question.start.cluster.pods, simulation.cluster.nodes.row
-    evicted = {entry.pod for entry in simulation.timeline if entry.event is Happening.PREEMPTED}
+    evicted = {entry.pod for entry in simulation.timeline if entry.event is TimelineEvent.PREEMPTED}
     leaving = {
         number: gone
         for number, occupants in enumerate(question.occupants)

@@ -19,16 +19,16 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.optimum.comparison import simulate_pending
-from kschedctl.optimum.goals import Evictions, Goal, Standing, nodes_in_use
+from kschedctl.optimum.goals import Evictions, Goal, GoalResult, nodes_in_use
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Question, pose
+from kschedctl.optimum.question import PlacementQuestion, pose
 from kschedctl.optimum.search import Best, best
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.drain import DrainedNode, DrainOptions, drain
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.world import is_made_again
+from kschedctl.simulate.world import is_recreated
 from kschedctl.workloads.replacement import NODE_BOUND
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ class InUse(Goal):
             model.cp.add(sum(model.of_kind(k)) == sum(gone.get(k, ())))
         return total
 
-    def value(self, question: Question, placement: Placement) -> int:
+    def value(self, question: PlacementQuestion, placement: Placement) -> int:
         """Return the number of nodes in use after a placement."""
         return len((self.used - self.emptied(question, placement)) | placement.rows)
 
-    def emptied(self, question: Question, placement: Placement) -> frozenset[int]:
+    def emptied(self, question: PlacementQuestion, placement: Placement) -> frozenset[int]:
         """Return the nodes that a placement leaves without pods."""
         left = {question.occupants[o].row for o, n in placement.leaving.items() if n}
         return frozenset(left & self.movable) - placement.rows
@@ -105,7 +105,7 @@ class Consolidation:
         Nodes that the solver's placement empties and the chosen drain does not.
     fixed : tuple of str
         Nodes that cannot be emptied, because of pods that no controller recreates.
-    standing : Standing
+    standing : GoalResult
         The number of nodes that the solver's placement leaves in use, with its bound.
     """
 
@@ -116,7 +116,7 @@ class Consolidation:
     placed: dict[str, str]
     given_up: tuple[str, ...]
     fixed: tuple[str, ...]
-    standing: Standing
+    standing: GoalResult
     best: Best = field(repr=False)
 
 
@@ -170,7 +170,7 @@ def _may_move(cluster: Cluster, index: int) -> bool:
     owner = pod.metadata.controller
     return (
         pod.metadata.deletion_timestamp is None
-        and is_made_again(pod)
+        and is_recreated(pod)
         and owner is not None
         and owner.kind not in NODE_BOUND
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Question
+from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.optimum.trial import OF_OTHERS, OF_THE_NODE, Refusal, related_kinds
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Cut:
     leave_fewer: tuple[tuple[int, int], ...] = ()
 
 
-def cut_of(question: Question, placement: Placement, refusal: Refusal) -> Cut:
+def cut_of(question: PlacementQuestion, placement: Placement, refusal: Refusal) -> Cut:
     """Return the cut for a refusal."""
     leaving = {o: placement.leaving.get(o, 0) for o in range(len(question.occupants))}
     if refusal.plugins and refusal.plugins <= OF_THE_NODE:

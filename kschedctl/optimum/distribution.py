@@ -8,15 +8,15 @@ from typing import Final
 
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Question
-from kschedctl.optimum.sites import Capacity, is_per_node
+from kschedctl.optimum.question import PlacementQuestion
+from kschedctl.optimum.sites import PodCapacities, is_per_node
 from kschedctl.optimum.solver import Solved
 
 #: Heuristics: fill a node before the next or alternate, and sort pods by their largest request or by the sum.
 _HEURISTICS: Final = ((True, True), (False, True), (True, False))
 
 
-def distributions(capacity: Capacity, model: Model, solved: Solved) -> Iterator[Placement]:
+def distributions(capacity: PodCapacities, model: Model, solved: Solved) -> Iterator[Placement]:
     """Yield placements on nodes for a solution over sites; pods that fit on no node are omitted."""
     rivals = rivals_of(capacity.question)
     seen: set[frozenset[tuple[tuple[int, int], int]]] = set()
@@ -37,7 +37,7 @@ def distributions(capacity: Capacity, model: Model, solved: Solved) -> Iterator[
 
 
 def _distribute(
-    capacity: Capacity,
+    capacity: PodCapacities,
     rows: Sequence[int],
     counts: dict[int, int],
     rivals: set[tuple[int, int]],
@@ -76,7 +76,7 @@ def _distribute(
     return placed
 
 
-def rivals_of(question: Question) -> set[tuple[int, int]]:
+def rivals_of(question: PlacementQuestion) -> set[tuple[int, int]]:
     """Return the pairs of kinds that cannot share a node, because of host ports or anti-affinity."""
     out: set[tuple[int, int]] = set()
     for k, kind in enumerate(question.kinds):

@@ -23,7 +23,7 @@ from kschedctl.plugins.node_ports import HostPort, NodePorts, host_ports
 from kschedctl.plugins.node_resources.fit import NodeResourcesFit
 from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts
 from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
-from kschedctl.scheduler.cycle import rows_in_question
+from kschedctl.scheduler.cycle import rows_allowed_by_pre_filter
 from kschedctl.scheduler.scheduler import Scheduler
 
 #: Filters that the model represents, or whose answer can improve once other pods are placed.
@@ -109,7 +109,7 @@ def _filter(framework: Framework, pod: Pod, allowed: Mask, scores: Int64Array) -
         outcome = framework.run_pre_filter(state, pod)
         if outcome.status.code is not Code.SUCCESS:
             return False
-        rows = rows_in_question(framework, outcome)
+        rows = rows_allowed_by_pre_filter(framework, outcome)
         run = framework.run_filters(state, pod, framework.overlay_with_nominated_pods(pod, rows))
         passed = np.ones(len(rows), dtype=np.bool_)
         for name, rejections in run.rejections.items():

@@ -17,7 +17,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Question
+from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.workloads.replacement import NODE_BOUND
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ class Goal(Protocol):
         """True if a higher value is better."""
         ...
 
-    def placed_weight(self, question: Question, k: int, row: int) -> int:
+    def placed_weight(self, question: PlacementQuestion, k: int, row: int) -> int:
         """Return the weight of a pod of kind `k` on a node."""
         return 0
 
-    def leaving_weight(self, question: Question, o: int) -> int:
+    def leaving_weight(self, question: PlacementQuestion, o: int) -> int:
         """Return the weight of an evicted pod of occupants `o`."""
         return 0
 
@@ -60,7 +60,7 @@ class Goal(Protocol):
         leaving = [(self.leaving_weight(question, o), x) for o, x in enumerate(model.leaving) if x is not None]
         return sum(weight * x for weight, x in (*placed, *leaving) if weight)
 
-    def value(self, question: Question, placement: Placement) -> int:
+    def value(self, question: PlacementQuestion, placement: Placement) -> int:
         """Return the value of a placement."""
         placed = sum(self.placed_weight(question, k, row) * n for (k, row), n in placement.placed.items())
         return placed + sum(self.leaving_weight(question, o) * n for o, n in placement.leaving.items())
@@ -78,11 +78,11 @@ class Running(Goal):
         """The name shown to users."""
         return f"more pods of priority {self.priority} on nodes"
 
-    def placed_weight(self, question: Question, k: int, row: int) -> int:
+    def placed_weight(self, question: PlacementQuestion, k: int, row: int) -> int:
         """Return 1 for a kind of the priority."""
         return int(question.kinds[k].priority == self.priority)
 
-    def leaving_weight(self, question: Question, o: int) -> int:
+    def leaving_weight(self, question: PlacementQuestion, o: int) -> int:
         """Return -1 for occupants of the priority."""
         return -int(question.occupants[o].priority == self.priority)
 
@@ -106,7 +106,7 @@ class Violations(Goal):
                 total = total + beyond
         return total
 
-    def value(self, question: Question, placement: Placement) -> int:
+    def value(self, question: PlacementQuestion, placement: Placement) -> int:
         """Return the number of evictions beyond budgets."""
         out = 0
         for budget in question.budgets:
@@ -128,19 +128,19 @@ class Evictions(Goal):
         """The name shown to users."""
         return "pods that move" if self.priority is None else f"evictions of priority {self.priority}"
 
-    def leaving_weight(self, question: Question, o: int) -> int:
+    def leaving_weight(self, question: PlacementQuestion, o: int) -> int:
         """Return 1 for occupants of the priority."""
         return int(self.priority is None or question.occupants[o].priority == self.priority)
 
 
 @dataclass(frozen=True, slots=True)
-class Scores(Goal):
+class ScoreGoal(Goal):
     """The sum of the scores that the scheduler gives each pod's node in the initial cluster."""
 
     name: str = "scores"
     maximize: bool = True
 
-    def placed_weight(self, question: Question, k: int, row: int) -> int:
+    def placed_weight(self, question: PlacementQuestion, k: int, row: int) -> int:
         """Return the score of the node for the kind."""
         return int(question.kinds[k].filters.scores[row])
 
@@ -161,7 +161,7 @@ class Opened(Goal):
     name: str = "nodes that come into use"
     maximize: bool = False
 
-    def prices_of(self, question: Question) -> dict[int, int]:
+    def prices_of(self, question: PlacementQuestion) -> dict[int, int]:
         """Return the price of each node that is not in use, by row."""
         return dict(self.prices) or dict.fromkeys(unused_rows(question), 1)
 
@@ -185,14 +185,14 @@ class Opened(Goal):
             total = total + price * opened
         return total
 
-    def value(self, question: Question, placement: Placement) -> int:
+    def value(self, question: PlacementQuestion, placement: Placement) -> int:
         """Return the price of the unused nodes that receive pods."""
         prices = self.prices_of(question)
         return sum(prices.get(row, 0) for row in placement.rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GoalResult:
     """The result for one goal.
 
     Attributes
@@ -232,13 +232,13 @@ def nodes_in_use(cluster: Cluster) -> dict[int, list[int]]:
     return used
 
 
-def unused_rows(question: Question) -> list[int]:
+def unused_rows(question: PlacementQuestion) -> list[int]:
     """Return the rows of nodes that have no pods other than DaemonSet pods and mirror pods."""
     used = nodes_in_use(question.start.cluster)
     return [row for row in range(len(question.cluster.nodes)) if row not in used]
 
 
-def goals_of(question: Question, final: FinalGoal) -> list[Goal]:
+def goals_of(question: PlacementQuestion, final: FinalGoal) -> list[Goal]:
     """Return the goals of a question, in order."""
     leaving = {occupants.priority for occupants in question.occupants}
     priorities = sorted({kind.priority for kind in question.kinds} | leaving, reverse=True)
@@ -246,9 +246,9 @@ def goals_of(question: Question, final: FinalGoal) -> list[Goal]:
     if leaving and question.budgets:
         goals.append(Violations())
     goals += [Evictions(priority) for priority in sorted(leaving, reverse=True)]
-    return [*goals, Scores() if final is FinalGoal.SCORES else Opened()]
+    return [*goals, ScoreGoal() if final is FinalGoal.SCORES else Opened()]
 
 
-def goal_values(question: Question, goals: Sequence[Goal], placement: Placement) -> tuple[int, ...]:
+def goal_values(question: PlacementQuestion, goals: Sequence[Goal], placement: Placement) -> tuple[int, ...]:
     """Return the values of goals, negated where less is better, so that a greater tuple is a better placement."""
     return tuple(goal.value(question, placement) * (1 if goal.maximize else -1) for goal in goals)

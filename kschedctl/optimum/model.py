@@ -16,7 +16,7 @@ from kschedctl.cluster.labels import LabelColumn
 from kschedctl.optimum.cp_sat import load_solver
 from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import Occupants
-from kschedctl.optimum.sites import Capacity, Site, is_per_node
+from kschedctl.optimum.sites import PodCapacities, Site, is_per_node
 from kschedctl.plugins.inter_pod_affinity.filtering import KeyCounts
 from kschedctl.plugins.node_ports import HostPort, host_ports
 from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts
@@ -48,7 +48,7 @@ class Model:
         The number of evicted pods per group of occupants; ``None`` if none can be evicted.
     """
 
-    def __init__(self, capacity: Capacity, sites: Sequence[Site], *, for_preemptors: bool = True) -> None:
+    def __init__(self, capacity: PodCapacities, sites: Sequence[Site], *, for_preemptors: bool = True) -> None:
         self.capacity = capacity
         self.question = capacity.question
         self.sites = tuple(sites)

@@ -21,7 +21,7 @@ from kschedctl.optimum.cp_sat import load_solver
 from kschedctl.optimum.distribution import rivals_of
 from kschedctl.optimum.goals import Goal, Opened
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.sites import Capacity, Site, is_per_node
+from kschedctl.optimum.sites import PodCapacities, Site, is_per_node
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel
@@ -63,7 +63,7 @@ class Patterns:
         The patterns of each site, in the order of their discovery, and their numbers in the last placement taken.
     """
 
-    def __init__(self, capacity: Capacity, sites: Sequence[Site]) -> None:
+    def __init__(self, capacity: PodCapacities, sites: Sequence[Site]) -> None:
         self.capacity = capacity
         self.sites = sites
         self.of_site: list[dict[Pattern, int]] = [{} for _ in sites]
@@ -245,12 +245,12 @@ class _Master:
         return Placement(placed)
 
 
-def _demand(capacity: Capacity, sites: Sequence[Site]) -> Iterator[_Row]:
+def _demand(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:
     for k, kind in enumerate(capacity.question.kinds):
         yield _Row({(k, s): 1.0 for s in range(len(sites))}, len(kind.pods))
 
 
-def _anti_affinity(capacity: Capacity, sites: Sequence[Site]) -> Iterator[_Row]:
+def _anti_affinity(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:
     """Yield the limits of kinds that exclude themselves from a domain of several nodes."""
     for k, kind in enumerate(capacity.question.kinds):
         for counts in kind.filters.exclusions:
@@ -260,7 +260,7 @@ def _anti_affinity(capacity: Capacity, sites: Sequence[Site]) -> Iterator[_Row]:
                     yield _Row({(k, s): 1.0 for s, site in enumerate(sites) if codes[site.row] == code}, 1.0)
 
 
-def _spread(capacity: Capacity, sites: Sequence[Site]) -> Iterator[_Row]:
+def _spread(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:
     """Yield the limits of topology spread constraints over domains of several nodes."""
     spread = [(k, domains) for k, kind in enumerate(capacity.question.kinds) for domains in kind.filters.spread]
     for free, (k, domains) in enumerate(spread):
@@ -285,7 +285,7 @@ def _spread(capacity: Capacity, sites: Sequence[Site]) -> Iterator[_Row]:
 class _Pricing:
     """The integer program that finds the most valuable pattern of a site."""
 
-    def __init__(self, capacity: Capacity, site: Site, rivals: set[tuple[int, int]]) -> None:
+    def __init__(self, capacity: PodCapacities, site: Site, rivals: set[tuple[int, int]]) -> None:
         question = capacity.question
         self.cp: CpModel = load_solver().CpModel()
         self.kinds = [k for k in range(len(question.kinds)) if capacity.most[k][site.row] > 0]

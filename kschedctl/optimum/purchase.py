@@ -19,9 +19,9 @@ from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.optimum.catalog import Catalog, NodeKind
 from kschedctl.optimum.comparison import simulate_pending
-from kschedctl.optimum.goals import Goal, Opened, Running, Standing
+from kschedctl.optimum.goals import Goal, GoalResult, Opened, Running
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Question, no_evictions, pose
+from kschedctl.optimum.question import PlacementQuestion, no_evictions, pose
 from kschedctl.optimum.search import Best, best
 from kschedctl.optimum.trial import Proof, prove
 from kschedctl.scheduler.scheduler import Scheduler
@@ -42,7 +42,7 @@ class Purchase:
         The bought nodes, each with its kind.
     best : Best
         The placement over the cluster with all nodes that could be bought.
-    question : Question
+    question : PlacementQuestion
         The question over the cluster with the bought nodes alone.
     proof : Proof or None
         The verified placement over that cluster; ``None`` if the filters refuse it.
@@ -52,7 +52,7 @@ class Purchase:
 
     nodes: tuple[tuple[NodeKind, Node], ...]
     best: Best
-    question: Question
+    question: PlacementQuestion
     proof: Proof | None
     simulation: Simulation
 
@@ -62,7 +62,7 @@ class Purchase:
         return sum(kind.cost for kind, _ in self.nodes)
 
     @property
-    def price(self) -> Standing:
+    def price(self) -> GoalResult:
         """The result for the goal of the lowest price."""
         return next(s for s in self.best.standings if isinstance(s.goal, Opened) and s.goal.prices)
 
@@ -119,7 +119,7 @@ def _daemons(cluster: Cluster, nodes: set[str]) -> Iterable[Pod]:
                 yield running(on_node(pod, made.node))
 
 
-def _transferred(question: Question, own: Question, placement: Placement) -> Placement:
+def _transferred(question: PlacementQuestion, own: PlacementQuestion, placement: Placement) -> Placement:
     """Return a placement in terms of another question, in which kinds and nodes have other numbers."""
     names, row = question.cluster.nodes.names, own.cluster.nodes.row
     kinds = {pod.key: k for k, kind in enumerate(own.kinds) for pod in kind.pods}
@@ -127,7 +127,7 @@ def _transferred(question: Question, own: Question, placement: Placement) -> Pla
     return Placement({(of[k], row[names[at]]): n for (k, at), n in placement.placed.items() if n})
 
 
-def _has_new_domains(question: Question, prices: dict[int, int]) -> bool:
+def _has_new_domains(question: PlacementQuestion, prices: dict[int, int]) -> bool:
     """Report whether nodes of the catalog add domains to a spread constraint, so that bounds do not hold."""
     offered = np.zeros(len(question.cluster.nodes), dtype=np.bool_)
     offered[list(prices)] = True

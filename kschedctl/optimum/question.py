@@ -27,7 +27,7 @@ from kschedctl.optimum.filters import FilterResults, evaluate_filters
 from kschedctl.preemption.budgets import Budget, get_pod_disruption_budgets
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import age, pod_at, without_nomination
-from kschedctl.simulate.world import is_made_again
+from kschedctl.simulate.world import is_recreated
 from kschedctl.whatif.pods import move_pods
 from kschedctl.workloads.replacement import fresh_pod
 
@@ -90,7 +90,7 @@ class Occupants:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PlacementQuestion:
     """The placement problem for all pending pods at once.
 
     Attributes
@@ -150,7 +150,7 @@ def no_evictions(cluster: Cluster, index: int) -> bool:
     return False
 
 
-def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bool = True) -> Question:
+def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bool = True) -> PlacementQuestion:
     """Build the question for a cluster.
 
     Parameters
@@ -176,7 +176,7 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
         by_key.setdefault(_key(pod, labels), []).append(pod)
     recreated: dict[object, Pod] = {}
     for pod in (pod_at(cluster, index) for index in leaving):
-        if is_made_again(pod):
+        if is_recreated(pod):
             recreated.setdefault(_key(as_pending(pod), labels), as_pending(pod))
     if (len(by_key) + len(recreated)) * len(cluster.nodes) > _MOST_CELLS:
         recreated = {}
@@ -185,7 +185,7 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     numbers = {key: number for number, key in enumerate(samples)}
     emptied = move_pods(move_pods(cluster, removed=leaving).cluster, added=list(new.values())).cluster
     over = scheduler.moved(emptied)
-    return Question(
+    return PlacementQuestion(
         start=scheduler,
         emptied=over,
         kinds=tuple(_kind(over, sample, by_key.get(key, ())) for key, sample in samples.items()),
@@ -246,7 +246,7 @@ def _occupants(
     groups: dict[tuple[int, int, int, int], list[int]] = {}
     for index in leaving:
         pod = pod_at(cluster, index)
-        kind = numbers.get(_key(as_pending(pod), labels), -1) if is_made_again(pod) else -1
+        kind = numbers.get(_key(as_pending(pod), labels), -1) if is_recreated(pod) else -1
         group = int(pods.node_row[index]), int(pods.class_id[index]), int(pods.priority[index]), kind
         groups.setdefault(group, []).append(index)
     for (row, class_id, priority, kind), indices in groups.items():

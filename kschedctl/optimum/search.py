@@ -17,8 +17,8 @@ from kschedctl.optimum.distribution import distributions
 from kschedctl.optimum.goals import (
     FinalGoal,
     Goal,
+    GoalResult,
     Opened,
-    Standing,
     goal_values,
     goals_of,
     unused_rows,
@@ -26,8 +26,8 @@ from kschedctl.optimum.goals import (
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.patterns import Patterns
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Question
-from kschedctl.optimum.sites import Capacity, Site, grouped_sites, single_node_sites
+from kschedctl.optimum.question import PlacementQuestion
+from kschedctl.optimum.sites import PodCapacities, Site, grouped_sites, single_node_sites
 from kschedctl.optimum.solver import SHARE, solve, whole_bound
 from kschedctl.optimum.trial import OF_THE_NODE, Proof, Refusal, prove
 
@@ -55,7 +55,7 @@ class Best:
         The placement.
     proof : Proof or None
         An order in which the real filters accept every pod; ``None`` for a multi-step placement that no order proves.
-    standings : tuple of Standing
+    standings : tuple of GoalResult
         The result for each goal.
     n_refused : int
         The number of solutions that the real filters refused.
@@ -65,7 +65,7 @@ class Best:
 
     placement: Placement
     proof: Proof | None
-    standings: tuple[Standing, ...]
+    standings: tuple[GoalResult, ...]
     n_refused: int
     exact: bool
 
@@ -76,7 +76,7 @@ class Best:
 
 
 def best(
-    question: Question,
+    question: PlacementQuestion,
     *,
     seconds: float,
     final: FinalGoal = FinalGoal.SCORES,
@@ -118,10 +118,10 @@ def best(
 class _Search:
     """The state of a search."""
 
-    def __init__(self, question: Question, goals: Sequence[Goal], *, for_preemptors: bool) -> None:
+    def __init__(self, question: PlacementQuestion, goals: Sequence[Goal], *, for_preemptors: bool) -> None:
         self.question = question
         self.goals = tuple(goals)
-        self.capacity = Capacity(question)
+        self.capacity = PodCapacities(question)
         self.for_preemptors = for_preemptors
         self.cuts: list[Cut] = []
         self.exact = True
@@ -150,7 +150,7 @@ class _Search:
         self.take(placement, result)
         return None
 
-    def note(self, solved: Sequence[Standing]) -> None:
+    def note(self, solved: Sequence[GoalResult]) -> None:
         """Keep the bounds of a solution, which hold for all placements."""
         for i, standing in enumerate(solved):
             if standing.bound is not None:
@@ -173,7 +173,7 @@ class _Search:
             return False
         return all(standing.gap is not None and standing.gap <= _GOOD_ENOUGH for standing in self.standings())
 
-    def standings(self) -> tuple[Standing, ...]:
+    def standings(self) -> tuple[GoalResult, ...]:
         """Return the results of the placement found."""
         assert self.found is not None
         values = [goal.value(self.question, self.found) for goal in self.goals]
@@ -183,7 +183,7 @@ class _Search:
             # A multi-step placement can exceed a bound: a pod can preempt others and then be placed elsewhere.
             if bound is not None and (value > bound if goal.maximize else value < bound):
                 bound = None
-            out.append(Standing(goal, value, bound))
+            out.append(GoalResult(goal, value, bound))
         return tuple(out)
 
     def answer(self) -> Best:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.labels import LabelColumn
-from kschedctl.optimum.question import Question
+from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.plugins.node_resources.backed_resources import backed_resources
 
 
@@ -31,7 +31,7 @@ class Site:
         return len(self.rows)
 
 
-class Capacity:
+class PodCapacities:
     """The capacity of every node for the pods of a question.
 
     Attributes
@@ -42,7 +42,7 @@ class Capacity:
         True for nodes with a positive allocatable amount of the resource.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: PlacementQuestion) -> None:
         self.question = question
         cluster = question.cluster
         names = dict.fromkeys(name for kind in question.kinds for name in kind.filters.wanted)
@@ -89,12 +89,12 @@ class Capacity:
         return np.flatnonzero(np.any([most > 0 for most in self.most], axis=0)) if self.most else np.array([], np.int64)
 
 
-def single_node_sites(capacity: Capacity) -> list[Site]:
+def single_node_sites(capacity: PodCapacities) -> list[Site]:
     """Return a site for every node that can receive pods."""
     return [Site((row,)) for row in capacity.reachable.tolist()]
 
 
-def grouped_sites(capacity: Capacity, more: Iterable[Int64Array] = ()) -> list[Site]:
+def grouped_sites(capacity: PodCapacities, more: Iterable[Int64Array] = ()) -> list[Site]:
     """Group the nodes that can receive pods.
 
     Parameters

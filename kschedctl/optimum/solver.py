@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kschedctl.optimum.cp_sat import load_solver
-from kschedctl.optimum.goals import Goal, Standing
+from kschedctl.optimum.goals import Goal, GoalResult
 from kschedctl.optimum.placement import Placement
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ class Solved:
         The number of pods per kind and site.
     leaving : dict of int to int
         The number of evicted pods per group of occupants.
-    standings : tuple of Standing
+    standings : tuple of GoalResult
         The result for each goal, in order; fewer than all goals if time ran out.
     """
 
     counts: dict[tuple[int, int], int]
     leaving: dict[int, int]
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[GoalResult, ...] = ()
 
 
 def whole_bound(bound: float, *, maximize: bool) -> int:
@@ -77,7 +77,7 @@ def solve(
     if hint is not None:
         _hint(model, model.counts_by_site(hint), hint.leaving)
     found: Solved | None = None
-    reached: list[Standing] = []
+    reached: list[GoalResult] = []
     for goal in goals:
         is_last = goal is goals[-1]
         left = deadline - time.monotonic()
@@ -85,7 +85,7 @@ def solve(
             break
         expression = goal.expression(model)
         if isinstance(expression, int) and (found is not None or not is_last):
-            reached.append(Standing(goal, expression, expression))
+            reached.append(GoalResult(goal, expression, expression))
             continue
         known = (bounds or {}).get(tuple(each.value for each in reached))
         if known is not None and not isinstance(expression, int):
@@ -95,7 +95,7 @@ def solve(
         if solver is None:
             break
         value, bound = round(solver.objective_value), solver.best_objective_bound
-        reached.append(Standing(goal, value, whole_bound(bound, maximize=goal.maximize)))
+        reached.append(GoalResult(goal, value, whole_bound(bound, maximize=goal.maximize)))
         counts = {key: n for key, x in model.placed.items() if (n := solver.value(x))}
         leaving = {o: n for o, x in enumerate(model.leaving) if x is not None and (n := solver.value(x))}
         found = Solved(counts, leaving)

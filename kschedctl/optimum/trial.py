@@ -12,7 +12,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.framework.effects import changed_objects
 from kschedctl.framework.status import Code
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Question, as_pending
+from kschedctl.optimum.question import PlacementQuestion, as_pending
 from kschedctl.scheduler.binding import bind
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import on_node, pod_at
@@ -33,7 +33,7 @@ _Item: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlacementStep:
     """A pod that is placed.
 
     Attributes
@@ -60,13 +60,13 @@ class Proof:
 
     Attributes
     ----------
-    steps : tuple of Step
+    steps : tuple of PlacementStep
         The placed pods, in an order in which every pod is accepted.
     left : tuple of Pod
         The pods evicted before, each with its node.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlacementStep, ...]
     left: tuple[Pod, ...]
 
 
@@ -90,7 +90,7 @@ class Refusal:
     certain: bool
 
 
-def prove(question: Question, placement: Placement) -> Proof | Refusal:
+def prove(question: PlacementQuestion, placement: Placement) -> Proof | Refusal:
     """Verify a placement with the real filters."""
     cluster, start = question.start.cluster, question.start
     evicted = [
@@ -127,7 +127,7 @@ def place(scheduler: Scheduler, pod: Pod, node: str) -> Scheduler | frozenset[st
     return scheduler.moved(cluster.with_added(changed_objects(changes)) if changes else cluster)
 
 
-def related_kinds(question: Question, kind: int) -> set[int]:
+def related_kinds(question: PlacementQuestion, kind: int) -> set[int]:
     """Return the kinds that affinity and spread constraints relate to a kind, directly or through other kinds."""
 
     def depends(k: int, r: int) -> bool:
@@ -149,13 +149,13 @@ class _Search:
 
     Attributes
     ----------
-    steps : list of Step
+    steps : list of PlacementStep
         The pods placed so far.
     """
 
-    def __init__(self, question: Question, left: list[tuple[Pod, int]]) -> None:
+    def __init__(self, question: PlacementQuestion, left: list[tuple[Pod, int]]) -> None:
         self.question = question
-        self.steps: list[Step] = []
+        self.steps: list[PlacementStep] = []
         self._tries = 0
         self._failed: set[frozenset[tuple[_Item, int]]] = set()
         self._rejecting: set[str] = set()
@@ -252,7 +252,7 @@ class _Search:
         placed = place(scheduler, pods.pod(pods.index[key]), node)
         if isinstance(placed, Scheduler):
             self._unplaced[k].pop()
-            self.steps.append(Step(pod, k, node, again))
+            self.steps.append(PlacementStep(pod, k, node, again))
         return placed
 
     def _undo(self, n_steps: int) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.answers.volumes import Action
+from kschedctl.answers.volumes import ClaimAction
 from kschedctl.api.selectors import Selector, SelectorError
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
@@ -56,7 +56,7 @@ def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
     try:
         selector = claim_selector(claim)
     except SelectorError as error:
-        return ClaimOutcome(claim, Action.FAILED_BINDING, str(error))
+        return ClaimOutcome(claim, ClaimAction.FAILED_BINDING, str(error))
     return _sync_unbound(cluster, claim, selector)
 
 
@@ -64,18 +64,18 @@ def _sync_bound(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
     name = claim.spec.volume_name
     if not name:
         message = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
-        return ClaimOutcome(claim, Action.LOST, message)
+        return ClaimOutcome(claim, ClaimAction.LOST, message)
     volume = cluster.get(PersistentVolume, name)
     if volume is None:
         message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
-        return ClaimOutcome(claim, Action.LOST, message, name)
+        return ClaimOutcome(claim, ClaimAction.LOST, message, name)
     reference = volume.spec.claim_ref
     if reference is None:
-        return ClaimOutcome(claim, Action.BIND, volume=name)
+        return ClaimOutcome(claim, ClaimAction.BIND, volume=name)
     if reference.uid == claim.metadata.uid:
-        return ClaimOutcome(claim, Action.KEEP, volume=name)
+        return ClaimOutcome(claim, ClaimAction.KEEP, volume=name)
     message = "Two claims are bound to the same volume, this one is bound incorrectly"
-    return ClaimOutcome(claim, Action.LOST, message, name)
+    return ClaimOutcome(claim, ClaimAction.LOST, message, name)
 
 
 def _sync_named(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
@@ -83,21 +83,21 @@ def _sync_named(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
     name = claim.spec.volume_name
     volume = cluster.get(PersistentVolume, name)
     if volume is None:
-        return ClaimOutcome(claim, Action.WAIT_FOR_VOLUME, volume=name)
+        return ClaimOutcome(claim, ClaimAction.WAIT_FOR_VOLUME, volume=name)
     if is_bound_to(volume, claim):
-        return ClaimOutcome(claim, Action.BIND, volume=name)
+        return ClaimOutcome(claim, ClaimAction.BIND, volume=name)
     if volume.spec.claim_ref is not None:
         message = f'volume "{name}" already bound to a different claim.'
         rejected = Rejected(name, tuple(m for m in mismatches(claim, volume, None) if m.field == "claimRef"))
-        return ClaimOutcome(claim, Action.FAILED_BINDING, message, name, rejected=(rejected,))
+        return ClaimOutcome(claim, ClaimAction.FAILED_BINDING, message, name, rejected=(rejected,))
     # The controller ignores the phase and labels of a volume that the claim names.
     found = {m.field: m for m in mismatches(claim, volume, None) if m.field in _NAMED_PROBLEMS}
     first = next((text for field, text in _NAMED_PROBLEMS.items() if field in found), None)
     if first is None:
-        return ClaimOutcome(claim, Action.BIND, volume=name)
+        return ClaimOutcome(claim, ClaimAction.BIND, volume=name)
     message = f'Cannot bind to requested volume "{name}": {first.format(volume=name)}'
     rejected = Rejected(name, tuple(found.values()))
-    return ClaimOutcome(claim, Action.VOLUME_MISMATCH, message, name, rejected=(rejected,))
+    return ClaimOutcome(claim, ClaimAction.VOLUME_MISMATCH, message, name, rejected=(rejected,))
 
 
 #: The fields checked on a volume that a claim names, in order of evaluation, with the controller's messages.
@@ -117,7 +117,7 @@ def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Sele
     chosen = volume.name if volume is not None else ""
     rejected = rejected_volumes(cluster, claim, selector, chosen)
     if volume is not None:
-        return ClaimOutcome(claim, Action.BIND, volume=chosen, rejected=rejected)
+        return ClaimOutcome(claim, ClaimAction.BIND, volume=chosen, rejected=rejected)
     if not has_class(claim):
         default = default_storage_class(cluster)
         if default is not None:
@@ -131,7 +131,7 @@ def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Sele
         action, message, provisioner = _provision(cluster, claim)
         return ClaimOutcome(claim, action, message, provisioner=provisioner, rejected=rejected)
     message = "no persistent volumes available for this claim and no storage class is set"
-    return ClaimOutcome(claim, Action.FAILED_BINDING, message, rejected=rejected)
+    return ClaimOutcome(claim, ClaimAction.FAILED_BINDING, message, rejected=rejected)
 
 
 def _with_default_class(outcome: ClaimOutcome, name: str) -> ClaimOutcome:
@@ -140,13 +140,13 @@ def _with_default_class(outcome: ClaimOutcome, name: str) -> ClaimOutcome:
     )
 
 
-def _waiting(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Action, str]:
+def _waiting(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAction, str]:
     consumers = pending_consumers(cluster, claim)
     if not consumers:
         message = "waiting for first consumer to be created before binding"
-        return Action.WAIT_FOR_FIRST_CONSUMER, message
+        return ClaimAction.WAIT_FOR_FIRST_CONSUMER, message
     noun = "pod" if len(consumers) == 1 else "pods"
-    return Action.WAIT_FOR_POD, f"waiting for {noun} {','.join(consumers)} to be scheduled"
+    return ClaimAction.WAIT_FOR_POD, f"waiting for {noun} {','.join(consumers)} to be scheduled"
 
 
 def pending_consumers(cluster: Cluster, claim: PersistentVolumeClaim) -> Sequence[str]:
@@ -160,19 +160,19 @@ def pending_consumers(cluster: Cluster, claim: PersistentVolumeClaim) -> Sequenc
     ]
 
 
-def _provision(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Action, str, str]:
+def _provision(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAction, str, str]:
     name = claim_class(claim)
     storage_class = cluster.get(StorageClass, name)
     if storage_class is None:
-        return Action.PROVISIONING_FAILED, class_not_found(name), ""
+        return ClaimAction.PROVISIONING_FAILED, class_not_found(name), ""
     provisioner = storage_class.provisioner
     plugin = PLUGINS_BY_NAME.get(provisioner)
     if plugin is None and provisioner.startswith(_IN_TREE_PREFIX):
-        return Action.PROVISIONING_FAILED, f"no volume plugin matched name: {provisioner}", ""
+        return ClaimAction.PROVISIONING_FAILED, f"no volume plugin matched name: {provisioner}", ""
     driver = plugin.driver if plugin is not None else provisioner
     message = (
         f"Waiting for a volume to be created either by the external provisioner '{driver}' or manually by the system "
         "administrator. If volume creation is delayed, please verify that the provisioner is running and correctly "
         "registered."
     )
-    return Action.PROVISION, message, driver
+    return ClaimAction.PROVISION, message, driver

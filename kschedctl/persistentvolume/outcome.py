@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedctl.answers.volumes import Action
+from kschedctl.answers.volumes import ClaimAction
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.volumes.matching import Mismatch
 
@@ -33,7 +33,7 @@ class ClaimOutcome:
     ----------
     claim : PersistentVolumeClaim
         The claim, including the default class if the controller sets it.
-    action : Action
+    action : ClaimAction
         The action that the controller takes.
     message : str
         The message of the event on the claim; empty if there is none.
@@ -48,7 +48,7 @@ class ClaimOutcome:
     """
 
     claim: PersistentVolumeClaim
-    action: Action
+    action: ClaimAction
     message: str = ""
     volume: str = ""
     provisioner: str = ""

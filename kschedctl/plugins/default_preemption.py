@@ -12,8 +12,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import SUCCESS, Code, Status
-from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.evaluator import preempt
 from kschedctl.workloads.template import uid_of
 

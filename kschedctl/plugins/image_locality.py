@@ -18,9 +18,9 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.resources import MEMORY
 from kschedctl.api.wording import counted
 from kschedctl.arrays import Int64Array
-from kschedctl.framework.arithmetic import Arithmetic, Step, added
+from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Reach, Reads
+from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.interface import MAX_NODE_SCORE, ScorePlugin
 
 _MIB: Final = 1024 * 1024
@@ -103,7 +103,7 @@ class ImagesScore(Arithmetic, frozen=True):
             yield Step("present", str(present), present, "bytes, at least 23Mi")
         else:
             present = min(total, self.most)
-            yield Step("present", f"min({added(map(str, scaled))}, {self.most})", present, "bytes")
+            yield Step("present", f"min({sum_expression(map(str, scaled))}, {self.most})", present, "bytes")
         expression = f"100 * ({present} - {_MIN_THRESHOLD}) // ({self.most} - {_MIN_THRESHOLD})"
         yield Step("score", expression, self.score)
 
@@ -112,7 +112,7 @@ class ImageLocality(ScorePlugin):
     """Upstream: plugins/imagelocality."""
 
     name = "ImageLocality"
-    reads = Reads(nodes=Reach.CLUSTER)
+    reads = Dependencies(nodes=Reach.CLUSTER)
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign the pod by the images of its containers and init containers."""

@@ -26,12 +26,12 @@ from kschedctl.cluster.node_selection import (
 )
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.arithmetic import Arithmetic, Step, added
-from kschedctl.framework.checks import FilterCheck
+from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.config.args import NodeAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -200,7 +200,7 @@ class PreferenceScore(Arithmetic, frozen=True):
             weight = term.weight if term.matches else 0
             yield Step(term.term, str(weight), weight, f"{'matches' if term.matches else 'does not match'}: {term.has}")
         weights = [term.weight for term in self.terms if term.matches]
-        yield Step("score", added(map(str, weights)), sum(weights))
+        yield Step("score", sum_expression(map(str, weights)), sum(weights))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +218,13 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        added = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
-        self._added_required = added.required_during_scheduling_ignored_during_execution if added else None
-        self._added_preferred = added.preferred_during_scheduling_ignored_during_execution if added else ()
+        sum_expression = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
+        self._added_required = (
+            sum_expression.required_during_scheduling_ignored_during_execution if sum_expression else None
+        )
+        self._added_preferred = (
+            sum_expression.preferred_during_scheduling_ignored_during_execution if sum_expression else ()
+        )
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Return Skip for pods without requirements; else restrict the search to the nodes that all terms name."""

@@ -20,7 +20,7 @@ from kschedctl.api.selectors import (
 )
 from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
 from kschedctl.cluster.node_selection import required_node_selector
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, removed
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, add_operation, remove_operation
 
 #: Labels that identify a node or its location.
 _PLACES: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
@@ -38,12 +38,12 @@ def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
     for key in unmet:
         yield context.pod_patch(
             f"drop {key}={selector[key]} of nodeSelector",
-            removed("spec", "nodeSelector", key),
+            remove_operation("spec", "nodeSelector", key),
             size=Size.DROPPED,
             family=("nodeSelector", key),
             within=len(unmet),
         )
-    yield from labelled(context, unmet)
+    yield from node_label_remedies(context, unmet)
     yield from affinity_remedies(context)
 
 
@@ -62,7 +62,7 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
             # The remaining terms still apply. Dropping one term helps if its node names restrict the search.
             yield context.pod_patch(
                 f"drop term {i + 1} of {len(terms)} of the required node affinity",
-                removed(*_REQUIRED, "nodeSelectorTerms", i),
+                remove_operation(*_REQUIRED, "nodeSelectorTerms", i),
                 size=Size.DROPPED,
                 family=("node affinity term", i),
                 within=1,
@@ -71,7 +71,7 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
             yield from _labelled_for(context, term)
     yield context.pod_patch(
         "drop the required node affinity",
-        removed(*_REQUIRED),
+        remove_operation(*_REQUIRED),
         size=Size.DROPPED,
         family="required node affinity",
         within=2,
@@ -88,7 +88,7 @@ def _without_one_requirement(context: RemedyContext, i: int, term: NodeSelectorT
             words = " ".join((each.key, each.operator, *([f"({', '.join(each.values)})"] if each.values else [])))
             yield context.pod_patch(
                 f"drop {words} of the required node affinity",
-                removed(*_REQUIRED, "nodeSelectorTerms", i, field, j),
+                remove_operation(*_REQUIRED, "nodeSelectorTerms", i, field, j),
                 size=Size.DROPPED,
                 family=("node affinity", i, field, j),
             )
@@ -102,10 +102,10 @@ def _labelled_for(context: RemedyContext, term: NodeSelectorTerm) -> Iterator[Re
         return
     if parsed is None or not all(requirement.holds(context.node.name) for requirement in parsed.fields):
         return
-    yield from labelled(context, context.pod.spec.node_selector, parsed.labels)
+    yield from node_label_remedies(context, context.pod.spec.node_selector, parsed.labels)
 
 
-def labelled(
+def node_label_remedies(
     context: RemedyContext, wanted: Mapping[str, str], requirements: Iterable[Requirement] = ()
 ) -> Iterator[Remedy]:
     """Propose to change the node's labels so that the requirements hold, if that is possible.
@@ -155,7 +155,11 @@ def _value_for(requirement: Requirement) -> str | None:
 
 def _relabelled(before: Labels, after: Mapping[str, str | None]) -> Iterator[Operation]:
     if not before:
-        yield added({key: value for key, value in after.items() if value is not None}, "metadata", "labels")
+        yield add_operation({key: value for key, value in after.items() if value is not None}, "metadata", "labels")
         return
     for key, value in sorted(after.items()):
-        yield removed("metadata", "labels", key) if value is None else added(value, "metadata", "labels", key)
+        yield (
+            remove_operation("metadata", "labels", key)
+            if value is None
+            else add_operation(value, "metadata", "labels", key)
+        )

@@ -12,10 +12,10 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections

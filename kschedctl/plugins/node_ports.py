@@ -12,13 +12,13 @@ from kschedctl.api.pod import ContainerPort, Pod
 from kschedctl.arrays import Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Reach, Reads
+from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.remedy import Remedy, RemedyContext, Size, removed
+from kschedctl.framework.remedy import Remedy, RemedyContext, Size, remove_operation
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
@@ -96,7 +96,7 @@ def _without_ports(context: RemedyContext) -> Iterator[Remedy]:
                     continue
                 at = ("spec", field, i, "ports", j)
                 # With hostNetwork every container port is a host port, so the whole entry is removed.
-                gone = removed(*at) if spec.host_network else removed(*at, "hostPort")
+                gone = remove_operation(*at) if spec.host_network else remove_operation(*at, "hostPort")
                 yield context.pod_patch(
                     f"do without host port {_host_port(port)}",
                     gone,
@@ -139,7 +139,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodeports."""
 
     name = "NodePorts"
-    reads = Reads(pods=Reach.NODE)
+    reads = Dependencies(pods=Reach.NODE)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Return Skip for pods without host ports; else find the pod classes that use a conflicting port."""

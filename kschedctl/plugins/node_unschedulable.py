@@ -11,10 +11,10 @@ from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT, tolerated
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext

@@ -18,10 +18,10 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSIDriver
 from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import OF_NOTHING, Reach, Reads
+from kschedctl.framework.dependencies import OF_NOTHING, Dependencies, Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.signature import signed_volumes
@@ -29,7 +29,7 @@ from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.attachable_volumes import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.attachments import Attachments
 from kschedctl.volumes.hints import after_claim_change, after_limit_change, after_volume_detached
-from kschedctl.volumes.pod_claims import named_after
+from kschedctl.volumes.pod_claims import ephemeral_claim_owner
 
 REASON: Final = "node(s) exceed max volume count"
 REASON_NOT_INSTALLED: Final = "{driver} CSI driver is not installed on the node"
@@ -110,12 +110,12 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodevolumelimits."""
 
     name = "NodeVolumeLimits"
-    reads = Reads(pods=Reach.NODE, nodes=Reach.NODE, kinds=_KINDS)
+    reads = Dependencies(pods=Reach.NODE, nodes=Reach.NODE, kinds=_KINDS)
     prepares_from = OF_NOTHING
 
     def own_part(self, pod: Pod) -> Hashable:
         """Return the pod's name and uid if claims for its ephemeral volumes are named after it, else ``None``."""
-        return named_after(pod)
+        return ephemeral_claim_owner(pod)
 
     @cached_property
     def _attachments(self) -> Attachments:

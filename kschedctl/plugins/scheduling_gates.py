@@ -8,7 +8,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import PreEnqueuePlugin
-from kschedctl.framework.remedy import Remedy, RemedyContext, Size, removed
+from kschedctl.framework.remedy import Remedy, RemedyContext, Size, remove_operation
 from kschedctl.framework.status import Code, Status
 
 
@@ -37,7 +37,7 @@ class SchedulingGates(PreEnqueuePlugin):
         if gates:
             yield context.pod_patch(
                 f"remove the scheduling {'gates' if len(gates) > 1 else 'gate'} {listed([g.name for g in gates])}",
-                removed("spec", "schedulingGates"),
+                remove_operation("spec", "schedulingGates"),
                 size=Size.DROPPED,
                 family="gates",
             )

@@ -16,11 +16,11 @@ from kschedctl.api.pod import Pod, Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated, tolerates
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.arithmetic import Arithmetic, Step, added
-from kschedctl.framework.checks import FilterCheck
+from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
     FilterPlugin,
     PluginError,
@@ -98,7 +98,7 @@ class SoftTaints(Arithmetic, frozen=True):
         for taint in self.tolerated:
             yield Step(taint, "0", 0, "is tolerated")
         none = "" if self.untolerated or self.tolerated else "the node has no such taint"
-        yield Step("score", added("1" for _ in self.untolerated), len(self.untolerated), none)
+        yield Step("score", sum_expression("1" for _ in self.untolerated), len(self.untolerated), none)
 
 
 @dataclass(frozen=True, slots=True)

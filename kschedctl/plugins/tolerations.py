@@ -8,7 +8,15 @@ from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, UNSCHEDULABLE_TAINT
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, removed, replaced
+from kschedctl.framework.remedy import (
+    Operation,
+    Remedy,
+    RemedyContext,
+    Size,
+    add_operation,
+    remove_operation,
+    replace_operation,
+)
 
 
 def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
@@ -28,7 +36,7 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
         told = f"tolerate every taint {taint.key}"
         yield context.pod_patch(told, _tolerating(context, whatever), size=size, family=("tolerate", taint.key))
     if taint.key == UNSCHEDULABLE_TAINT.key:
-        cordon = [replaced(False, "spec", "unschedulable")] if node.spec.unschedulable else []
+        cordon = [replace_operation(False, "spec", "unschedulable")] if node.spec.unschedulable else []
         told = f"uncordon node {node.name}"
         patch = (*cordon, *_untaint(node, [taint]))
         yield context.node_patch(told, *patch, family="uncordon", command=f"uncordon {node.name}")
@@ -56,7 +64,7 @@ def _untaint(node: Node, taints: Sequence[Taint]) -> Iterator[Operation]:
     # From the last to the first, because each removal shifts the indices after it.
     for i in reversed(range(len(node.spec.taints))):
         if node.spec.taints[i] in taints:
-            yield removed("spec", "taints", i)
+            yield remove_operation("spec", "taints", i)
 
 
 def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
@@ -67,7 +75,7 @@ def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
         named = f"{toleration.key or 'every taint'}{f':{toleration.effect}' if toleration.effect else ''}"
         yield context.pod_patch(
             f"drop the toleration of {named}",
-            removed("spec", "tolerations", i),
+            remove_operation("spec", "tolerations", i),
             size=Size.DROPPED,
             family=("drop toleration", i),
         )
@@ -77,8 +85,8 @@ def _tolerating(context: RemedyContext, taint: Taint) -> Operation:
     operator = "Equal" if taint.value else "Exists"
     toleration = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
     if _written(context):
-        return added(toleration, "spec", "tolerations", "-")
-    return added((toleration,), "spec", "tolerations")
+        return add_operation(toleration, "spec", "tolerations", "-")
+    return add_operation((toleration,), "spec", "tolerations")
 
 
 def _written(context: RemedyContext) -> tuple[Toleration, ...]:

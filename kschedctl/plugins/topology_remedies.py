@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.api.pod import PodAffinity
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.framework.remedy import Remedy, RemedyContext, Size, added, removed, replaced
+from kschedctl.framework.remedy import Remedy, RemedyContext, Size, add_operation, remove_operation, replace_operation
 from kschedctl.plugins.tolerations import without_toleration
 
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
@@ -38,7 +38,7 @@ def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) ->
         if skew > constraint.max_skew:
             yield context.pod_patch(
                 f"maxSkew {skew} instead of {constraint.max_skew} in {what}",
-                replaced(skew, *at, "maxSkew"),
+                replace_operation(skew, *at, "maxSkew"),
                 size=Size.TUNED,
                 family=("maxSkew", i),
                 within=skew,
@@ -46,11 +46,11 @@ def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) ->
             )
         yield context.pod_patch(
             f"ScheduleAnyway instead of DoNotSchedule in {what}",
-            replaced(_SCHEDULE_ANYWAY, *at, "whenUnsatisfiable"),
+            replace_operation(_SCHEDULE_ANYWAY, *at, "whenUnsatisfiable"),
             size=Size.LOOSENED,
             family=("ScheduleAnyway", i),
         )
-        yield context.pod_patch(f"drop {what}", removed(*at), size=Size.DROPPED, family=("drop constraint", i))
+        yield context.pod_patch(f"drop {what}", remove_operation(*at), size=Size.DROPPED, family=("drop constraint", i))
     if any(constraint.node_taints_policy == _HONOR for _, constraint in hard):
         # With nodeTaintsPolicy Honor, a toleration may include domains with few pods, which raise the skew elsewhere.
         yield from without_toleration(context)
@@ -78,7 +78,7 @@ def _without_term(
             whose = "affinity" if field == "podAffinity" else "anti-affinity"
             yield context.pod_patch(
                 f"drop the required pod {whose} by {term.topology_key}",
-                removed("spec", "affinity", field, _REQUIRED, i),
+                remove_operation("spec", "affinity", field, _REQUIRED, i),
                 size=Size.DROPPED,
                 family=(field, i),
             )
@@ -93,7 +93,7 @@ def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:
     known = context.cluster.nodes.labels[key].values[:_MOST_DOMAINS]
     values = [node.name] if key == HOSTNAME else list(known)
     for value in values:
-        label = added(value, "metadata", "labels", key)
-        patch = label if node.metadata.labels else added({key: value}, "metadata", "labels")
+        label = add_operation(value, "metadata", "labels", key)
+        patch = label if node.metadata.labels else add_operation({key: value}, "metadata", "labels")
         summary = f"label node {node.name} {key}={value}"
         yield context.node_patch(summary, patch, family=("label", f"{key}={value}"), command=summary)

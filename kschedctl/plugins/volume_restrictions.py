@@ -14,7 +14,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Reach, Reads
+from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
@@ -159,7 +159,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/volumerestrictions."""
 
     name = "VolumeRestrictions"
-    reads = Reads(pods=Reach.CLUSTER, kinds=frozenset({PersistentVolumeClaim}))
+    reads = Dependencies(pods=Reach.CLUSTER, kinds=frozenset({PersistentVolumeClaim}))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Return deletions of pods with the same disk or claim, added nodes, and added claims of the pod."""

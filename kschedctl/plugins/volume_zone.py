@@ -16,10 +16,10 @@ from kschedctl.api.wording import show_labels
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Reach, Reads
+from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
@@ -91,8 +91,8 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/volumezone."""
 
     name = "VolumeZone"
-    reads = Reads(nodes=Reach.NODE, kinds=_KINDS)
-    prepares_from = Reads(kinds=_KINDS)
+    reads = Dependencies(nodes=Reach.NODE, kinds=_KINDS)
+    prepares_from = Dependencies(kinds=_KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Return changes of the pod's claims, of volumes and of nodes, and added classes with WaitForFirstConsumer."""

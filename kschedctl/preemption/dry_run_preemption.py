@@ -16,7 +16,7 @@ from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
-from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.select_victims_on_node import select_victims_on_node
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from kschedctl.api.pod import Pod, PodStatus
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
-from kschedctl.framework.verdicts import NodeStatuses
 
 NEVER: Final = "not eligible due to preemptionPolicy=Never."
 TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."

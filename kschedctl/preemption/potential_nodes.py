@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from kschedctl.arrays import Rows
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
-from kschedctl.framework.verdicts import NodeStatuses
 
 
 def potential_nodes(statuses: NodeStatuses) -> Rows:

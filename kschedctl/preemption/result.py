@@ -18,7 +18,7 @@ from kschedctl.preemption.dry_run_preemption import DryRun
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
 from kschedctl.preemption.select_candidate import CRITERIA, Choice, pick_one_node_for_preemption
 from kschedctl.preemption.select_victims_on_node import lower_priority_pods
-from kschedctl.preemption.shortlist import shortlisted
+from kschedctl.preemption.shortlist import truncate_dry_run
 
 NO_VICTIMS: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("No preemption victims found for incoming pod",))
 
@@ -219,7 +219,7 @@ class PreemptionResult:
         """
         if self.run is None or self.choice is None:
             return self
-        run = shortlisted(self.run, num_candidates, offset)
+        run = truncate_dry_run(self.run, num_candidates, offset)
         if run is self.run:
             return self
         choice = pick_one_node_for_preemption(self._cluster.pods, run.victims, run.violations)

@@ -23,8 +23,8 @@ from kschedctl.cluster.overlay import Overlay, Selection
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
-from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.budgets import Budget, filter_pods_with_pdb_violation
 
 

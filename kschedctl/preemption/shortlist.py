@@ -36,7 +36,7 @@ def calculate_num_candidates(framework: PluginsRunner, n_nodes: int) -> int:
     return min(max(share, args.min_candidate_nodes_absolute), n_nodes)
 
 
-def shortlisted(run: DryRun, num_candidates: int, offset: int) -> DryRun:
+def truncate_dry_run(run: DryRun, num_candidates: int, offset: int) -> DryRun:
     """Return the result up to the node with which there are enough candidates, one of which violates no budget.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.answers.base import together
+from kschedctl.answers.base import merged_envelope
 from kschedctl.answers.capacity import CapacityList, PodCapacity
 from kschedctl.answers.node_groups import group_nodes
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
@@ -65,7 +65,7 @@ def list_document(found: CapacityList, view: View) -> Document:
     if len(answers) == 1:
         yield from document(answers[0], view)
         return
-    basis = together(answers)
+    basis = merged_envelope(answers)
     yield from header(basis, view.now)
     yield GAP
     rows = []

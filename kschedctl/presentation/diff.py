@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from kschedctl.answers.base import together
-from kschedctl.answers.diff import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData, SideOutcome
+from kschedctl.answers.base import merged_envelope
+from kschedctl.answers.diff import (
+    AnswerPart,
+    Diff,
+    NodeChangeData,
+    NodeOutcomeData,
+    PodChangeData,
+    SideData,
+    SideOutcome,
+)
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import (
     GAP,
@@ -26,7 +34,7 @@ from kschedctl.presentation.frame import View, basis, cautions, changes, each_al
 
 _MOST_NAMED: Final = 3
 #: The parts of an answer, most important first.
-_IMPORTANCE: Final = tuple(Part)
+_IMPORTANCE: Final = tuple(AnswerPart)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +70,7 @@ def document(diff: Diff, view: View) -> Document:
     if view.wide:
         for group in groups:
             yield from _in_full_section(group)
-    yield from cautions(together((diff.before, diff.after)))
+    yield from cautions(merged_envelope((diff.before, diff.after)))
     yield from next_questions(_next_questions(diff, view))
 
 

@@ -11,7 +11,7 @@ from kschedctl.answers.lint import LintReport
 from kschedctl.api.wording import counted
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.diagnosis import ORDER, Diagnosis
-from kschedctl.linter.run import Linted
+from kschedctl.linter.run import LintResult
 from kschedctl.presentation.document import GAP, Block, Document, Paragraph, Question, Tone, Verbatim
 from kschedctl.presentation.frame import View, next_questions
 
@@ -27,7 +27,7 @@ class LintView(View):
 
     Attributes
     ----------
-    linted : Linted
+    linted : LintResult
         The run.
     failed : bool
         True if the exit code reports findings.
@@ -35,7 +35,7 @@ class LintView(View):
         The number of findings that were repaired before.
     """
 
-    linted: Linted
+    linted: LintResult
     failed: bool = False
     fixed: int = 0
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from kschedctl.answers.base import together
+from kschedctl.answers.base import merged_envelope
 from kschedctl.answers.volumes import (
-    Action,
+    ClaimAction,
     ClaimData,
+    ClaimVerdict,
     ClaimVolumes,
     MismatchData,
     NodeVolumesData,
     NotTakenData,
     OnNodeData,
     PodVolumes,
-    Verdict,
     VolumesList,
 )
 from kschedctl.api.wording import counted, listed
@@ -38,31 +38,31 @@ _NAMED: Final = 3
 
 _ANOTHER: Final = "would do, but another goes first"
 _LATER: Final = "would do: the scheduler may take it when a pod comes"
-_WAITING: Final = (Action.WAIT_FOR_FIRST_CONSUMER, Action.WAIT_FOR_POD)
+_WAITING: Final = (ClaimAction.WAIT_FOR_FIRST_CONSUMER, ClaimAction.WAIT_FOR_POD)
 _WORDS: Final = {
-    Verdict.BOUND: "reaches {volume}",
-    Verdict.UNREACHABLE: "cannot reach {volume}",
-    Verdict.OTHER_ZONE: "cannot use {volume}, whose labels name another zone",
-    Verdict.MISSING: "has no volume {volume}",
-    Verdict.TAKES: "takes {volume}",
-    Verdict.PROVISIONED: "has a volume made here",
-    Verdict.ELSEWHERE: "has its volume made elsewhere",
-    Verdict.NONE: "finds no volume",
-    Verdict.NO_SPACE: "finds too little space",
-    Verdict.IMMEDIATE: "is not the scheduler's to bind",
+    ClaimVerdict.BOUND: "reaches {volume}",
+    ClaimVerdict.UNREACHABLE: "cannot reach {volume}",
+    ClaimVerdict.OTHER_ZONE: "cannot use {volume}, whose labels name another zone",
+    ClaimVerdict.MISSING: "has no volume {volume}",
+    ClaimVerdict.TAKES: "takes {volume}",
+    ClaimVerdict.PROVISIONED: "has a volume made here",
+    ClaimVerdict.ELSEWHERE: "has its volume made elsewhere",
+    ClaimVerdict.NONE: "finds no volume",
+    ClaimVerdict.NO_SPACE: "finds too little space",
+    ClaimVerdict.IMMEDIATE: "is not the scheduler's to bind",
 }
 
 _STATES: Final = {
-    Action.KEEP: "{volume}",
-    Action.BIND: "{volume} to come",
-    Action.PROVISION: "{provisioner} makes it",
-    Action.WAIT_FOR_FIRST_CONSUMER: "waits for a pod",
-    Action.WAIT_FOR_POD: "waits for its pods",
-    Action.WAIT_FOR_VOLUME: "{volume} (missing)",
-    Action.FAILED_BINDING: "none",
-    Action.VOLUME_MISMATCH: "not {volume}",
-    Action.PROVISIONING_FAILED: "none",
-    Action.LOST: "lost",
+    ClaimAction.KEEP: "{volume}",
+    ClaimAction.BIND: "{volume} to come",
+    ClaimAction.PROVISION: "{provisioner} makes it",
+    ClaimAction.WAIT_FOR_FIRST_CONSUMER: "waits for a pod",
+    ClaimAction.WAIT_FOR_POD: "waits for its pods",
+    ClaimAction.WAIT_FOR_VOLUME: "{volume} (missing)",
+    ClaimAction.FAILED_BINDING: "none",
+    ClaimAction.VOLUME_MISMATCH: "not {volume}",
+    ClaimAction.PROVISIONING_FAILED: "none",
+    ClaimAction.LOST: "lost",
 }
 
 
@@ -116,7 +116,7 @@ def list_document(found: VolumesList, view: View) -> Document:
         return
     answers = [answer for answer in found.items if isinstance(answer, ClaimVolumes)]
     claims = [answer.claim for answer in answers]
-    bound = sum(claim.usable and claim.controller.action is Action.KEEP for claim in claims)
+    bound = sum(claim.usable and claim.controller.action is ClaimAction.KEEP for claim in claims)
     stuck = sum(not claim.usable for claim in claims)
     trapped = sum(claim.trap is not None for claim in claims)
     verdicts = [f"{bound} bound"]
@@ -132,14 +132,14 @@ def list_document(found: VolumesList, view: View) -> Document:
     yield GAP
     yield from _table_section(claims, with_pods=True)
     yield from _trap_section(claims)
-    yield from cautions(together(answers))
+    yield from cautions(merged_envelope(answers))
     yield from next_questions([Question("One of them", "volumes", claims[0].name)])
 
 
 def _table_section(claims: Sequence[ClaimData], *, with_pods: bool) -> Document:
     rows = []
     for claim in claims:
-        without_node = not claim.usable and claim.controller.action in (Action.KEEP, Action.BIND)
+        without_node = not claim.usable and claim.controller.action in (ClaimAction.KEEP, ClaimAction.BIND)
         zones = listed(claim.zones, "or") or ("no node left" if without_node else "-")
         pods = (listed(claim.pods, most=_NAMED) or "-",) if with_pods else ()
         controller = claim.controller

@@ -17,14 +17,14 @@ _ACTION: Final = re.compile(r"""\{((?:[^{}"']|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class LiteralText:
     """Literal text of a template."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class RangeBlock:
     """A ``range`` block: a path, and the parts that are evaluated for each value that it finds."""
 
     steps: tuple[Step, ...]
@@ -38,7 +38,7 @@ class Path:
     steps: tuple[Step, ...]
 
 
-Part = Text | Range | Path
+Part = LiteralText | RangeBlock | Path
 
 
 def parse_template(template: str) -> tuple[Part, ...]:
@@ -68,9 +68,9 @@ def evaluate(parts: tuple[Part, ...], data: Any) -> str:
     out = []
     for part in parts:
         match part:
-            case Text(text):
+            case LiteralText(text):
                 out.append(text)
-            case Range(steps, body):
+            case RangeBlock(steps, body):
                 out += [evaluate(body, value) for value in walk(steps, [data])]
             case Path(steps):
                 out.append(" ".join(map(printed, walk(steps, [data]))))
@@ -99,13 +99,13 @@ def _block(tokens: Iterator[tuple[str, str]], depth: int) -> tuple[Part, ...]:
     for kind, text in tokens:
         inside = text.strip()
         if kind == "text":
-            parts.append(Text(text))
+            parts.append(LiteralText(text))
         elif inside == "end":
             if not depth:
                 raise JsonPathError("{end} has no {range}")
             return tuple(parts)
         elif inside == "range" or re.match(r"range[\s.@$\[]", inside):
-            parts.append(Range(parse_steps(inside.removeprefix("range")), _block(tokens, depth + 1)))
+            parts.append(RangeBlock(parse_steps(inside.removeprefix("range")), _block(tokens, depth + 1)))
         else:
             parts.append(Path(parse_steps(inside)))
     return tuple(parts)

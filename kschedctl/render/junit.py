@@ -13,7 +13,7 @@ from kschedctl.render.findings import FindingsForm
 
 if TYPE_CHECKING:
     from kschedctl.linter.diagnosis import Diagnosis
-    from kschedctl.linter.reading import LintFile
+    from kschedctl.linter.lint_files import LintFile
     from kschedctl.presentation.lint import LintView
 
 #: The characters that XML 1.0 does not allow.

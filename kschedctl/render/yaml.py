@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedctl.render.form import Form, Medium, collected
 from kschedctl.render.plain import plain
-from kschedctl.text.printable import unseen
+from kschedctl.text.printable import is_invisible
 
 if TYPE_CHECKING:
     from kschedctl.answers.base import Answer
@@ -37,7 +37,7 @@ def as_yaml(value: Answer, *, unicode: bool = True) -> str:
     """
     data = plain(value)
     text = dumped(data, unicode=unicode)
-    hidden = not text.isascii() and any(unseen(character) and character != "\n" for character in set(text))
+    hidden = not text.isascii() and any(is_invisible(character) and character != "\n" for character in set(text))
     # YAML escapes only within quotes, and the writer's choice applies to all characters beyond ASCII.
     return dumped(data, unicode=False) if hidden else text
 

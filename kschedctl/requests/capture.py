@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kschedctl.analyses.handle import Handle
-from kschedctl.loading import over
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.loading import scheduling_cluster
 from kschedctl.requests.cluster import ClusterSource
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.cluster_reader import ClusterReader
@@ -13,7 +13,7 @@ from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.whatif.option_values import WhatIfs
 
 
-def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: Handle) -> Capture:
+def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: AnalysisHandle) -> Capture:
     """Read a cluster, apply the changes to try, and return the objects that a snapshot of it holds.
 
     Raises
@@ -33,8 +33,8 @@ def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: Handle) -
     return capture(_changed(reader, (), what_ifs, handle), context=reader.name)
 
 
-def _changed(reader: ObjectReader, paths: tuple[str, ...], what_ifs: WhatIfs, handle: Handle) -> ObjectReader:
+def _changed(reader: ObjectReader, paths: tuple[str, ...], what_ifs: WhatIfs, handle: AnalysisHandle) -> ObjectReader:
     if not what_ifs.given:
         return reader
-    changed = over(build_snapshot(reader, paths), edits=what_ifs.edits(handle.warn_of))
+    changed = scheduling_cluster(build_snapshot(reader, paths), edits=what_ifs.edits(handle.warn_of))
     return ClusterReader(changed.cluster, reader.summary)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from kschedctl.analyses.asked_pod import AskedPod
-from kschedctl.analyses.handle import Handle
-from kschedctl.analyses.volumes import AskedClaim
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.subjects import PodSubject
+from kschedctl.analyses.volumes import ClaimSubject
 from kschedctl.api.device import DeviceClass, ResourceClaim
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import similar
@@ -18,7 +18,7 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import AskedObject, ManifestRequest, read_manifests
 from kschedctl.requests.pods import POD_PREFIXES, named_pod
-from kschedctl.requests.scope import Scope
+from kschedctl.requests.scope import NamespaceScope
 from kschedctl.snapshot.pod_choice import is_manifest
 from kschedctl.snapshot.validation import Validation
 
@@ -53,11 +53,11 @@ class ClaimRequest:
         return bool(self.names or self.filenames)
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> NamespaceScope:
         """The namespaces in scope."""
-        return Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+        return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
 
-    def load(self, handle: Handle) -> tuple[SchedulingCluster, list[AskedClaim | AskedPod]]:
+    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[ClaimSubject | PodSubject]]:
         """Load the cluster and find the claims and pods.
 
         Raises
@@ -79,12 +79,12 @@ class ClaimRequest:
         cluster, pods = manifests.pods(self.cluster.load(handle, manifests.others), handle)
         if not self.named:
             return cluster, list(self._selected(cluster))
-        subjects: list[AskedClaim | AskedPod] = [*pods]
+        subjects: list[ClaimSubject | PodSubject] = [*pods]
         subjects += [_stored(cluster, asked) for asked in manifests.otherwise]
         subjects += [_named(cluster, name, self.scope) for name in self.names if name not in paths]
         return cluster, subjects
 
-    def _selected(self, cluster: SchedulingCluster) -> Iterable[AskedClaim]:
+    def _selected(self, cluster: SchedulingCluster) -> Iterable[ClaimSubject]:
         require_listed(cluster.cluster, "PersistentVolumeClaim")
         claims = self.scope.select(cluster.cluster.list(PersistentVolumeClaim), self.selector)
         if not claims:
@@ -92,16 +92,16 @@ class ClaimRequest:
             where = "the snapshot" if self.scope.everywhere else str(self.scope)
             hint = "" if self.scope.everywhere else "-A looks in all namespaces"
             raise InputError(f"{where} has no claims{with_labels}", hint=hint)
-        return map(AskedClaim, claims)
+        return map(ClaimSubject, claims)
 
 
-def _stored(cluster: SchedulingCluster, asked: AskedObject) -> AskedClaim:
+def _stored(cluster: SchedulingCluster, asked: AskedObject) -> ClaimSubject:
     """Return a manifest's claim as the cluster stores it, with defaults set."""
     own = cast("PersistentVolumeClaim", asked.obj)
-    return AskedClaim(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)
+    return ClaimSubject(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)
 
 
-def _named(cluster: SchedulingCluster, text: str, scope: Scope) -> AskedClaim | AskedPod:
+def _named(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> ClaimSubject | PodSubject:
     """Return the claim or pod that an argument names; the claim if there are both."""
     of_claims = text.startswith(_CLAIM_PREFIXES)
     if not text.startswith(POD_PREFIXES):
@@ -110,7 +110,7 @@ def _named(cluster: SchedulingCluster, text: str, scope: Scope) -> AskedClaim | 
         claims = [c for c in cluster.cluster.list(PersistentVolumeClaim) if c.name == name]
         claims = [claim for claim in claims if namespace in (None, claim.namespace)]
         if len(claims) == 1:
-            return AskedClaim(claims[0])
+            return ClaimSubject(claims[0])
         if claims:
             names = ", ".join(f"{claim.namespace}/{claim.name}" for claim in claims)
             raise InputError(f"the snapshot has {len(claims)} claims of the name {name}", hint=f"name one: {names}")
@@ -132,7 +132,7 @@ def _no_such_claim(cluster: SchedulingCluster, name: str, namespace: str) -> Inp
     return InputError(f"the snapshot has no claim and no pod {where}", hint=hint)
 
 
-def device_subject(cluster: SchedulingCluster, text: str, scope: Scope) -> ResourceClaim | DeviceClass:
+def device_subject(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> ResourceClaim | DeviceClass:
     """Return the ResourceClaim or DeviceClass that an argument names; the claim if there are both.
 
     Raises

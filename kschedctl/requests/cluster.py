@@ -7,17 +7,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ApiObject
 from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import SnapshotError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.location import Location
-from kschedctl.loading import over, read_snapshot
+from kschedctl.loading import read_snapshot, scheduling_cluster
 from kschedctl.snapshot.load import Snapshot
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
-from kschedctl.snapshot.written import WrittenObjects
 from kschedctl.whatif.edits import Apply
 from kschedctl.whatif.option_values import WhatIfs
 
@@ -47,7 +47,7 @@ class ClusterSource:
     request_seconds: float | None = None
     max_bytes: int | None = None
 
-    def read(self, handle: Handle, *, call_extenders: bool = False) -> Snapshot:
+    def read(self, handle: AnalysisHandle, *, call_extenders: bool = False) -> Snapshot:
         """Read the cluster.
 
         Parameters
@@ -70,7 +70,7 @@ class ClusterSource:
                 call_extenders=call_extenders,
             )
 
-    def live(self, handle: Handle) -> LiveContext:
+    def live(self, handle: AnalysisHandle) -> LiveContext:
         """Return the running cluster, which shows the progress of its reading through the handle."""
         # Commands on files never import the client.
         from kschedctl.live.context import LiveContext
@@ -125,20 +125,20 @@ class ClusterRequest:
         """All paths that are read for the cluster."""
         return (*self.source.paths, *self.what_ifs.sources)
 
-    def read(self, handle: Handle) -> Snapshot:
+    def read(self, handle: AnalysisHandle) -> Snapshot:
         """Read the snapshot that ``over`` runs a scheduler on; errors are those of ``kschedctl.load``."""
         return self.source.read(handle, call_extenders=self.call_extenders)
 
     def over(
         self,
         snapshot: Snapshot,
-        handle: Handle,
+        handle: AnalysisHandle,
         manifests: Sequence[tuple[ApiObject, Location]] = (),
-        written: WrittenObjects | None = None,
+        written: OriginalObjects | None = None,
     ) -> SchedulingCluster:
         """Return a scheduler over a snapshot, with the manifests' objects applied first and then the changes to try."""
         applied = (Apply(tuple(manifests), source="manifests"),) if manifests else ()
-        return over(
+        return scheduling_cluster(
             snapshot,
             kubernetes_version=self.kubernetes_version,
             feature_gates=self.feature_gates,
@@ -151,9 +151,9 @@ class ClusterRequest:
 
     def load(
         self,
-        handle: Handle,
+        handle: AnalysisHandle,
         manifests: Sequence[tuple[ApiObject, Location]] = (),
-        written: WrittenObjects | None = None,
+        written: OriginalObjects | None = None,
     ) -> SchedulingCluster:
         """Load the cluster, with the objects of manifests that are about to be applied overlaid on it.
 
@@ -161,7 +161,7 @@ class ClusterRequest:
         ----------
         manifests : sequence of (object, place)
             The objects.
-        written : WrittenObjects, optional
+        written : OriginalObjects, optional
             The text that the manifests were read from.
 
         Raises
@@ -171,7 +171,7 @@ class ClusterRequest:
         """
         return self.over(self.read(handle), handle, manifests, written)
 
-    def load_with_pods(self, handle: Handle) -> SchedulingCluster:
+    def load_with_pods(self, handle: AnalysisHandle) -> SchedulingCluster:
         """Load the cluster for a question about nodes and pods.
 
         Raises

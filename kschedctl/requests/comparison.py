@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kschedctl.analyses.asked_pod import AskedPod
 from kschedctl.analyses.diff.analysis import DiffRequest, Key, found_on
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.subjects import PodSubject
 from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
@@ -37,7 +37,7 @@ class ComparisonRequest:
     other: ClusterRequest
     all_pods: bool = False
 
-    def load(self, handle: Handle) -> tuple[SchedulingCluster, DiffRequest]:
+    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, DiffRequest]:
         """Load both clusters and find the pods; each pod is in at least one of the clusters.
 
         Raises
@@ -76,8 +76,8 @@ class ComparisonRequest:
     def _keys(
         self,
         sides: tuple[SchedulingCluster, SchedulingCluster],
-        new_pods: tuple[Mapping[Key, AskedPod], Mapping[Key, AskedPod]],
-        handle: Handle,
+        new_pods: tuple[Mapping[Key, PodSubject], Mapping[Key, PodSubject]],
+        handle: AnalysisHandle,
     ) -> tuple[Key, ...]:
         pods = self.pods
         if pods.pod_names or not pods.named:
@@ -98,11 +98,11 @@ class ComparisonRequest:
         return tuple(key for key, one in asked.items() if id(one) in kept)
 
 
-def _key(one: AskedPod) -> Key:
+def _key(one: PodSubject) -> Key:
     return one.pod.metadata.namespace, one.pod.metadata.name
 
 
-def _pod(pods: PodRequest, name: str, side: LoadedCluster) -> AskedPod:
+def _pod(pods: PodRequest, name: str, side: LoadedCluster) -> PodSubject:
     return pods.named_pod(side.pods, name)
 
 
@@ -111,8 +111,8 @@ def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> AskedObject:
 
 
 def _with_pods(
-    side: SchedulingCluster, manifests: Manifests, handle: Handle
-) -> tuple[SchedulingCluster, dict[Key, AskedPod]]:
+    side: SchedulingCluster, manifests: Manifests, handle: AnalysisHandle
+) -> tuple[SchedulingCluster, dict[Key, PodSubject]]:
     """Return a side with the pods' own objects created, and its pods by key; a DaemonSet's pods are keyed by node."""
     side, asked = manifests.pods(side, handle)
     return side, {

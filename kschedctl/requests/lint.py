@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.manifest_set import ManifestSet
-from kschedctl.linter.overlay import Overlay
+from kschedctl.linter.manifest_set import LintManifests
+from kschedctl.linter.overlay import ClusterQueries
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest
-from kschedctl.linter.selection import asked
+from kschedctl.linter.selection import selected_rules
 from kschedctl.linter.settings import chosen_settings
 from kschedctl.releases.choice import choose_release
 
@@ -90,7 +90,7 @@ class ManifestChoice:
     max_bytes: int | None = None
 
 
-def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Handle) -> LintRequest:
+def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: AnalysisHandle) -> LintRequest:
     """Read the settings, select the rules, load the cluster, and return the request of a run.
 
     Raises
@@ -100,7 +100,7 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Handle) 
     """
     settings = chosen_settings(choice.settings, manifests.paths)
     asked_cluster = manifests.cluster or tuple(map(settings.relative, settings.snapshot))
-    rules = asked(
+    rules = selected_rules(
         _words(choice.select) or settings.select,
         (*settings.extend_select, *_words(choice.extend_select)),
         (*settings.ignore, *_words(choice.ignore)),
@@ -129,7 +129,7 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Handle) 
     )
 
 
-def _load(paths: tuple[str, ...], manifests: ManifestChoice, handle: Handle) -> LoadedCluster | None:
+def _load(paths: tuple[str, ...], manifests: ManifestChoice, handle: AnalysisHandle) -> LoadedCluster | None:
     if not paths:
         return None
     # Without a cluster lint needs no engine.
@@ -144,7 +144,7 @@ def _load(paths: tuple[str, ...], manifests: ManifestChoice, handle: Handle) -> 
         )
 
 
-def _overlay_of(cluster: LoadedCluster, namespace: str) -> Callable[[ManifestSet], Overlay]:
+def _overlay_of(cluster: LoadedCluster, namespace: str) -> Callable[[LintManifests], ClusterQueries]:
     from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 
     return lambda given: ClusterOverlay(cluster, given, namespace=namespace)

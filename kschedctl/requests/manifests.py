@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from kschedctl.analyses.asked_pod import Arguments, AskedPod
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.subjects import Arguments, PodSubject
 from kschedctl.answers.explain import WorkloadData
-from kschedctl.api.kind_names import placed
+from kschedctl.api.kind_names import with_namespace
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
@@ -21,11 +21,11 @@ from kschedctl.findings.finding import Subject, Where
 from kschedctl.findings.location import Location
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.snapshot.manifest import ManifestObject, ManifestSet, refuse
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.validation import Validation
-from kschedctl.snapshot.written import WrittenObjects
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.pods import WORKLOADS
 
 T = TypeVar("T", bound=ApiObject)
@@ -59,7 +59,7 @@ class AskedObject:
         """The kind and name of the object."""
         return str(self.obj.ref)
 
-    def pods(self, made: Sequence[MadePod]) -> Iterable[AskedPod]:
+    def pods(self, made: Sequence[MadePod]) -> Iterable[PodSubject]:
         """Yield the pods that are created from the object."""
         workload = None
         if not isinstance(self.obj, Pod):
@@ -67,7 +67,7 @@ class AskedObject:
             workload = WorkloadData(type(self.obj).__name__, self.obj.namespace, self.obj.name, n_wanted)
         where = self.where if self.place is not None else ""
         for one in made:
-            yield AskedPod(one.pod, self.arguments, where, workload, one.node, one.replicas)
+            yield PodSubject(one.pod, self.arguments, where, workload, one.node, one.replicas)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Manifests:
         The other objects that scheduling reads; applying the manifests creates them in the cluster.
     otherwise : tuple of AskedObject
         The objects of another kind that the question is about if a manifest has no pod and no workload.
-    written : WrittenObjects
+    written : OriginalObjects
         The text that the objects were read from.
     new : tuple of ManifestObject
         All objects that an API server has to accept first.
@@ -116,14 +116,14 @@ class Manifests:
     asked: tuple[AskedObject, ...]
     others: tuple[tuple[ApiObject, Location], ...]
     otherwise: tuple[AskedObject, ...]
-    written: WrittenObjects
+    written: OriginalObjects
     new: tuple[ManifestObject, ...] = ()
 
     def beside(self, asked: Iterable[AskedObject]) -> Manifests:
         """Return a copy that also holds workloads of the cluster that the question is about."""
         return replace(self, asked=(*self.asked, *asked))
 
-    def accepted(self, cluster: SchedulingCluster, handle: Handle) -> Manifests:
+    def accepted(self, cluster: SchedulingCluster, handle: AnalysisHandle) -> Manifests:
         """Return a copy once the API server of a cluster accepts all objects; its warnings go to the handle.
 
         Raises
@@ -135,7 +135,7 @@ class Manifests:
             handle.warn_of(warning)
         return replace(self, new=())
 
-    def pods(self, cluster: SchedulingCluster, handle: Handle) -> tuple[SchedulingCluster, list[AskedPod]]:
+    def pods(self, cluster: SchedulingCluster, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[PodSubject]]:
         """Return the cluster with the pods' own objects created, and the pods of the manifests.
 
         Raises
@@ -145,7 +145,7 @@ class Manifests:
         """
         self.accepted(cluster, handle)
         every: list[MadePod] = []
-        asked: list[AskedPod] = []
+        asked: list[PodSubject] = []
         without: list[str] = []
         for one in self.asked:
             made = cluster.pods_of(one.obj, where=one.where)
@@ -163,7 +163,7 @@ class Manifests:
 
 
 def read_manifests(
-    request: ManifestRequest, cluster: ClusterRequest, handle: Handle, otherwise: type[ApiObject] | None = None
+    request: ManifestRequest, cluster: ClusterRequest, handle: AnalysisHandle, otherwise: type[ApiObject] | None = None
 ) -> Manifests:
     """Read manifests; objects that scheduling does not read are counted in a note.
 
@@ -203,7 +203,7 @@ def read_manifests(
         own = [
             AskedObject(in_namespace(obj, namespace), arguments, at) for obj, at in found if isinstance(obj, WORKLOADS)
         ]
-        rest = [(placed(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
+        rest = [(with_namespace(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
         asked += own
         others |= {(type(obj), obj.namespace, obj.name): (obj, at) for obj, at in rest}
         if otherwise is not None and not own:
@@ -221,7 +221,7 @@ def read_manifests(
     return Manifests(tuple(asked), tuple(others.values()), tuple(others_asked), read.written, read.read)
 
 
-def load_with_manifests(request: ManifestRequest, cluster: ClusterRequest, handle: Handle) -> SchedulingCluster:
+def load_with_manifests(request: ManifestRequest, cluster: ClusterRequest, handle: AnalysisHandle) -> SchedulingCluster:
     """Load the cluster with the pods and workloads of manifests created in it, if an API server accepts them.
 
     Raises
@@ -260,4 +260,4 @@ def in_namespace(obj: T, namespace: str) -> T:
             f"the {type(obj).__name__} {own}/{obj.name} is not of the namespace {namespace} that is given with -n",
             hint="leave -n out, or change the manifest",
         )
-    return placed(obj, namespace)
+    return with_namespace(obj, namespace)

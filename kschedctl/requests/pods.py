@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kschedctl.analyses.asked_pod import AskedPod
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.subjects import PodSubject
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.selectors import matches
 from kschedctl.api.wording import listed
@@ -20,7 +20,7 @@ from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
-from kschedctl.requests.scope import Scope
+from kschedctl.requests.scope import NamespaceScope
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest
 from kschedctl.snapshot.validation import Validation
@@ -64,9 +64,9 @@ class PodRequest:
         return bool(self.names or self.filenames)
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> NamespaceScope:
         """The namespaces in scope."""
-        return Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+        return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
 
     @property
     def pod_names(self) -> list[str]:
@@ -78,7 +78,7 @@ class PodRequest:
         """The names of workloads among the arguments."""
         return [name for name in self.names if not is_manifest(name) and workload_kind(name)]
 
-    def read_manifests(self, cluster: ClusterRequest, handle: Handle) -> Manifests:
+    def read_manifests(self, cluster: ClusterRequest, handle: AnalysisHandle) -> Manifests:
         """Read the manifests among the arguments.
 
         Raises
@@ -96,7 +96,7 @@ class PodRequest:
         )
         return read_manifests(request, cluster, handle)
 
-    def load(self, handle: Handle) -> tuple[SchedulingCluster, list[AskedPod]]:
+    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[PodSubject]]:
         """Load the cluster and find the pods.
 
         Raises
@@ -118,11 +118,11 @@ class PodRequest:
                 raise self.nothing_found()
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
 
-    def named_pod(self, pods: Pods, text: str) -> AskedPod:
+    def named_pod(self, pods: Pods, text: str) -> PodSubject:
         """Return the pod of the cluster that an argument names; errors are those of the function ``named_pod``."""
         return named_pod(pods, text, self.scope)
 
-    def selected(self, pods: Pods, *, running: bool = False) -> list[AskedPod]:
+    def selected(self, pods: Pods, *, running: bool = False) -> list[PodSubject]:
         """Return the pods that match the selector, or the pending ones without it, in the order of the snapshot.
 
         Parameters
@@ -137,7 +137,7 @@ class PodRequest:
             if not scope.contains(record.metadata):
                 continue
             if running or pods.node_row[index] == PENDING if query is None else matches(query, record.metadata.labels):
-                asked.append(AskedPod(pods.pod(index)))
+                asked.append(PodSubject(pods.pod(index)))
         return asked
 
     def nothing_found(self, hint: str = "name one: NAMESPACE/NAME, or a manifest") -> InputError:
@@ -146,7 +146,9 @@ class PodRequest:
         elsewhere = "" if self.all_namespaces else "; -A looks in all namespaces"
         return InputError(f"no pod in {self.scope} {what}", hint=f"{hint}{elsewhere}")
 
-    def answerable(self, asked: list[AskedPod], handle: Handle, *profiles: Container[str]) -> list[AskedPod]:
+    def answerable(
+        self, asked: list[PodSubject], handle: AnalysisHandle, *profiles: Container[str]
+    ) -> list[PodSubject]:
         """Return the pods that one of the profiles is responsible for; the others are named in a note.
 
         If no profile is responsible for any of the named pods, all are returned: the decision for each explains this.
@@ -156,7 +158,7 @@ class PodRequest:
         InputError
             If no profile is responsible for any of the selected pods.
         """
-        kept: list[AskedPod] = []
+        kept: list[PodSubject] = []
         others: dict[str, list[str]] = defaultdict(list)
         for one in asked:
             if any(one.pod.spec.scheduler_name in known for known in profiles):
@@ -174,7 +176,7 @@ class PodRequest:
         return kept
 
 
-def named_pod(pods: Pods, text: str, scope: Scope) -> AskedPod:
+def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
     """Return the pod of the cluster that an argument names.
 
     Raises
@@ -190,4 +192,4 @@ def named_pod(pods: Pods, text: str, scope: Scope) -> AskedPod:
         if Path(text).is_dir():
             raise ManifestError(error.findings[0].problem, hint=f"the folder of that name is {text}/") from None
         raise
-    return AskedPod(pod)
+    return PodSubject(pod)

@@ -16,7 +16,7 @@ T = TypeVar("T", bound=ApiObject)
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class NamespaceScope:
     """The namespaces that a request is about.
 
     Attributes
@@ -34,7 +34,7 @@ class Scope:
     source: ClusterSource
 
     @classmethod
-    def of(cls, namespace: str, source: ClusterSource, *, everywhere: bool = False) -> Scope:
+    def of(cls, namespace: str, source: ClusterSource, *, everywhere: bool = False) -> NamespaceScope:
         """Return the scope of ``-n`` and ``-A``; ``-A`` overrides ``-n``."""
         return cls("" if everywhere else namespace, everywhere, source)
 

@@ -18,7 +18,7 @@ from kschedctl.requests.manifests import AskedObject
 from kschedctl.workloads.pods import WORKLOADS
 
 if TYPE_CHECKING:
-    from kschedctl.requests.scope import Scope
+    from kschedctl.requests.scope import NamespaceScope
 
 
 def workload_kind(text: str) -> type[ApiObject] | None:
@@ -34,14 +34,14 @@ def workload_kind(text: str) -> type[ApiObject] | None:
     return kind if kind in WORKLOADS and kind is not Pod else None
 
 
-def named_workload(cluster: Cluster, text: str, scope: Scope) -> AskedObject:
+def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> AskedObject:
     """Return the workload of the snapshot that an argument names.
 
     Parameters
     ----------
     text : str
         The argument; ``workload_kind`` recognizes its kind.
-    scope : Scope
+    scope : NamespaceScope
         The namespaces in scope.
 
     Raises

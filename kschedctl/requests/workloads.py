@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.api.wording import listed
 from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import AskedObject, ManifestRequest, Manifests, read_manifests
-from kschedctl.requests.scope import Scope
+from kschedctl.requests.scope import NamespaceScope
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.simulate.rollout import ROLLED, restarted
 from kschedctl.snapshot.pod_choice import is_manifest
@@ -45,7 +45,7 @@ class WorkloadRequest:
     all_namespaces: bool = False
     validation: Validation = Validation.STRICT
 
-    def load(self, handle: Handle) -> tuple[SchedulingCluster, AskedObject]:
+    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, AskedObject]:
         """Load the cluster and find the workload with its new template.
 
         Raises
@@ -54,7 +54,7 @@ class WorkloadRequest:
             If the cluster or a manifest cannot be read, or the request names no workload or several.
         """
         is_path = is_manifest(self.name)
-        scope = Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+        scope = NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
         request = ManifestRequest(
             paths=(self.name,) if is_path else (),
             filenames=self.filenames,

@@ -11,15 +11,15 @@ from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import ExtenderError
+from kschedctl.framework.fit_error import fit_error
 from kschedctl.framework.interface import PluginError
-from kschedctl.framework.message import fit_error
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.result_cache import CachedResults
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.framework.scoring import Scores, run_score
 from kschedctl.framework.status import Code, Status
-from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.find_nodes_that_pass_extenders import ExtenderFilters, Passed
+from kschedctl.scheduler.find_nodes_that_pass_extenders import ExtenderFilters, NodesPassingExtenders
 from kschedctl.scheduler.prioritize_nodes import prioritize_nodes
 
 NO_NODES = "no nodes available to schedule pods"
@@ -67,7 +67,7 @@ def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
     state = framework.new_state(pod)
     try:
         outcome = framework.run_pre_filter(state, pod)
-        searched = rows_in_question(framework, outcome)
+        searched = rows_allowed_by_pre_filter(framework, outcome)
         statuses = _filter(framework, state, pod, outcome, searched)
         if _filter_error(framework, statuses):
             return _NO_ROWS
@@ -90,7 +90,7 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
         return Decision(
             pod=pod, framework=framework, state=state, error=str(failure), pre_enqueue=gate, searched=_NO_ROWS
         )
-    searched = rows_in_question(framework, outcome)
+    searched = rows_allowed_by_pre_filter(framework, outcome)
     statuses = _filter(framework, state, pod, outcome, searched)
     scores = None
     best: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
     extenders = ExtenderFilters(framework.cluster, framework.handle.extenders, state, pod)
     fits_own = fits_own and _passes_alone(extenders, own)
     error = "" if fits_own else _filter_error(framework, statuses)
-    passed = Passed(feasible)
+    passed = NodesPassingExtenders(feasible)
     if not error and not fits_own:
         try:
             passed = extenders.passing(feasible)
@@ -157,7 +157,7 @@ def _passes_alone(extenders: ExtenderFilters, row: int) -> bool:
         return False
 
 
-def rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64Array:
+def rows_allowed_by_pre_filter(framework: Framework, outcome: PreFilterOutcome) -> Int64Array:
     """Return the rows of the nodes that PreFilter allows."""
     nodes = framework.cluster.nodes
     if outcome.status.code is not Code.SUCCESS:

@@ -12,10 +12,10 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.interface import PostFilterResult
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.framework.scoring import Scores
 from kschedctl.framework.status import SUCCESS, Code, Reason, Status
-from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.result import PreemptionResult
 from kschedctl.releases.release import Release
 from kschedctl.scheduler.outcome import Outcome
@@ -135,7 +135,7 @@ class Decision:
         str or None
             ``None`` if the pod is not schedulable, or if there are several best nodes and no seed.
         """
-        return drawn(self.best, seed) if self.schedulable else None
+        return pick_random_node(self.best, seed) if self.schedulable else None
 
     @property
     def preemption(self) -> PreemptionResult | None:
@@ -180,7 +180,7 @@ class Decision:
         return f"<Decision {self.pod.key}: {end}, fits on {feasible} of {counted(len(self.cluster.nodes), 'node')}>"
 
 
-def drawn(nodes: tuple[str, ...], seed: int | None) -> str | None:
+def pick_random_node(nodes: tuple[str, ...], seed: int | None) -> str | None:
     """Return a random one of the tied nodes.
 
     Parameters

@@ -12,13 +12,13 @@ from kschedctl.api.pod import Pod
 from kschedctl.arrays import Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import CycleState, NotModelled
-from kschedctl.framework.extender import EXTENDER_NAME, Extender, ExtenderError, ExtenderFilterResult, SaidByExtender
+from kschedctl.framework.extender import EXTENDER_NAME, Extender, ExtenderError, ExtenderFilterResult, ExtenderRejection
+from kschedctl.framework.node_statuses import ExtenderVerdict, NodeStatuses
 from kschedctl.framework.status import Code, Reason, Status
-from kschedctl.framework.verdicts import Afterthought, NodeStatuses
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class NodesPassingExtenders:
     """The nodes that pass the extenders.
 
     Attributes
@@ -57,10 +57,10 @@ class ExtenderFilters:
         self._extenders = [each for each in extenders if each.config.filter_verb and each.is_interested(pod)]
         self._state = state
         self._pod = pod
-        self._said: dict[int, Afterthought] = {}
+        self._said: dict[int, ExtenderVerdict] = {}
         self._elsewhere: dict[str, Status] = {}
 
-    def passing(self, rows: Rows) -> Passed:
+    def passing(self, rows: Rows) -> NodesPassingExtenders:
         """Return the nodes that pass all extenders.
 
         Parameters
@@ -73,7 +73,7 @@ class ExtenderFilters:
         ExtenderError
             If an extender that is not ignorable fails.
         """
-        passed = Passed(rows)
+        passed = NodesPassingExtenders(rows)
         for extender in self._extenders:
             if not len(passed.rows):
                 break
@@ -82,7 +82,9 @@ class ExtenderFilters:
             except ExtenderError as error:
                 if not extender.config.ignorable:
                     raise
-                self._state.not_modelled.append(ignored(extender, f"asking it failed, which it may: {error}"))
+                self._state.not_modelled.append(
+                    ignored_extender_note(extender, f"asking it failed, which it may: {error}")
+                )
                 continue
             passed = self._after(extender, passed, result)
         return passed
@@ -104,16 +106,18 @@ class ExtenderFilters:
         for row, afterthought in said.items():
             if not afterthought.explicit:
                 status = Status(statuses.absent.code, statuses.absent.reasons, EXTENDER_NAME)
-                said[row] = Afterthought(status, afterthought.reasons, explicit=False)
+                said[row] = ExtenderVerdict(status, afterthought.reasons, explicit=False)
         if not said and not self._elsewhere:
             return statuses
         elsewhere = tuple(self._elsewhere.values())
         return NodeStatuses(statuses.n_nodes, statuses.absent, statuses.snapshot, statuses.nominated, said, elsewhere)
 
-    def _node(self, passed: Passed, row: int) -> Node:
+    def _node(self, passed: NodesPassingExtenders, row: int) -> Node:
         return passed.objects.get(row) or self._cluster.nodes.objects[row]
 
-    def _after(self, extender: Extender, before: Passed, result: ExtenderFilterResult) -> Passed:
+    def _after(
+        self, extender: Extender, before: NodesPassingExtenders, result: ExtenderFilterResult
+    ) -> NodesPassingExtenders:
         row_of = self._cluster.nodes.row
         for code, failed in (
             (Code.UNSCHEDULABLE, result.failed),
@@ -122,7 +126,7 @@ class ExtenderFilters:
             for name, message in failed.items():
                 status = Status(code, (message,), EXTENDER_NAME)
                 if name in row_of:
-                    self._said[row_of[name]] = Afterthought(status, (_reason(extender, message),))
+                    self._said[row_of[name]] = ExtenderVerdict(status, (_reason(extender, message),))
                 else:
                     self._elsewhere[name] = status
         unknown = [name for name in result.nodes if name not in row_of]
@@ -139,15 +143,17 @@ class ExtenderFilters:
             self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
         left = [row_of[name] for name in dict.fromkeys(result.nodes) if name in row_of]
         for row in set(before.rows.tolist()) - set(left):
-            self._said.setdefault(row, Afterthought(Status(), (_reason(extender, ""),), explicit=False))
+            self._said.setdefault(row, ExtenderVerdict(Status(), (_reason(extender, ""),), explicit=False))
         objects = {**before.objects, **{row_of[name]: node for name, node in result.objects.items() if name in row_of}}
-        return Passed(np.array(left, dtype=np.int64), {row: objects[row] for row in left if row in objects})
+        return NodesPassingExtenders(
+            np.array(left, dtype=np.int64), {row: objects[row] for row in left if row in objects}
+        )
 
 
-def ignored(extender: Extender, effect: str) -> NotModelled:
+def ignored_extender_note(extender: Extender, effect: str) -> NotModelled:
     """Return a note that an extender does not influence the answer, with the effect."""
     return NotModelled(f"the extender {extender.name}", effect)
 
 
 def _reason(extender: Extender, message: str) -> Reason:
-    return Reason(message, SaidByExtender(extender.name, message))
+    return Reason(message, ExtenderRejection(extender.name, message))

@@ -17,15 +17,15 @@ from kschedctl.framework.extender import MAX_EXTENDER_PRIORITY, Extender, Extend
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.scoring import Scores, run_score
-from kschedctl.scheduler.find_nodes_that_pass_extenders import Passed, ignored
+from kschedctl.scheduler.find_nodes_that_pass_extenders import NodesPassingExtenders, ignored_extender_note
 
 
-def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: Passed) -> Scores:
+def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: NodesPassingExtenders) -> Scores:
     """Score the nodes that passed filters and extenders.
 
     Parameters
     ----------
-    passed : Passed
+    passed : NodesPassingExtenders
         The nodes that passed.
 
     Raises
@@ -33,7 +33,9 @@ def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: 
     PluginError
         If a plugin ends the cycle with an error.
     """
-    scores = run_score(framework, state, pod, passed.in_order(), as_sent_back(framework, passed.objects))
+    scores = run_score(
+        framework, state, pod, passed.in_order(), framework_with_returned_nodes(framework, passed.objects)
+    )
     extenders = [each for each in framework.handle.extenders if each.config.prioritize_verb and each.is_interested(pod)]
     # kube-scheduler does not run Score for a single feasible node.
     if not extenders or len(passed.rows) < 2:
@@ -62,7 +64,9 @@ def _with_extenders(
         try:
             given = _given(answer.result(), position)
         except ExtenderError as error:
-            state.not_modelled.append(ignored(extender, f"asking it for scores failed, so it gives none: {error}"))
+            state.not_modelled.append(
+                ignored_extender_note(extender, f"asking it for scores failed, so it gives none: {error}")
+            )
             continue
         # Two extenders may have the same address.
         name = _unused(extender.name, raw)
@@ -71,7 +75,7 @@ def _with_extenders(
     return replace(scores, raw=raw, normalized=normalized, weights=weights, total=total)
 
 
-def as_sent_back(framework: Framework, objects: Mapping[int, Node]) -> Framework | None:
+def framework_with_returned_nodes(framework: Framework, objects: Mapping[int, Node]) -> Framework | None:
     """Return the profile over the nodes that an extender sent back.
 
     kube-scheduler knows neither the pods nor the images of such nodes, so they count as empty.

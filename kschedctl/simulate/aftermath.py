@@ -15,7 +15,7 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.whatif.pods import move_pods
 from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.replacement import fresh_pod
 
 #: The default that an API server writes into a pod without terminationGracePeriodSeconds.

@@ -25,7 +25,7 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE
 from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 
 #: The filters that depend on the node alone; NodeResourcesFit depends on the node's free capacity.
 _OF_THE_NODE: Final = frozenset(
@@ -44,7 +44,7 @@ Copy = Callable[[int], Pod]
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class CopyCount:
     """The number of copies that fit, and the decision for the next one.
 
     Attributes
@@ -67,7 +67,7 @@ class Capacity:
         return int(self.counts.sum())
 
 
-def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> Capacity:
+def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyCount:
     """Count how many copies of a pod fit on the nodes of the cluster.
 
     Parameters
@@ -86,7 +86,7 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> Capac
     names = scheduler.cluster.nodes.names
     placed = list(_placed(copy, zip(names, free.tolist(), strict=True)))
     full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
-    return Capacity(free, False, full.decide(copy(len(placed))))
+    return CopyCount(free, False, full.decide(copy(len(placed))))
 
 
 def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
@@ -118,7 +118,7 @@ def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
     return np.where(feasible, out, 0)
 
 
-def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> Capacity:
+def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> CopyCount:
     # ResourceClaims generated from a template are created for each copy, hence ``controllers``.
     simulation = Simulation(scheduler, world=dataclasses.replace(SCHEDULER_ALONE, controllers=True))
     counts = np.zeros(len(scheduler.cluster.nodes), dtype=np.int64)
@@ -135,7 +135,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> Capacity:
     made = with_own_claims(MadePod(copy(number)), simulation.cluster)
     cluster = simulation.cluster.with_added(made.objects) if made.objects else simulation.cluster
     last = simulation.scheduler.moved(cluster).decide(made.pod)
-    return Capacity(counts, most is not None and number >= most and bool(last.best), last)
+    return CopyCount(counts, most is not None and number >= most and bool(last.best), last)
 
 
 def _evicting_nobody(pod: Pod) -> Pod:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kschedctl.framework.node_statuses import FilterRun, NodeStatuses
 from kschedctl.framework.status import Code
-from kschedctl.framework.verdicts import FilterRun, NodeStatuses
 from kschedctl.scheduler.decision import Decision
 
 

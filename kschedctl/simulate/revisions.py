@@ -12,11 +12,11 @@ from kschedctl.simulate.disruption import is_unready
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.rollout_steps import RolloutStep, Side
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import Happening
+from kschedctl.simulate.timeline import TimelineEvent
 
 #: Returns the pod of an ordinal or number, as its controller creates it and admission changes it.
 MakePod = Callable[[int], Pod]
-_GOING: Final = frozenset({Happening.PREEMPTED, Happening.EVICTED, Happening.DELETED})
+_GOING: Final = frozenset({TimelineEvent.PREEMPTED, TimelineEvent.EVICTED, TimelineEvent.DELETED})
 _LONG_AGO: Final = float("-inf")
 
 
@@ -95,7 +95,7 @@ class Revisions:
             if namespace != self.namespace or name not in self._sides:
                 continue
             fewer = fewer or entry.event in _GOING
-            if entry.event is Happening.SCHEDULED:
+            if entry.event is TimelineEvent.SCHEDULED:
                 now = self._ready[name] = self.simulation.clock.now()
                 if self._min_ready_seconds:
                     # No event marks the moment at which the pod becomes available, but the controller must look at it
@@ -139,7 +139,7 @@ class Revisions:
         self.steps.append(RolloutStep(len(self.steps) + 1, now, seconds, side, before, after, keys, available))
 
 
-def named(pod: Pod, name: str) -> Pod:
+def with_name(pod: Pod, name: str) -> Pod:
     """Return the pod under another name."""
     return replace(pod, metadata=replace(pod.metadata, name=name))
 

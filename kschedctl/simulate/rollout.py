@@ -30,14 +30,14 @@ from kschedctl.findings.finding import Where
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pods import pod_at
-from kschedctl.simulate.revisions import Revisions, named
+from kschedctl.simulate.revisions import Revisions, with_name
 from kschedctl.simulate.rolling_deployment import RollingDeployment
 from kschedctl.simulate.rolling_stateful_set import RollingStatefulSet
-from kschedctl.simulate.rollout_loop import RollingController, Rollout, kept_by, play, settle
+from kschedctl.simulate.rollout_loop import RollingController, Rollout, owned_by, play, settle
 from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import World
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.ownership import pods_made_by
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.stateful_set import REVISION_HASH
@@ -150,7 +150,7 @@ class _Stage:
         """Return a simulation of the cluster that does not recreate the pods of ``owners``."""
         objects = [obj for one in self.made for obj in one.objects if not _is_made_for_pod(obj)]
         scheduler = self.scheduler.moved(self.scheduler.cluster.with_added(objects)) if objects else self.scheduler
-        simulation = Simulation(scheduler, choose=self.choose, world=World(kept_elsewhere=kept_by(owners)))
+        simulation = Simulation(scheduler, choose=self.choose, world=World(kept_elsewhere=owned_by(owners)))
         for pod in self.pods:
             if pod.metadata.deletion_timestamp is not None:
                 simulation.clock.schedule(pod.metadata.deletion_timestamp.timestamp(), partial(simulation.remove, pod))
@@ -181,7 +181,7 @@ def _roll_deployment(stage: _Stage, deployment: Deployment, where: Where) -> Rol
     rescaled = stored is not None and (1 if stored.spec.replicas is None else stored.spec.replicas) != replicas
 
     def make(number: int) -> Pod:
-        return named(like, generated_name(like.metadata.generate_name, number))
+        return with_name(like, generated_name(like.metadata.generate_name, number))
 
     return _play(out, revisions, RollingDeployment(revisions, replicas, rolling, make, rescaled=rescaled))
 

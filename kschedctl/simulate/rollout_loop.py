@@ -130,7 +130,7 @@ def _unasked(simulation: Simulation, pod: Pod) -> str:
     return gate.message if gate.code is not Code.SUCCESS else ""
 
 
-def kept_by(owners: Iterable[tuple[str, str, str]]) -> Callable[[Pod], bool]:
+def owned_by(owners: Iterable[tuple[str, str, str]]) -> Callable[[Pod], bool]:
     """Return a predicate that matches the pods of the given controllers.
 
     Parameters

@@ -35,9 +35,9 @@ from kschedctl.simulate.disruption import budgets_after
 from kschedctl.simulate.pods import age
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
-from kschedctl.simulate.timeline import Happening, TimelineEntry
-from kschedctl.simulate.world import World, replacement, terminating, waits_for_end
-from kschedctl.whatif.pods import Moved, move_pods
+from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.simulate.world import World, is_recreated_after_deletion, replacement, terminating
+from kschedctl.whatif.pods import PodChanges, move_pods
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: The virtual time that a scheduling cycle or the arrival of a pod takes, in seconds.
@@ -111,7 +111,7 @@ class SimulatedCluster:
             self._move(self.cluster.with_pods(added=new))
         for pod in new:
             self.clock.advance(TICK)
-            self._note(pod, Happening.CREATED, why=why)
+            self._note(pod, TimelineEvent.CREATED, why=why)
             self._enqueue(pod)
 
     def enqueue_pending(self) -> None:
@@ -134,7 +134,7 @@ class SimulatedCluster:
 
     def evict(self, pod: Pod) -> None:
         """Evict a pod regardless of disruption budgets; ``simulate.eviction`` checks them."""
-        self._note(pod, Happening.EVICTED, pod.spec.node_name)
+        self._note(pod, TimelineEvent.EVICTED, pod.spec.node_name)
         self.delete(pod)
 
     def change_node(self, node: Node) -> None:
@@ -163,12 +163,12 @@ class SimulatedCluster:
             self._move(self.cluster.with_pods(added=[going]))
             self._keep_budgets(pod, -1)
             self.clock.schedule(self.clock.now() + grace, lambda: self._gone(going, again=again))
-        if again and (not grace or not waits_for_end(pod)):
+        if again and (not grace or not is_recreated_after_deletion(pod)):
             self._make_again(pod)
 
     def _gone(self, pod: Pod, *, again: bool) -> None:
         self.remove(pod)
-        if again and waits_for_end(pod):
+        if again and is_recreated_after_deletion(pod):
             self._make_again(pod)
 
     def _make_again(self, pod: Pod) -> None:
@@ -183,10 +183,12 @@ class SimulatedCluster:
             return
         before = self.cluster
         after = (
-            move_pods(before, removed=[index]) if self._world.controllers else Moved(before.with_pods(removed=[index]))
+            move_pods(before, removed=[index])
+            if self._world.controllers
+            else PodChanges(before.with_pods(removed=[index]))
         )
         self._move(after.cluster)
-        self._note(pod, Happening.DELETED, pod.spec.node_name)
+        self._note(pod, TimelineEvent.DELETED, pod.spec.node_name)
         if not pod.spec.node_name:
             self.queue.delete(pod.key)
             return
@@ -200,7 +202,7 @@ class SimulatedCluster:
             action = ActionType.DELETE if now is None else ActionType.UPDATE
             self.queue.move_all(ClusterEvent(EventResource.RESOURCE_CLAIM, action), claim, now)
 
-    def _note(self, pod: Pod, event: Happening, node: str = "", why: str = "") -> None:
+    def _note(self, pod: Pod, event: TimelineEvent, node: str = "", why: str = "") -> None:
         self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why))
 
     def _move(self, cluster: Cluster) -> None:

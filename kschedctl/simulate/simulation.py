@@ -34,7 +34,7 @@ from kschedctl.simulate.pods import on_node, pod_at, without_nomination
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.rejectors import rejector_plugins
 from kschedctl.simulate.simulated_cluster import TICK, SimulatedCluster
-from kschedctl.simulate.timeline import Happening
+from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.simulate.world import World, running
 from kschedctl.workloads.template import uid_of
 
@@ -183,7 +183,7 @@ class Simulation(SimulatedCluster):
             if status.code is Code.WAIT:
                 self.scheduler.waiting_pods.add(bound, waits, self.clock.now())
                 self._waiting[uid_of(bound)] = info, decision, node
-                self._note(info.pod, Happening.WAITING, node, f"for {', '.join(waits)}")
+                self._note(info.pod, TimelineEvent.WAITING, node, f"for {', '.join(waits)}")
                 return self._attempt(info, decision, node=node, waits=True)
             if status.code is not Code.SUCCESS:
                 run_unreserve(framework, state, info.pod, node)
@@ -220,7 +220,7 @@ class Simulation(SimulatedCluster):
             return status
         self._take_in(decision.state.effects)
         bound = on_node(info.pod, node)
-        self._note(bound, Happening.SCHEDULED, node)
+        self._note(bound, TimelineEvent.SCHEDULED, node)
         self._changes += 1
         self._keep_budgets(bound, 1)
         self.queue.move_all(ASSIGNED_POD_ADD, None, bound)
@@ -252,7 +252,7 @@ class Simulation(SimulatedCluster):
         else:
             run_unreserve(decision.framework, decision.state, info.pod, node)
         if status.code is not Code.SUCCESS:
-            self._note(info.pod, Happening.FAILED, node, self._forget(info, status))
+            self._note(info.pod, TimelineEvent.FAILED, node, self._forget(info, status))
             self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, partial(_is_other, pod))
 
     def _forget(self, info: QueuedPodInfo, status: Status) -> str:
@@ -290,7 +290,7 @@ class Simulation(SimulatedCluster):
             self._nominate(info.pod, node)
         for pod in lower:
             self._nominate(pod, "")
-        self._note(info.pod, Happening.FAILED, node, message)
+        self._note(info.pod, TimelineEvent.FAILED, node, message)
         self._evict(info.pod, victims)
         return self._attempt(
             info,
@@ -307,7 +307,7 @@ class Simulation(SimulatedCluster):
         self.queue.delete(info.key)
         self._nominate(info.pod, "")
         message = f"{decision.message.rstrip('.')}; given up here: those it evicts come back before its turn"
-        self._note(info.pod, Happening.FAILED, "", message)
+        self._note(info.pod, TimelineEvent.FAILED, "", message)
         return self._attempt(info, decision, message=message)
 
     def _victims(self, decision: Decision, node: str) -> list[Pod]:
@@ -347,7 +347,7 @@ class Simulation(SimulatedCluster):
     def _evict(self, preemptor: Pod, victims: list[Pod]) -> None:
         """Delete the victims: deletion is requested for all at once, and each is gone after its grace period."""
         for victim in victims:
-            self._note(victim, Happening.PREEMPTED, victim.spec.node_name, f"by {preemptor.key}")
+            self._note(victim, TimelineEvent.PREEMPTED, victim.spec.node_name, f"by {preemptor.key}")
         if self._world.grace:
             self.scheduler.preempting.discard(uid_of(preemptor))
             for victim in victims:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 
-class Happening(StrEnum):
+class TimelineEvent(StrEnum):
     """The kind of a timeline entry, named after the Kubernetes event of the same meaning where there is one."""
 
     CREATED = "Created"
@@ -28,6 +28,6 @@ class TimelineEntry(msgspec.Struct, frozen=True):
 
     time: Annotated[datetime, Meta(description="By the virtual clock.")]
     pod: Annotated[str, Meta(description="As namespace/name.")]
-    event: Happening
+    event: TimelineEvent
     node: Annotated[str, Meta(description="The node that it is about; empty if there is none.")]
     why: Annotated[str, Meta(description="The reason, if there is one.")]

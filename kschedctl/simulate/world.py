@@ -52,7 +52,7 @@ class World:
 
     def makes_again(self, pod: Pod) -> bool:
         """Report whether the simulation recreates a pod that is deleted."""
-        return self.controllers and is_made_again(pod) and not self.kept_elsewhere(pod)
+        return self.controllers and is_recreated(pod) and not self.kept_elsewhere(pod)
 
 
 #: A world in which only the scheduler acts.
@@ -85,13 +85,13 @@ def running(pod: Pod) -> Pod:
     return replace(pod, status=replace(pod.status, phase="Running"))
 
 
-def is_made_again(pod: Pod) -> bool:
+def is_recreated(pod: Pod) -> bool:
     """Report whether a controller recreates the pod if it is deleted; a Node as owner (mirror pods) does not."""
     owner = pod.metadata.controller
     return owner is not None and owner.kind != "Node"
 
 
-def waits_for_end(pod: Pod) -> bool:
+def is_recreated_after_deletion(pod: Pod) -> bool:
     """Report whether the pod's controller recreates it only once the pod is gone."""
     owner = pod.metadata.controller
     return owner is not None and owner.kind in _WAIT_FOR_END
@@ -106,7 +106,7 @@ def replacement(pod: Pod, is_taken: Callable[[str], bool]) -> Pod:
         Reports whether another pod has the name.
     """
     owner = pod.metadata.controller
-    if owner is None or waits_for_end(pod):
+    if owner is None or is_recreated_after_deletion(pod):
         # The pod of a DaemonSet is tied to its node by its own affinity.
         return fresh_pod(_off_node(pod))
     number = 0

@@ -30,9 +30,9 @@ from kschedctl.snapshot.anonymize_amounts import anonymous_amount
 from kschedctl.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import ServerVersion
-from kschedctl.snapshot.kept_names import is_kept_group
 from kschedctl.snapshot.messages import anonymous_conditions
 from kschedctl.snapshot.pseudonyms import Pseudonyms
+from kschedctl.snapshot.public_names import is_kept_group
 from kschedctl.snapshot.rewriting import Replacement, Rewriter, structs_in
 
 #: Fields with a fixed set of values defined by Kubernetes.

@@ -11,9 +11,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from kschedctl.errors import InputError
+from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, seems_cluster
 from kschedctl.snapshot.names import HIDDEN, IS_ONE, NOT_A_FILE, VERSION_CONTROL, why_not_read
-from kschedctl.snapshot.resemblance import GZIP_MAGIC, HEAD, seems_cluster
-from kschedctl.snapshot.summary import Passed
+from kschedctl.snapshot.summary import SkippedFile
 from kschedctl.snapshot.unpacking import Unpacking, drained
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def gunzipped(content: bytes, name: str, unpacking: Unpacking) -> bytes:
         return drained(unpacking.counted(gzip.GzipFile(fileobj=packed), name, packed.tell))
 
 
-def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | Passed]:
+def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | SkippedFile]:
     """Yield the members of a tar archive, in its order.
 
     Parameters
@@ -146,17 +146,17 @@ def _check_end(archive: tarfile.TarFile) -> None:
             raise tarfile.ReadError("more data follows its end, as where archives are joined: give them one by one")
 
 
-def _tar_link(member: tarfile.TarInfo, archive: str, inside: str) -> Passed:
+def _tar_link(member: tarfile.TarInfo, archive: str, inside: str) -> SkippedFile:
     """Return the skipped entry for a link, pipe or device; nothing is missing if a link's target is read."""
     target = member.linkname if member.islnk() else posixpath.join(posixpath.dirname(inside), member.linkname)
     identity = f"{archive}:{posixpath.normpath(target)}"
     is_folder_like = not posixpath.splitext(inside)[1] and member.issym()
     hidden = _is_hidden(inside)
     doubtful = not hidden and (why_not_read(inside) is None or is_folder_like)
-    return Passed(f"{archive}:{inside}", NOT_A_FILE, doubtful, identity)
+    return SkippedFile(f"{archive}:{inside}", NOT_A_FILE, doubtful, identity)
 
 
-def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | Passed]:
+def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | SkippedFile]:
     """Yield the members of a zip archive, in its order; parameters and errors are those of ``read_tar``."""
     import zipfile
 
@@ -169,12 +169,12 @@ def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
             where = f"{name}:{inside}"
             reason = _why_passed(inside)
             if stat.S_ISLNK(member.external_attr >> 16):
-                yield Passed(where, NOT_A_FILE, reason is None)
+                yield SkippedFile(where, NOT_A_FILE, reason is None)
             elif member.flag_bits & _ENCRYPTED:
                 if reason is None:
                     yield InputError("is encrypted", where=where, hint="unpack it and give the folder")
                 else:
-                    yield Passed(where, reason, reason in IS_ONE)
+                    yield SkippedFile(where, reason, reason in IS_ONE)
             else:
                 try:
                     with compressed(where), archive.open(member) as opened:
@@ -206,6 +206,6 @@ def _why_passed(inside: str) -> str | None:
     return HIDDEN if _is_hidden(inside) else why_not_read(inside)
 
 
-def _passed(archive: str, inside: str, reason: str, stream: Any) -> Passed:
+def _passed(archive: str, inside: str, reason: str, stream: Any) -> SkippedFile:
     doubtful = VERSION_CONTROL.isdisjoint(inside.split("/")) and (reason in IS_ONE or seems_cluster(stream.read(HEAD)))
-    return Passed(f"{archive}:{inside}", reason, doubtful, f"{archive}:{inside}")
+    return SkippedFile(f"{archive}:{inside}", reason, doubtful, f"{archive}:{inside}")

@@ -22,8 +22,8 @@ from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.volume import Volume
 from kschedctl.cluster.unread_objects import Unread
+from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS, UNREAD_FIELDS, read_conditions, without_messages
 from kschedctl.snapshot.header import ServerVersion, SnapshotHeader
-from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS, UNREAD_FIELDS, read_conditions, without_messages
 from kschedctl.snapshot.load import ObjectReader, taken_at
 from kschedctl.snapshot.rewriting import Replacement, Rewriter
 

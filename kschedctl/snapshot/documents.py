@@ -11,7 +11,7 @@ import msgspec
 
 from kschedctl.errors import InputError
 from kschedctl.findings.location import Location, Position
-from kschedctl.snapshot.conform import TEXTS, JsonValue, plain, shown
+from kschedctl.snapshot.decoding import TEXTS, JsonValue, plain, shown
 from kschedctl.text.encoding import utf8_text
 from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.text.positions import json_position, position_in_tree
@@ -23,7 +23,7 @@ _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 T = TypeVar("T")
 
 
-class Envelope(msgspec.Struct, Generic[T], rename="camel", gc=False):
+class ObjectHeader(msgspec.Struct, Generic[T], rename="camel", gc=False):
     """The fields that determine how an object is decoded; if the document is text, ``items`` are not decoded."""
 
     api_version: str | None = None
@@ -37,7 +37,7 @@ class NoObjectError(InputError):
     value: Any = None
 
 
-_ENVELOPES: Final = msgspec.json.Decoder(Envelope[msgspec.Raw])
+_ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
 
 
 class YamlText:
@@ -78,7 +78,7 @@ class Document:
         Its file and number, starting at 1.
     value : JsonValue
         The content as JSON text, also if the file is YAML, or as plain data.
-    first_look : Envelope or None
+    first_look : ObjectHeader or None
         The envelope; ``None`` if the content does not decode to one.
     text : bytes or YamlText
         The text of the file: ``bytes`` for JSON, ``YamlText`` for YAML.
@@ -90,13 +90,13 @@ class Document:
 
     location: Location
     value: JsonValue
-    first_look: Envelope[Any] | None
+    first_look: ObjectHeader[Any] | None
     text: bytes | YamlText
     at: int
     may_repeat: bool = True
 
     @cached_property
-    def envelope(self) -> Envelope[Any]:
+    def envelope(self) -> ObjectHeader[Any]:
         """The envelope of a document that is an object.
 
         For other documents, it raises the same errors as ``read_envelope``.
@@ -199,16 +199,16 @@ def _yaml(
         raise broken.error(text, file) from None
 
 
-def _first_look(value: JsonValue) -> Envelope[Any] | None:
+def _first_look(value: JsonValue) -> ObjectHeader[Any] | None:
     try:
         if isinstance(value, TEXTS):
             return _ENVELOPES.decode(value)
-        return msgspec.convert(value, Envelope[Any])
+        return msgspec.convert(value, ObjectHeader[Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def read_envelope(value: JsonValue) -> Envelope[Any]:
+def read_envelope(value: JsonValue) -> ObjectHeader[Any]:
     """Return the envelope of any value.
 
     Parameters
@@ -236,4 +236,4 @@ def read_envelope(value: JsonValue) -> Envelope[Any]:
     if kind.endswith("List") and not isinstance(value.get("items"), list | None):
         raise InputError(f"{shown(value['items'])} is not a list", path="items")
     # The field "items" of an object that is not a list may have any type.
-    return Envelope(value.get("apiVersion"), kind)
+    return ObjectHeader(value.get("apiVersion"), kind)

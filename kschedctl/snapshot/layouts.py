@@ -15,7 +15,7 @@ import msgspec
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import InputError
 from kschedctl.findings.location import Location
-from kschedctl.snapshot.conform import JsonValue, decode, elements, plain, shown
+from kschedctl.snapshot.decoding import JsonValue, decode, elements, plain, shown
 from kschedctl.snapshot.documents import Document
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.summary import ReadSummary

@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from kschedctl.snapshot.documents import Envelope
+from kschedctl.snapshot.documents import ObjectHeader
 
 PIECE: Final = 4 * 1024 * 1024
 #: The maximum length of an item, in pieces.
@@ -29,7 +29,7 @@ _BEGINNING: Final = re.compile(
 #: The beginning of the first item: its first key and, if the value of that is a string, its second key.
 _ITEM: Final = re.compile(rb'\s*\{\s*("\w+")\s*:\s*(?:"[^"\\]*"\s*,\s*("\w+")\s*:)?')
 _LISTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_ENVELOPES: Final = msgspec.json.Decoder(Envelope[msgspec.Raw])
+_ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
 
 
 class NotStreamableError(Exception):
@@ -42,11 +42,11 @@ class Piece:
 
     Attributes
     ----------
-    envelope : Envelope
+    envelope : ObjectHeader
         Kind and version of the list, if they precede the items.
     """
 
-    envelope: Envelope[msgspec.Raw]
+    envelope: ObjectHeader[msgspec.Raw]
     items: list[msgspec.Raw]
 
 
@@ -120,7 +120,7 @@ def _close(piece: bytearray, between: re.Pattern[bytes]) -> tuple[list[msgspec.R
     return None
 
 
-def _envelope(text: bytes) -> Envelope[msgspec.Raw]:
+def _envelope(text: bytes) -> ObjectHeader[msgspec.Raw]:
     try:
         return _ENVELOPES.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -12,9 +12,9 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.location import Location
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.snapshot.written import WrittenObjects
 
 _NODE: Final = "Node"
 
@@ -45,7 +45,7 @@ class Snapshot:
         True if the files contain nodes, or state that there are none.
     summary : ReadSummary
         The summary of the reading.
-    written : WrittenObjects, optional
+    written : OriginalObjects, optional
         The originals of nodes and pods, if they were recorded.
     """
 
@@ -56,7 +56,7 @@ class Snapshot:
     changes: tuple[str, ...] = ()
     nodes_told: bool = True
     summary: ReadSummary = field(default_factory=ReadSummary)
-    written: WrittenObjects | None = None
+    written: OriginalObjects | None = None
 
 
 def load_snapshot(
@@ -65,7 +65,7 @@ def load_snapshot(
     stdin: BinaryIO | None = None,
     more: Iterable[tuple[ApiObject, Location]] = (),
     max_unpacked: int | None = None,
-    written: WrittenObjects | None = None,
+    written: OriginalObjects | None = None,
 ) -> Snapshot:
     """Load a cluster from files.
 
@@ -79,7 +79,7 @@ def load_snapshot(
         Additional objects for the cluster.
     max_unpacked : int, optional
         As for ``SnapshotReader``.
-    written : WrittenObjects, optional
+    written : OriginalObjects, optional
         As for ``SnapshotReader``.
 
     Raises

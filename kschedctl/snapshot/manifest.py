@@ -14,7 +14,7 @@ from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Finding, Severity, Subject
 from kschedctl.findings.location import Location
 from kschedctl.releases.release import Release
-from kschedctl.snapshot.written import WrittenObjects
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.validation.validate import validate_decoded
 
 
@@ -86,9 +86,9 @@ class ManifestSet:
         return [(each.struct, each.location) for each in self.read if each.struct is not None]
 
     @property
-    def written(self) -> WrittenObjects:
+    def written(self) -> OriginalObjects:
         """The originals of nodes and pods."""
-        written = WrittenObjects()
+        written = OriginalObjects()
         for each in self.read:
             if each.struct is not None and each.tree is not None:
                 written.keep(each.struct, each.tree)

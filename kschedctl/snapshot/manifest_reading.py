@@ -9,12 +9,12 @@ from typing import BinaryIO, ClassVar, Final
 
 from kschedctl.api.kinds import kind_type
 from kschedctl.api.meta import ApiObject
-from kschedctl.api.schema.decode import decoded
+from kschedctl.api.schema.decode import decode_object
 from kschedctl.api.schema.strict import is_known, repeated_field, unknown_fields
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.findings.finding import Finding, Subject
 from kschedctl.findings.location import Location
-from kschedctl.snapshot.conform import JsonValue, plain
+from kschedctl.snapshot.decoding import JsonValue, plain
 from kschedctl.snapshot.documents import Document
 from kschedctl.snapshot.layouts import steps_to
 from kschedctl.snapshot.manifest import ManifestObject
@@ -98,7 +98,7 @@ class ManifestReading(Reading):
             if not unreadable:
                 self._check_fields(value, api_version, kind, location, where)
             if isinstance(value, dict):
-                tree, wrong = decoded(value, api_version, kind)
+                tree, wrong = decode_object(value, api_version, kind)
                 if wrong is not None:
                     self.note(InputError.together([wrong]), where)
                     return None

@@ -16,18 +16,18 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
 from kschedctl.findings.location import Location
-from kschedctl.snapshot.conform import TEXTS, JsonValue, decode, json_text, plain, top_level
-from kschedctl.snapshot.documents import Document, Envelope, NoObjectError, documents, read_envelope
+from kschedctl.snapshot.content_sniffing import meant_kind, seems_object
+from kschedctl.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, top_level
+from kschedctl.snapshot.documents import Document, NoObjectError, ObjectHeader, documents, read_envelope
+from kschedctl.snapshot.file_state import check_unchanged
 from kschedctl.snapshot.layouts import layout_of
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.names import SUFFIXES
-from kschedctl.snapshot.resemblance import meant_kind, seems_object
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_source
-from kschedctl.snapshot.summary import Passed, ReadSummary
+from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.templates import BRACES, unrendered
-from kschedctl.snapshot.unchanged import check_unchanged
 from kschedctl.snapshot.unpacking import Unpacking
-from kschedctl.snapshot.written import WrittenObjects
 
 MAX_PROBLEMS: Final = 10
 NO_OBJECTS: Final = "holds no Kubernetes objects"
@@ -63,7 +63,7 @@ class Reading:
         The error type to raise for problems of this input.
     max_unpacked : int, optional
         The maximum number of bytes to unpack, or to hold of a file that cannot be streamed.
-    written : WrittenObjects, optional
+    written : OriginalObjects, optional
         The collection that records the originals of objects.
     """
 
@@ -78,7 +78,7 @@ class Reading:
         error: type[InputError] = SnapshotError,
         *,
         max_unpacked: int | None = None,
-        written: WrittenObjects | None = None,
+        written: OriginalObjects | None = None,
     ) -> None:
         self._paths = paths
         self._stdin = stdin
@@ -206,7 +206,9 @@ class Reading:
         # A file in a folder that contains no object at all belongs to another program.
         if not n_met and not source.named:
             # A failed command leaves an empty file.
-            passed = Passed(source.name, NO_OBJECTS, seems) if n_documents else Passed(source.name, EMPTY, True)
+            passed = (
+                SkippedFile(source.name, NO_OBJECTS, seems) if n_documents else SkippedFile(source.name, EMPTY, True)
+            )
             self.summary.passed.append(passed)
             return
         for problem in no_objects:
@@ -229,7 +231,7 @@ class Reading:
             return ()
 
     def _by_kind(
-        self, value: JsonValue, envelope: Envelope[Any], location: Location
+        self, value: JsonValue, envelope: ObjectHeader[Any], location: Location
     ) -> Iterable[tuple[ApiObject, Location]]:
         """Return the objects of a document with kind and version: one object, or a list."""
         api_version, kind, items = envelope.api_version or "", envelope.kind or "", envelope.items
@@ -239,7 +241,7 @@ class Reading:
         return self._list(envelope, items or (), location)
 
     def _list(
-        self, envelope: Envelope[Any], items: Sequence[JsonValue], location: Location, n_before: int = 0
+        self, envelope: ObjectHeader[Any], items: Sequence[JsonValue], location: Location, n_before: int = 0
     ) -> Iterable[tuple[ApiObject, Location]]:
         """Return the items of a list; the first of them has the number ``n_before + 1``."""
         kind = envelope.kind or _LIST
@@ -352,7 +354,7 @@ def _plain(value: JsonValue) -> Any:
         return None
 
 
-def _not_an_object(location: Location, envelope: Envelope[Any]) -> InputError:
+def _not_an_object(location: Location, envelope: ObjectHeader[Any]) -> InputError:
     missing = "kind" if not envelope.kind else "apiVersion"
     return InputError("is missing", where=location, path=missing, hint="every object needs apiVersion and kind")
 

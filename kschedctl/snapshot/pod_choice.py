@@ -22,7 +22,7 @@ from kschedctl.errors import InputError, ManifestError
 from kschedctl.findings.finding import ObjectRef, Subject, Where, found_at
 from kschedctl.findings.location import Location
 from kschedctl.releases.release import Release
-from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.manifest import refuse
 from kschedctl.snapshot.manifest_reading import refused
 from kschedctl.snapshot.reading import read_manifest

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import Final
 
-from kschedctl.snapshot.kept_names import is_kept_domain, is_kept_key, is_kept_resource, is_kept_word, is_own_word
+from kschedctl.snapshot.public_names import is_kept_domain, is_kept_key, is_kept_resource, is_kept_word, is_own_word
 
 _ZONE_DELIMITER: Final = "__"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")

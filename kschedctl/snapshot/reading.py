@@ -12,9 +12,9 @@ from kschedctl.findings.location import Location
 from kschedctl.snapshot.manifest import ManifestSet
 from kschedctl.snapshot.manifest_reading import ManifestReading
 from kschedctl.snapshot.objects import Reading
+from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.validation import Validation
-from kschedctl.snapshot.written import WrittenObjects
 
 
 class SnapshotReader:
@@ -29,7 +29,7 @@ class SnapshotReader:
     max_unpacked : int, optional
         The maximum number of bytes to unpack, or to hold of a stream without a known end. By default 4 GiB, and a file
         of more than 64 MiB may be at most 250 times its packed size (``kschedctl.snapshot.unpacking``).
-    written : WrittenObjects, optional
+    written : OriginalObjects, optional
         The collection that records the originals of objects.
 
     Notes
@@ -45,7 +45,7 @@ class SnapshotReader:
         *,
         stdin: BinaryIO | None = None,
         max_unpacked: int | None = None,
-        written: WrittenObjects | None = None,
+        written: OriginalObjects | None = None,
     ) -> None:
         self._paths = paths
         self._stdin = stdin

@@ -12,10 +12,10 @@ from typing import BinaryIO, Final
 
 from kschedctl.errors import InputError
 from kschedctl.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
+from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, seems_cluster
+from kschedctl.snapshot.file_state import State, check_unchanged, state
 from kschedctl.snapshot.names import FOLDER_LINK, HIDDEN, IS_ONE, NOT_A_FILE, NOT_REACHED, VERSION_CONTROL, why_not_read
-from kschedctl.snapshot.resemblance import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, seems_cluster
-from kschedctl.snapshot.summary import Passed, ReadSummary
-from kschedctl.snapshot.unchanged import State, check_unchanged, state
+from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.unpacking import Unpacking, drained, size_text
 from kschedctl.text.encoding import utf8_text
 
@@ -179,12 +179,12 @@ def _read_stream(
 
 
 def _members(
-    members: Iterator[Member | InputError | Passed], archive: str, summary: ReadSummary
+    members: Iterator[Member | InputError | SkippedFile], archive: str, summary: ReadSummary
 ) -> Iterator[Source | InputError]:
     for member in members:
         if isinstance(member, InputError):
             yield member
-        elif isinstance(member, Passed):
+        elif isinstance(member, SkippedFile):
             summary.passed.append(member)
         else:
             # A link may point to a member, or to a folder that contains it.
@@ -214,7 +214,7 @@ def _read_folder(folder: str, summary: ReadSummary, unpacking: Unpacking) -> Ite
             summary.identities.add((of.st_dev, of.st_ino))
         for name in reversed(entries):
             if name in VERSION_CONTROL:
-                summary.passed.append(Passed(os.path.join(path, name), HIDDEN))
+                summary.passed.append(SkippedFile(os.path.join(path, name), HIDDEN))
             else:
                 waiting.append((os.path.join(path, name), hidden or name.startswith(".")))
 
@@ -232,15 +232,15 @@ def _read_entry(
         else:
             # Without an extension, it could have been a folder.
             lost = not hidden and not os.path.splitext(path)[1]
-            summary.passed.append(Passed(path, f"{reason}, {NOT_REACHED}", lost))
+            summary.passed.append(SkippedFile(path, f"{reason}, {NOT_REACHED}", lost))
         return
     identity = of.st_dev, of.st_ino
     if stat.S_ISDIR(of.st_mode):
         # Following a link to a folder could lead into a cycle.
-        summary.passed.append(Passed(path, FOLDER_LINK, not hidden, identity))
+        summary.passed.append(SkippedFile(path, FOLDER_LINK, not hidden, identity))
     elif not stat.S_ISREG(of.st_mode):
         # A pipe may never yield data, and a device may never end.
-        summary.passed.append(Passed(path, NOT_A_FILE, reason is None, identity))
+        summary.passed.append(SkippedFile(path, NOT_A_FILE, reason is None, identity))
     elif reason is not None:
         summary.passed.append(_passed_file(path, reason, identity))
     else:
@@ -250,12 +250,12 @@ def _read_entry(
             yield error if isinstance(error, InputError) else cannot_read(path, error)
 
 
-def _passed_file(path: str, reason: str, identity: Hashable) -> Passed:
+def _passed_file(path: str, reason: str, identity: Hashable) -> SkippedFile:
     try:
         with open(path, "rb") as stream:
-            return Passed(path, reason, reason in IS_ONE or seems_cluster(stream.read(HEAD)), identity)
+            return SkippedFile(path, reason, reason in IS_ONE or seems_cluster(stream.read(HEAD)), identity)
     except OSError:
-        return Passed(path, f"{reason}, {NOT_REACHED}", True, identity)
+        return SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity)
 
 
 def _found(path: str, unpacking: Unpacking) -> Source:

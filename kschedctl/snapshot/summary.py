@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.findings.shortened import shortened
-from kschedctl.snapshot.conform import JsonText
+from kschedctl.snapshot.decoding import JsonText
 from kschedctl.snapshot.header import SnapshotHeader
 
 #: Fields with observation times: conditions, leases, managed fields and events. Others may be past or future.
@@ -24,7 +24,7 @@ _SEEN: Final = re.compile(
 FILE: Final = "File"
 
 
-class Passed(NamedTuple):
+class SkippedFile(NamedTuple):
     """A file or folder that was found and skipped.
 
     Parameters
@@ -53,7 +53,7 @@ class ReadSummary:
     ----------
     files : Counter
         The files with objects, each with its number of objects of kinds that scheduling depends on.
-    passed : list of Passed
+    passed : list of SkippedFile
         Files of folders and archives that were skipped.
     identities : set
         The identities of everything that was read, independent of names.
@@ -80,7 +80,7 @@ class ReadSummary:
     """
 
     files: Counter[str] = field(default_factory=Counter)
-    passed: list[Passed] = field(default_factory=list)
+    passed: list[SkippedFile] = field(default_factory=list)
     identities: set[Hashable] = field(default_factory=set)
     n_of_kind: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -134,7 +134,7 @@ class ReadSummary:
             verb = "was" if len(names) == 1 else "were"
             yield Unread(FILE, f"{listed(list(map(shortened, names)))} {verb} not read ({reason})")
 
-    def doubtful(self) -> Iterator[Passed]:
+    def doubtful(self) -> Iterator[SkippedFile]:
         """Yield the skipped files that look like part of the cluster."""
         for passed in self.passed:
             if passed.doubtful and (passed.identity is None or passed.identity not in self.identities):

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from kschedctl.analyses.handle import INTERRUPTIONS, Handle
+from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.answers.sweep import AxisData, CaseData, Sweep, SweepGoalData
 from kschedctl.api.wording import counted
 from kschedctl.errors import InputError
-from kschedctl.sweep.job import Job
+from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.pareto import front
+from kschedctl.sweep.plan_reader import ReadPlan, read_plan
 from kschedctl.sweep.pool import default_jobs, run_here
-from kschedctl.sweep.reading import ReadPlan, read_plan
-from kschedctl.sweep.results import Results, opened
+from kschedctl.sweep.results import Results, open_results
 from kschedctl.sweep.row import Row
 
 #: The problem and the hint for a plan with too few goals, by the required number of goals.
@@ -55,7 +55,7 @@ class SweepRequest:
     resume: bool = False
 
 
-def sweep(request: SweepRequest, handle: Handle) -> Sweep:
+def sweep(request: SweepRequest, handle: AnalysisHandle) -> Sweep:
     """Run the cases of a plan; if the run is cancelled, the answer covers the completed cases.
 
     Raises
@@ -67,7 +67,7 @@ def sweep(request: SweepRequest, handle: Handle) -> Sweep:
     for number, (problem, hint) in _TOO_FEW_GOALS.items():
         if len(job.read.plan.goals) < number <= request.goals:
             raise InputError(problem, where=request.plan, hint=hint)
-    with opened(request.results, job, resume=request.resume) as results:
+    with open_results(request.results, job, resume=request.resume) as results:
         finished = _work(job, results, request, handle)
     return sweep_answer(job.read, results.rows, finished=finished)
 
@@ -86,11 +86,11 @@ def configuration(plan: str, number: int) -> dict[str, Any]:
     return job.configuration(number)
 
 
-def _job(plan: str) -> Job:
-    return Job(read_plan(plan), Path(plan).parent)
+def _job(plan: str) -> SweepJob:
+    return SweepJob(read_plan(plan), Path(plan).parent)
 
 
-def _work(job: Job, results: Results, request: SweepRequest, handle: Handle) -> bool:
+def _work(job: SweepJob, results: Results, request: SweepRequest, handle: AnalysisHandle) -> bool:
     """Run the remaining cases; return False if the run is cancelled."""
     left = results.left(len(job.read.cases))
     try:
@@ -101,11 +101,11 @@ def _work(job: Job, results: Results, request: SweepRequest, handle: Handle) -> 
     return True
 
 
-def _rows(job: Job, left: Sequence[int], request: SweepRequest, handle: Handle) -> Iterator[Row]:
+def _rows(job: SweepJob, left: Sequence[int], request: SweepRequest, handle: AnalysisHandle) -> Iterator[Row]:
     if not left:
         return
     if request.dask:
-        from kschedctl.sweep.over_dask import run_there
+        from kschedctl.sweep.dask_execution import run_there
 
         yield from run_there(job, left, request.dask)
         return

@@ -11,7 +11,7 @@ from kschedctl.api.wording import similar
 from kschedctl.errors import InputError
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.release import RELEASES
-from kschedctl.sweep.plan import AxisPlan, Range
+from kschedctl.sweep.plan import AxisPlan, NumberRange
 from kschedctl.whatif.edit import Edit
 from kschedctl.whatif.edits import EDITS
 
@@ -85,7 +85,7 @@ def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
     inside = "values" if isinstance(written, AxisPlan) else ""
     if plan.value and "{}" not in plan.value:
         raise InputError("has no {} for the value", path="value", hint="such as deploy/shop/web={}")
-    values = numbers(plan.values) if isinstance(plan.values, Range) else plan.values
+    values = numbers(plan.values) if isinstance(plan.values, NumberRange) else plan.values
     if not values:
         raise InputError("has no values", path=inside)
     axis = Axis(name, plan.of or name, values, plan.value)
@@ -109,12 +109,12 @@ def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
                 check(axis, value)
             except InputError as error:
                 (finding,) = error.findings
-                place = inside if isinstance(plan.values, Range) else f"{inside}[{i}]"
+                place = inside if isinstance(plan.values, NumberRange) else f"{inside}[{i}]"
                 raise InputError(finding.problem, path=place, hint=finding.hint) from None
     return axis
 
 
-def numbers(span: Range) -> tuple[int | float, ...]:
+def numbers(span: NumberRange) -> tuple[int | float, ...]:
     """Return the numbers of a range.
 
     Raises

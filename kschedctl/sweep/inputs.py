@@ -10,7 +10,7 @@ import msgspec
 
 from kschedctl.errors import InputError
 from kschedctl.sweep.axis import CONFIG, EDITS_BY_NAME, OF, SNAPSHOT
-from kschedctl.sweep.job import Job
+from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan import texts
 
 
@@ -33,7 +33,7 @@ class InputFile(msgspec.Struct, frozen=True):
     content: bytes
 
 
-def sources(job: Job) -> list[str]:
+def sources(job: SweepJob) -> list[str]:
     """Return the distinct paths in the plan that are read: snapshots, configurations, manifests and what-if files."""
     plan = job.read.plan
     found = [*texts(plan.base.snapshot), *([plan.base.config] if plan.base.config else [])]
@@ -52,14 +52,14 @@ def sources(job: Job) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def inputs(job: Job) -> Iterator[tuple[str, Path]]:
+def inputs(job: SweepJob) -> Iterator[tuple[str, Path]]:
     """Yield the files that are read, each with its name: the path in the plan, with the path inside a folder."""
     for source in sources(job):
         for name, file in _files(Path(job.path(source))):
             yield f"{source}/{name}" if name else source, file
 
 
-def packed(job: Job) -> list[InputFile]:
+def packed(job: SweepJob) -> list[InputFile]:
     """Return the files that are read, with their contents.
 
     Raises

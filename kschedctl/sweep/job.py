@@ -10,15 +10,15 @@ from typing import Any, Final
 
 from kschedctl.errors import ConfigError, InputError, KschedctlError
 from kschedctl.face import SchedulingCluster
-from kschedctl.loading import over, read_snapshot
+from kschedctl.loading import read_snapshot, scheduling_cluster
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import is_manifest
-from kschedctl.sweep.asking import ask
 from kschedctl.sweep.axis import EDITS_BY_NAME
-from kschedctl.sweep.configured import configured
-from kschedctl.sweep.measuring import measure
+from kschedctl.sweep.case_analysis import ask
+from kschedctl.sweep.case_configuration import configured
+from kschedctl.sweep.measurements import measure
 from kschedctl.sweep.plan import texts
-from kschedctl.sweep.reading import ReadPlan
+from kschedctl.sweep.plan_reader import ReadPlan
 from kschedctl.sweep.row import Row
 from kschedctl.sweep.variation import BaseKey, Variation, variation
 from kschedctl.text.yaml import yaml_value
@@ -37,7 +37,7 @@ class Start:
     warnings: tuple[str, ...]
 
 
-class Job:
+class SweepJob:
     """The execution of a plan's cases.
 
     Parameters
@@ -88,7 +88,7 @@ class Job:
         config: str | Mapping[str, Any] | None = self.path(case.config) if case.config else None
         if case.weights or case.args:
             config = self._configuration(case, start)
-        cluster = over(
+        cluster = scheduling_cluster(
             start.snapshot,
             kubernetes_version=case.kubernetes_version,
             feature_gates=dict(case.feature_gates),
@@ -180,7 +180,7 @@ class Job:
         given = [(name, text) for name, value in self.read.plan.base.what_if.items() for text in texts(value)]
         order = list(EDITS_BY_NAME)
         edits = self._edits(sorted(given, key=lambda edit: order.index(edit[0])))
-        made = over(snapshot, kubernetes_version=version, feature_gates=dict(gates), edits=edits)
+        made = scheduling_cluster(snapshot, kubernetes_version=version, feature_gates=dict(gates), edits=edits)
         return Start(made.snapshot, made.pod_edits, _warnings(edits))
 
     def _edits(self, given: Iterable[tuple[str, str]]) -> list[Edit]:

@@ -40,7 +40,7 @@ class Base(PlanStruct, frozen=True, kw_only=True):
     ] = field(default_factory=dict)
 
 
-class Range(PlanStruct, frozen=True, kw_only=True):
+class NumberRange(PlanStruct, frozen=True, kw_only=True):
     """Numbers from one to another, both included."""
 
     first: Annotated[int | float, Meta(description="The first.")] = field(name="from")
@@ -56,7 +56,8 @@ class AxisPlan(PlanStruct, frozen=True, kw_only=True):
         str, Meta(description="What a value is put into, at `{}`: `deploy/shop/web={}`. Default: the value itself.")
     ] = ""
     values: Annotated[
-        Range | tuple[Any, ...], Meta(description="Its values; `null` changes nothing, a list is several what-ifs.")
+        NumberRange | tuple[Any, ...],
+        Meta(description="Its values; `null` changes nothing, a list is several what-ifs."),
     ]
 
 

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from typing import Any, Final
 
-from kschedctl.sweep.job import Job
+from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.row import Row
 
 #: The number of attempts for a case whose process dies.
@@ -31,12 +31,12 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_here(job: Job, numbers: Sequence[int], jobs: int) -> Generator[Row, None, None]:
+def run_here(job: SweepJob, numbers: Sequence[int], jobs: int) -> Generator[Row, None, None]:
     """Run cases on this machine and yield their rows in the order of completion.
 
     Parameters
     ----------
-    job : Job
+    job : SweepJob
         The job of the sweep. On Linux, the processes share its loaded clusters.
     numbers : sequence of int
         The numbers of the cases.
@@ -83,7 +83,7 @@ def _context() -> BaseContext:
 class _Worker:
     """A worker process with the number of its current case; 0 for none."""
 
-    def __init__(self, context: Any, job: Job, others: list[Connection]) -> None:
+    def __init__(self, context: Any, job: SweepJob, others: list[Connection]) -> None:
         self.number = 0
         self.pipe, theirs = context.Pipe()
         # A fork inherits this process's ends of the pipes; if they stayed open there, the end of this process would go
@@ -120,7 +120,7 @@ class _Worker:
         self.pipe.close()
 
 
-def _work(job: Job, pipe: Connection, inherited: list[Connection]) -> None:
+def _work(job: SweepJob, pipe: Connection, inherited: list[Connection]) -> None:
     """Run the loop of a worker process: receive the numbers of cases and send rows, until the pipe is closed."""
     # The parent process handles Ctrl-C and ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -15,7 +15,7 @@ import msgspec
 
 from kschedctl.errors import InputError
 from kschedctl.sweep.inputs import inputs
-from kschedctl.sweep.job import Job
+from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan import API_VERSION
 from kschedctl.sweep.row import Row
 
@@ -31,7 +31,7 @@ class Header(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     cases: int
 
 
-def digest(job: Job) -> str:
+def digest(job: SweepJob) -> str:
     """Return the SHA-256 digest of a sweep: of the plan, the files that it reads, and the version of kschedctl.
 
     Raises
@@ -77,7 +77,7 @@ class Results:
 
 
 @contextmanager
-def opened(path: str, job: Job, *, resume: bool) -> Iterator[Results]:
+def open_results(path: str, job: SweepJob, *, resume: bool) -> Iterator[Results]:
     """Open the results of a sweep, with the rows that the file contains already.
 
     Parameters

@@ -13,7 +13,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
-from kschedctl.testing.samples import Change
+from kschedctl.testing.samples import SampleChange
 
 
 def changed_overlays(cluster: Cluster) -> Iterator[tuple[str, Overlay]]:
@@ -43,7 +43,7 @@ def changed_overlays(cluster: Cluster) -> Iterator[tuple[str, Overlay]]:
         yield f"{cluster.pods.key(pod)} in place of its pods", overlay(on_node, (pod,))
 
 
-def changes_of(cluster: Cluster, overlay: Overlay) -> list[Change]:
+def changes_of(cluster: Cluster, overlay: Overlay) -> list[SampleChange]:
     """Return the change in each world of an overlay.
 
     Parameters
@@ -57,4 +57,4 @@ def changes_of(cluster: Cluster, overlay: Overlay) -> list[Change]:
         for world, pod in zip(worlds.tolist(), pods.tolist(), strict=True):
             (added if sign > 0 else removed)[world].add(cluster.pods.key(pod))
     names = [cluster.nodes.names[row] for row in overlay.rows]
-    return [Change(*change) for change in zip(names, map(frozenset, removed), map(frozenset, added), strict=True)]
+    return [SampleChange(*change) for change in zip(names, map(frozenset, removed), map(frozenset, added), strict=True)]

@@ -26,24 +26,24 @@ from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.testing.arithmetic import check_arithmetic
 from kschedctl.testing.changes import changed_overlays, changes_of
-from kschedctl.testing.operands import check_operands
-from kschedctl.testing.probe import Subject, ask, judge, prepare, prepare_scores
-from kschedctl.testing.reads import (
+from kschedctl.testing.dependency_checks import (
     answers_depend_on_no_more_of_the_pod_than_own_part_says,
     answers_depend_on_no_more_than_reads_says,
     preparing_depends_on_no_more_than_prepares_from_says,
 )
-from kschedctl.testing.samples import SAMPLES, Change, Sample, World
+from kschedctl.testing.operands import check_operands
+from kschedctl.testing.probe import PluginSubject, ask, prepare, prepare_scores, run_filter
+from kschedctl.testing.samples import SAMPLES, Sample, SampleChange, SampleObjects
 
 _FILTER_CODES: Final = (Code.SUCCESS, Code.ERROR, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
 @dataclass(frozen=True)
-class Check:
+class ContractCheck:
     """A clause of the contract for a plugin. A call checks it and raises ``AssertionError`` for a violation."""
 
-    subject: Subject
-    clause: Callable[[Subject, Sample], None]
+    subject: PluginSubject
+    clause: Callable[[PluginSubject, Sample], None]
     samples: tuple[Sample, ...]
 
     def __call__(self) -> None:
@@ -64,7 +64,7 @@ def plugin_checks(
     args: msgspec.Struct | None = None,
     samples: Sequence[Sample] = SAMPLES,
     release: Release = LATEST,
-) -> list[Check]:
+) -> list[ContractCheck]:
     """Return the checks of a plugin, one per clause.
 
     Parameters
@@ -78,8 +78,8 @@ def plugin_checks(
     release : Release, optional
         The Kubernetes release whose rules apply; by default the latest.
     """
-    subject = Subject(plugin, args if args is not None else default_args(release).get(plugin.name), release)
-    return [Check(subject, clause, tuple(samples)) for clause in CLAUSES]
+    subject = PluginSubject(plugin, args if args is not None else default_args(release).get(plugin.name), release)
+    return [ContractCheck(subject, clause, tuple(samples)) for clause in CLAUSES]
 
 
 def check_plugin(
@@ -100,13 +100,13 @@ def check_plugin(
         check()
 
 
-def takes_part_somewhere(subject: Subject, sample: Sample) -> None:
+def takes_part_somewhere(subject: PluginSubject, sample: Sample) -> None:
     """Check that the plugin has a name and at least one extension point."""
     assert subject.name, "the plugin has no name"
     assert subject.plugin.extension_points(subject.release), "the plugin takes part nowhere"
 
 
-def filter_answers_for_every_world(subject: Subject, sample: Sample) -> None:
+def filter_answers_for_every_world(subject: PluginSubject, sample: Sample) -> None:
     """Check that Filter returns int8 codes and int64 reasons, one per world, and a text for every rejection."""
     cluster = sample.world.cluster()
     for rows in (cluster.nodes.rows, cluster.nodes.rows[::2], cluster.nodes.rows[:0]):
@@ -114,7 +114,7 @@ def filter_answers_for_every_world(subject: Subject, sample: Sample) -> None:
             _check_rejections(rejections, len(rows))
 
 
-def operands_have_words_and_can_be_kept(subject: Subject, sample: Sample) -> None:
+def operands_have_words_and_can_be_kept(subject: PluginSubject, sample: Sample) -> None:
     """Check that the operands of reasons have a text, are documented, and survive a round trip through JSON."""
     cluster = sample.world.cluster()
     for rejections in _filtered(subject, sample, cluster, cluster.overlay()):
@@ -124,7 +124,7 @@ def operands_have_words_and_can_be_kept(subject: Subject, sample: Sample) -> Non
                     check_operands(reason.operands)
 
 
-def score_answers_for_every_row(subject: Subject, sample: Sample) -> None:
+def score_answers_for_every_row(subject: PluginSubject, sample: Sample) -> None:
     """Check that scores are int64, one per row, and 0 to 100 after NormalizeScore, which keeps its input unchanged."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
@@ -146,7 +146,7 @@ def score_answers_for_every_row(subject: Subject, sample: Sample) -> None:
         assert not len(outside), f"normalised scores are 0 to {MAX_NODE_SCORE}, not {outside[0]}"
 
 
-def score_arithmetic_is_that_of_the_score(subject: Subject, sample: Sample) -> None:
+def score_arithmetic_is_that_of_the_score(subject: PluginSubject, sample: Sample) -> None:
     """Check that the steps of a plugin's arithmetic lead to the scores that it returned, if it reports arithmetic."""
     cluster = sample.world.cluster()
     plugin, state, rows = subject.over(cluster), CycleState(), cluster.nodes.rows
@@ -165,13 +165,13 @@ def score_arithmetic_is_that_of_the_score(subject: Subject, sample: Sample) -> N
             check_arithmetic(of_normalizing, int(normalized[position]))
 
 
-def filter_checks_are_those_of_the_filter(subject: Subject, sample: Sample) -> None:
+def filter_checks_are_those_of_the_filter(subject: PluginSubject, sample: Sample) -> None:
     """Check that all comparisons that Filter reports for a node hold exactly if the pod passes, if it reports any."""
     cluster = sample.world.cluster()
     plugin, state = subject.over(cluster), CycleState()
     if not isinstance(plugin, FilterPlugin) or prepare(plugin, state, sample.pod)[0].code is not Code.SUCCESS:
         return
-    rejected = judge(plugin, state, sample.pod, cluster.overlay()).rejected
+    rejected = run_filter(plugin, state, sample.pod, cluster.overlay()).rejected
     for row in cluster.nodes.rows.tolist():
         checks = plugin.explain_filter(state, sample.pod, row)
         passes, node = not rejected[row], cluster.nodes.names[row]
@@ -180,17 +180,17 @@ def filter_checks_are_those_of_the_filter(subject: Subject, sample: Sample) -> N
         assert all(check.wanted and check.found for check in checks), f"{node}: a check has no words"
 
 
-def copes_with_nothing(subject: Subject, sample: Sample) -> None:
+def copes_with_nothing(subject: PluginSubject, sample: Sample) -> None:
     """Check that the plugin works in a cluster without pods and in an empty cluster."""
     nodes = tuple(obj for obj in sample.world.objects if not isinstance(obj, Pod))
-    for world in (World(nodes), World(())):
+    for world in (SampleObjects(nodes), SampleObjects(())):
         cluster = world.new_cluster()
         for rejections in _filtered(subject, sample, cluster, cluster.overlay()):
             _check_rejections(rejections, len(cluster.nodes))
         ask(subject.over(cluster), cluster, sample.pod)
 
 
-def answers_the_same_again(subject: Subject, sample: Sample) -> None:
+def answers_the_same_again(subject: PluginSubject, sample: Sample) -> None:
     """Check that results are reproducible, with the same plugin object and with a new one."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
@@ -200,7 +200,7 @@ def answers_the_same_again(subject: Subject, sample: Sample) -> None:
     assert ask(subject.over(other), other, sample.pod) == first, "made anew, it answers differently"
 
 
-def leaves_its_inputs_alone(subject: Subject, sample: Sample) -> None:
+def leaves_its_inputs_alone(subject: PluginSubject, sample: Sample) -> None:
     """Check that the plugin changes neither the pod nor the cluster nor an overlay."""
     cluster = sample.world.new_cluster()
     plugin = subject.over(cluster)
@@ -210,19 +210,19 @@ def leaves_its_inputs_alone(subject: Subject, sample: Sample) -> None:
         state = CycleState()
         if prepare(plugin, state, sample.pod)[0].code is Code.SUCCESS:
             n_changes = len(overlay.changes())
-            judge(plugin, state, sample.pod, overlay)
+            run_filter(plugin, state, sample.pod, overlay)
             assert len(overlay.changes()) == n_changes, f"the overlay is changed ({change})"
     assert _contents(cluster, sample, plugin) == before, "the pod or the cluster is changed"
 
 
-def does_not_depend_on_the_order_of_nodes(subject: Subject, sample: Sample) -> None:
+def does_not_depend_on_the_order_of_nodes(subject: PluginSubject, sample: Sample) -> None:
     """Check that results do not depend on the order of the nodes."""
     cluster, other = sample.world.cluster(), sample.world.reversed().new_cluster()
     answers, others = ask(subject.over(cluster), cluster, sample.pod), ask(subject.over(other), other, sample.pod)
     assert others == answers, "with the nodes in reverse order, it answers differently"
 
 
-def judges_each_node_alone(subject: Subject, sample: Sample) -> None:
+def judges_each_node_alone(subject: PluginSubject, sample: Sample) -> None:
     """Check that Filter returns the same status for a node alone and together with other nodes."""
     cluster = sample.world.cluster()
     for together in _filtered(subject, sample, cluster, cluster.overlay()):
@@ -232,7 +232,7 @@ def judges_each_node_alone(subject: Subject, sample: Sample) -> None:
             assert alone.status(0) == together.status(int(row)), f"asked alone about {node}, filter says otherwise"
 
 
-def overlay_equals_really_changing(subject: Subject, sample: Sample) -> None:
+def overlay_equals_really_changing(subject: PluginSubject, sample: Sample) -> None:
     """Check that Filter returns the same status for a world with other pods as for a cluster with these pods.
 
     The check ends if PreFilter returns Skip in the snapshot, because the scheduler then does not call Filter for
@@ -246,7 +246,7 @@ def overlay_equals_really_changing(subject: Subject, sample: Sample) -> None:
         state = CycleState()
         if prepare(plugin, state, sample.pod)[0].code is not Code.SUCCESS:
             return
-        found = judge(plugin, state, sample.pod, overlay)
+        found = run_filter(plugin, state, sample.pod, overlay)
         _check_rejections(found, len(overlay))
         for world, change in enumerate(changes_of(cluster, overlay)):
             expected = _really(subject, sample, change)
@@ -255,7 +255,7 @@ def overlay_equals_really_changing(subject: Subject, sample: Sample) -> None:
                 assert said == expected, f"{change.node} with {name}: filter says {said}, really it is {expected}"
 
 
-def leaves_pods_out_where_reads_does(subject: Subject, sample: Sample) -> None:
+def leaves_pods_out_where_reads_does(subject: PluginSubject, sample: Sample) -> None:
     """Check that Filter does not depend on pods if ``reads`` declares no dependency on pods."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
@@ -267,7 +267,7 @@ def leaves_pods_out_where_reads_does(subject: Subject, sample: Sample) -> None:
                 assert _statuses(changed) == _statuses(unchanged), f"reads leaves pods out, but {name} matter"
 
 
-CLAUSES: Final[tuple[Callable[[Subject, Sample], None], ...]] = (
+CLAUSES: Final[tuple[Callable[[PluginSubject, Sample], None], ...]] = (
     takes_part_somewhere,
     filter_answers_for_every_world,
     operands_have_words_and_can_be_kept,
@@ -287,12 +287,12 @@ CLAUSES: Final[tuple[Callable[[Subject, Sample], None], ...]] = (
 )
 
 
-def _filtered(subject: Subject, sample: Sample, cluster: Cluster, nodes: Overlay) -> Iterator[Rejections]:
+def _filtered(subject: PluginSubject, sample: Sample, cluster: Cluster, nodes: Overlay) -> Iterator[Rejections]:
     """Yield the result of Filter, unless the plugin has no Filter or PreFilter does not return Success."""
     plugin = subject.over(cluster)
     state = CycleState()
     if isinstance(plugin, FilterPlugin) and prepare(plugin, state, sample.pod)[0].code is Code.SUCCESS:
-        yield judge(plugin, state, sample.pod, nodes)
+        yield run_filter(plugin, state, sample.pod, nodes)
 
 
 def _statuses(rejections: Rejections) -> list[Status]:
@@ -332,7 +332,7 @@ def _contents(cluster: Cluster, sample: Sample, plugin: Plugin) -> tuple[bytes, 
     )
 
 
-def _really(subject: Subject, sample: Sample, change: Change) -> Status | None:
+def _really(subject: PluginSubject, sample: Sample, change: SampleChange) -> Status | None:
     """Return Filter's status for the changed node in a cluster that is built with the change.
 
     The status is ``None`` if PreFilter rejects the pod or fails, and Success if PreFilter returns Skip.
@@ -346,4 +346,4 @@ def _really(subject: Subject, sample: Sample, change: Change) -> Status | None:
     if status.code is not Code.SUCCESS:
         return None
     row = np.array([cluster.nodes.row[change.node]], dtype=np.int64)
-    return judge(plugin, state, sample.pod, cluster.overlay(row)).status(0)
+    return run_filter(plugin, state, sample.pod, cluster.overlay(row)).status(0)

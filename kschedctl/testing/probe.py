@@ -28,7 +28,7 @@ from kschedctl.releases.release import Release
 
 
 @dataclass(frozen=True)
-class Subject:
+class PluginSubject:
     """The plugin to check.
 
     Attributes
@@ -61,7 +61,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Answers:
+class PluginAnswers:
     """The results of a plugin for a pod.
 
     Attributes
@@ -99,7 +99,7 @@ def prepare(plugin: Plugin, state: CycleState, pod: Pod) -> tuple[Status, frozen
     return result.status, result.node_names
 
 
-def judge(plugin: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+def run_filter(plugin: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
     """Run Filter over the worlds of an overlay; a plugin without Filter lets every node pass."""
     if not isinstance(plugin, FilterPlugin):
         return Rejections.everywhere(len(nodes), Status())
@@ -114,7 +114,7 @@ def prepare_scores(plugin: Plugin, state: CycleState, pod: Pod, rows: Int64Array
     return plugin.pre_score(state, pod, rows) if isinstance(plugin, PreScorePlugin) else Status()
 
 
-def ask(plugin: Plugin, cluster: Cluster, pod: Pod) -> Answers:
+def ask(plugin: Plugin, cluster: Cluster, pod: Pod) -> PluginAnswers:
     """Run all extension points of a plugin for a pod, over all nodes of its cluster."""
     state = CycleState()
     names = cluster.nodes.names
@@ -122,7 +122,7 @@ def ask(plugin: Plugin, cluster: Cluster, pod: Pod) -> Answers:
     pre_filter, searched = prepare(plugin, state, pod)
     verdicts: dict[str, Status] = {}
     if pre_filter.code is Code.SUCCESS:
-        rejections = judge(plugin, state, pod, cluster.overlay())
+        rejections = run_filter(plugin, state, pod, cluster.overlay())
         verdicts = {name: rejections.status(row) for row, name in enumerate(names)}
     rows = np.arange(len(names), dtype=np.int64)
     pre_score = prepare_scores(plugin, state, pod, rows)
@@ -136,4 +136,4 @@ def ask(plugin: Plugin, cluster: Cluster, pod: Pod) -> Answers:
             scores = dict(zip(names, plugin.normalize_score(state, pod, given).tolist(), strict=True))
         except PluginError as failure:
             error = str(failure)
-    return Answers(pre_enqueue, pre_filter, searched, verdicts, pre_score, raw, scores, error)
+    return PluginAnswers(pre_enqueue, pre_filter, searched, verdicts, pre_score, raw, scores, error)

@@ -22,7 +22,7 @@ _GPU: Final = "example.com/gpu"
 
 
 @dataclass(frozen=True)
-class Change:
+class SampleChange:
     """A change of the pods on one node of a sample.
 
     Attributes
@@ -41,7 +41,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class SampleObjects:
     """A set of objects from which sample clusters are built.
 
     Attributes
@@ -51,29 +51,29 @@ class World:
     """
 
     objects: tuple[ApiObject, ...]
-    _clusters: dict[Change, Cluster] = field(default_factory=dict, repr=False)
+    _clusters: dict[SampleChange, Cluster] = field(default_factory=dict, repr=False)
 
-    def cluster(self, change: Change | None = None) -> Cluster:
+    def cluster(self, change: SampleChange | None = None) -> Cluster:
         """Return the cluster of the objects, or a cluster in which one node has other pods; clusters are cached."""
-        change = change or Change()
+        change = change or SampleChange()
         found = self._clusters.get(change)
         if found is None:
             found = self._clusters[change] = self.new_cluster(change)
         return found
 
-    def new_cluster(self, change: Change | None = None) -> Cluster:
+    def new_cluster(self, change: SampleChange | None = None) -> Cluster:
         """Return a newly built cluster, as ``cluster`` without the cache."""
         builder = ClusterBuilder()
         for obj in self.objects if change is None else self._changed(change):
             builder.add(obj)
         return builder.build()
 
-    def reversed(self) -> World:
+    def reversed(self) -> SampleObjects:
         """Return the same objects with the nodes in reverse order."""
         nodes = [obj for obj in self.objects if isinstance(obj, Node)]
-        return World((*nodes[::-1], *(obj for obj in self.objects if not isinstance(obj, Node))))
+        return SampleObjects((*nodes[::-1], *(obj for obj in self.objects if not isinstance(obj, Node))))
 
-    def _changed(self, change: Change) -> Iterable[ApiObject]:
+    def _changed(self, change: SampleChange) -> Iterable[ApiObject]:
         for obj in self.objects:
             if isinstance(obj, Pod) and obj.key in change.removed:
                 continue
@@ -93,13 +93,13 @@ class Sample:
         The name of the sample, for messages of failed checks.
     pod : Pod
         The pod, defaulted.
-    world : World
+    world : SampleObjects
         The objects of the cluster to place the pod in.
     """
 
     id: str
     pod: Pod
-    world: World
+    world: SampleObjects
 
 
 def _make(kind: type[ApiObject], name: str, *, namespace: str = "", labels: Any = None, **fields: Any) -> ApiObject:
@@ -253,7 +253,7 @@ _OTHERS: Final = (
 )
 
 #: A world with six nodes (five in three zones, one without a zone), pods on five of them, and three pending pods.
-WORLD: Final = World((*_NODES, *_RUNNING, *_PENDING, *_OTHERS))
+WORLD: Final = SampleObjects((*_NODES, *_RUNNING, *_PENDING, *_OTHERS))
 
 _PREFERS: Final = {
     "nodeAffinity": {

@@ -30,7 +30,7 @@ def printable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _SUSPECT.sub(_escape, text)
 
 
-def unseen(character: str) -> bool:
+def is_invisible(character: str) -> bool:
     """Report whether `printable` escapes a character."""
     return not character.isprintable() or _IGNORABLE.match(character) is not None
 
@@ -63,11 +63,11 @@ def json_text(data: bytes) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     character = found[0]
-    if not unseen(character):
+    if not is_invisible(character):
         return character
     return _SHORT.get(character) or character.encode("unicode_escape", "surrogatepass").decode()
 
 
 def _escape_in_json(found: re.Match[str]) -> str:
     character = found[0]
-    return json_escape(character) if unseen(character) and character != "\n" else character
+    return json_escape(character) if is_invisible(character) and character != "\n" else character

@@ -7,8 +7,8 @@ import re
 from typing import Final
 
 from kschedctl.api import field_errors
-from kschedctl.api.schema.decode import decoded
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.api.schema.decode import decode_object
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.placement import tolerations
 from kschedctl.validation.values import relative_path
 from kschedctl.validation.windows import containers_in_visiting_order
@@ -26,7 +26,7 @@ _LOCALHOST: Final = "localhost/"
 _COST: Final = re.compile(r"-?[0-9]+", re.ASCII).fullmatch
 
 
-def pod_annotations(own: dict[str, str], spec: Tree, path: str, context: Context) -> Found:
+def pod_annotations(own: dict[str, str], spec: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of the annotations of a pod or pod template."""
     if not own:
         return
@@ -65,12 +65,12 @@ def _is_cost(text: str) -> bool:
     return -(2**31) <= int(text) < 2**31 if len(text) < 20 else False
 
 
-def _tolerations(text: str, path: str, context: Context) -> Found:
+def _tolerations(text: str, path: str, context: ValidationContext) -> Found:
     try:
         given = json.loads(text)
     except ValueError:
         return
-    tree, wrong = decoded({"spec": {"tolerations": given}}, "v1", "Pod")
+    tree, wrong = decode_object({"spec": {"tolerations": given}}, "v1", "Pod")
     if wrong is None:
         yield from tolerations(tree["spec"].get("tolerations", ()), f"{path}.{TOLERATIONS}", context)
 

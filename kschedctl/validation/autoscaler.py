@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kschedctl.api import field_errors
-from kschedctl.api.canonical import Amount
+from kschedctl.api.canonical_quantity import Amount
 from kschedctl.api.names import path_segment_problems, subdomain_problems
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.metadata import object_metadata
 from kschedctl.validation.resources import container_resource_name
-from kschedctl.validation.values import given, label_name, not_negative_amount, one_of, refused
+from kschedctl.validation.values import invalid_findings, label_name, not_negative_amount, one_of, require
 
 _LONGEST_WINDOW: Final = 3600
 _LONGEST_PERIOD: Final = 1800
@@ -20,7 +20,7 @@ _TARGETS: Final = ("Utilization", "Value", "AverageValue")
 _FIELD_OF: Final = {f"{name[:1].upper()}{name[1:]}": name for name in _FIELDS}
 
 
-def horizontal_pod_autoscaler(tree: Tree, context: Context) -> Found:
+def horizontal_pod_autoscaler(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a HorizontalPodAutoscaler of autoscaling/v2."""
     spec = tree.get("spec", {})
     to_zero = context.on("HPAScaleToZero")
@@ -42,7 +42,7 @@ def horizontal_pod_autoscaler(tree: Tree, context: Context) -> Found:
             yield from _scaling(rules, f"spec.behavior.{name}")
 
 
-def horizontal_pod_autoscaler_v1(tree: Tree, context: Context) -> Found:
+def horizontal_pod_autoscaler_v1(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a HorizontalPodAutoscaler of autoscaling/v1, whose only metric is cpu."""
     spec = dict(tree.get("spec", {}))
     percentage = spec.pop("targetCPUUtilizationPercentage", 80)
@@ -67,8 +67,8 @@ def _bounds(spec: Tree, to_zero: bool) -> Found:
 def _reference(reference: Tree, path: str, *, core: bool) -> Found:
     for name in ("kind", "name"):
         value = reference.get(name, "")
-        yield from given(value, f"{path}.{name}")
-        yield from refused(path_segment_problems(value), value, f"{path}.{name}")
+        yield from require(value, f"{path}.{name}")
+        yield from invalid_findings(path_segment_problems(value), value, f"{path}.{name}")
     version = reference.get("apiVersion", "")
     if version.count("/") > 1:
         problem = f"unexpected GroupVersion string: {version}"
@@ -87,7 +87,7 @@ def _scaling(rules: Tree, path: str) -> Found:
     if "selectPolicy" in rules:
         yield from one_of(rules["selectPolicy"], ("Disabled", "Max", "Min"), f"{path}.selectPolicy")
     if "policies" in rules:
-        yield from given(rules["policies"], f"{path}.policies", "must specify at least one Policy")
+        yield from require(rules["policies"], f"{path}.policies", "must specify at least one Policy")
     for i, policy in enumerate(rules.get("policies", ())):
         yield from _policy(policy, f"{path}.policies[{i}]")
     if "tolerance" in rules:
@@ -108,7 +108,7 @@ def _policy(policy: Tree, path: str) -> Found:
 
 def _metric(metric: Tree, path: str) -> Found:
     kind = metric.get("type", "")
-    yield from given(kind, f"{path}.type", "must specify a metric source type")
+    yield from require(kind, f"{path}.type", "must specify a metric source type")
     yield from one_of(kind, _METRICS, f"{path}.type")
     present = [name for name in _FIELDS if name in metric]
     if present:
@@ -139,18 +139,18 @@ def _source(name: str, source: Tree, path: str) -> Found:
 
 
 def _identifier(name: str, path: str) -> Found:
-    yield from given(name, path, "must specify a metric name")
-    yield from refused(path_segment_problems(name), name, path)
+    yield from require(name, path, "must specify a metric name")
+    yield from invalid_findings(path_segment_problems(name), name, path)
 
 
 def _resource(name: str, source: Tree, path: str) -> Found:
     resource, container = source.get("name", ""), source.get("container", "")
-    yield from given(resource, f"{path}.name", "must specify a resource name")
+    yield from require(resource, f"{path}.name", "must specify a resource name")
     if name != "containerResource":
         return
     if resource:
         yield from container_resource_name(resource, f"{path}.name")
-    yield from given(container, f"{path}.container", "must specify a container")
+    yield from require(container, f"{path}.container", "must specify a container")
     if container:
         yield from label_name(container, f"{path}.container")
 
@@ -179,7 +179,7 @@ def _amounts(name: str, target: Any, path: str) -> Found:
 
 def _target(target: Tree, path: str) -> Found:
     kind = target.get("type", "")
-    yield from given(kind, f"{path}.type", "must specify a metric target type")
+    yield from require(kind, f"{path}.type", "must specify a metric target type")
     if kind not in _TARGETS:
         yield field_errors.invalid(
             f"{path}.type", field_errors.Typed(kind), "must be either Utilization, Value, or AverageValue"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from kschedctl.api import field_errors
-from kschedctl.validation.context import Context, Found, Tree
-from kschedctl.validation.internal import in_go
-from kschedctl.validation.selectors import label_selector, printed
+from kschedctl.validation.context import Found, Tree, ValidationContext
+from kschedctl.validation.go_values import in_go
+from kschedctl.validation.selectors import label_selector, selector_in_message
 from kschedctl.validation.values import at_most_all, int_or_percent, one_of
 
 
-def pod_disruption_budget(tree: Tree, context: Context) -> Found:
+def pod_disruption_budget(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a PodDisruptionBudget; its metadata is validated only as that of any kind."""
     spec: dict[str, Any] = tree.get("spec", {})
     if "minAvailable" in spec and "maxUnavailable" in spec:
         problem = "minAvailable and maxUnavailable cannot be both set"
-        shown = in_go("PodDisruptionBudgetSpec", spec) | {"Selector": printed(spec.get("selector"))}
+        shown = in_go("PodDisruptionBudgetSpec", spec) | {"Selector": selector_in_message(spec.get("selector"))}
         yield field_errors.invalid("spec", shown, problem)
     for name in ("minAvailable", "maxUnavailable"):
         if name in spec:

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.names import label_problems, subdomain_problems
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.metadata import claim_template_metadata, object_metadata
 from kschedctl.validation.resources import amount_of
 from kschedctl.validation.selectors import label_selector
-from kschedctl.validation.values import one_of, positive_amount, refused
+from kschedctl.validation.values import invalid_findings, one_of, positive_amount
 
 _ONLY_POD: Final = "ReadWriteOncePod"
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", _ONLY_POD)
@@ -20,7 +20,7 @@ _CLAIM: Final = "PersistentVolumeClaim"
 _SNAPSHOTS: Final = "snapshot.storage.k8s.io"
 
 
-def persistent_volume_claim(claim: Tree, context: Context) -> Found:
+def persistent_volume_claim(claim: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a PersistentVolumeClaim."""
     yield from object_metadata(claim.get("metadata", {}), subdomain_problems, namespaced=True)
     spec = dict(claim.get("spec", {}))
@@ -28,7 +28,7 @@ def persistent_volume_claim(claim: Tree, context: Context) -> Found:
     yield from claim_spec(spec, "spec", context)
 
 
-def claim_template(template: Tree, path: str, context: Context) -> Found:
+def claim_template(template: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of the claim template of an ephemeral volume."""
     yield from claim_template_metadata(template.get("metadata", {}), f"{path}.metadata")
     yield from claim_spec(template.get("spec", {}), f"{path}.spec", context)
@@ -42,7 +42,7 @@ def access_modes(modes: Sequence[str], path: str) -> Found:
         yield field_errors.forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
-def claim_spec(spec: Tree, path: str, context: Context) -> Found:
+def claim_spec(spec: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a claim's spec."""
     modes = spec.get("accessModes", ())
     if not modes:
@@ -65,7 +65,7 @@ def claim_spec(spec: Tree, path: str, context: Context) -> Found:
 def class_name(name: str | None, path: str) -> Found:
     """Yield the problems of a class name, if it is set."""
     if name:
-        yield from refused(subdomain_problems(name), name, path)
+        yield from invalid_findings(subdomain_problems(name), name, path)
 
 
 def _sources(spec: Tree, path: str) -> Found:
@@ -77,7 +77,7 @@ def _sources(spec: Tree, path: str) -> Found:
     yield from _source(reference, f"{path}.dataSourceRef")
     namespace = reference.get("namespace")
     if namespace:
-        yield from refused(label_problems(namespace), namespace, f"{path}.dataSourceRef.namespace")
+        yield from invalid_findings(label_problems(namespace), namespace, f"{path}.dataSourceRef.namespace")
     if source is None:
         return
     if namespace:
@@ -95,14 +95,14 @@ def _source(source: Tree, path: str) -> Found:
         problem = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
         yield field_errors.invalid(path, kind, problem)
     if group:
-        yield from refused(subdomain_problems(group), group, f"{path}.apiGroup")
+        yield from invalid_findings(subdomain_problems(group), group, f"{path}.apiGroup")
 
 
 def _identity(source: Tree) -> tuple[Any, Any, Any]:
     return source.get("apiGroup"), source.get("kind", ""), source.get("name", "")
 
 
-def _normalize_sources(spec: Tree, context: Context) -> None:
+def _normalize_sources(spec: Tree, context: ValidationContext) -> None:
     """Drop unsupported data sources, then copy ``dataSource`` and ``dataSourceRef`` to each other if one is absent."""
     reference = spec.get("dataSourceRef")
     if reference and reference.get("namespace") and not context.on("CrossNamespaceVolumeDataSource"):

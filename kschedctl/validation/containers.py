@@ -10,13 +10,13 @@ from kschedctl.api import field_errors
 from kschedctl.api.field_errors import Typed
 from kschedctl.api.formats import port_name_problems, port_problems
 from kschedctl.findings.finding import Finding
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.environment import environment, environment_from
 from kschedctl.validation.handlers import lifecycle, probes
 from kschedctl.validation.mounts import Volumes, volume_devices, volume_mounts
 from kschedctl.validation.resources import container_resources
 from kschedctl.validation.security import container_security
-from kschedctl.validation.values import given, given_label_name, given_one_of, one_of, refused
+from kschedctl.validation.values import given_label_name, given_one_of, invalid_findings, one_of, require
 
 _ALWAYS: Final = "Always"
 _NEVER: Final = "Never"
@@ -44,7 +44,7 @@ _EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class ContainerValidation:
     """A pod, as far as the validation of its containers needs it.
 
     Attributes
@@ -55,17 +55,17 @@ class Pod:
         The pod's valid volumes, by name.
     claims : collection of str
         The names of the pod's resource claims.
-    context : Context
+    context : ValidationContext
         The other inputs of validation.
     """
 
     spec: Tree
     volumes: Volumes
     claims: Collection[str]
-    context: Context
+    context: ValidationContext
 
 
-def containers(pod: Pod, path: str) -> Found:
+def containers(pod: ContainerValidation, path: str) -> Found:
     """Yield the problems of the containers of a pod, which must have at least one."""
     own = pod.spec.get("containers", ())
     if not own:
@@ -89,7 +89,7 @@ def containers(pod: Pod, path: str) -> Found:
     yield from _host_ports(own, path)
 
 
-def init_containers(pod: Pod, path: str) -> Found:
+def init_containers(pod: ContainerValidation, path: str) -> Found:
     """Yield the problems of the init containers of a pod."""
     names = {container.get("name", "") for container in pod.spec.get("containers", ())}
     for i, container in enumerate(pod.spec.get("initContainers", ())):
@@ -112,7 +112,7 @@ def init_containers(pod: Pod, path: str) -> Found:
             yield from _of_sidecars_alone(container, at, pod.context)
 
 
-def _of_sidecars_alone(container: Tree, path: str, context: Context) -> Found:
+def _of_sidecars_alone(container: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of fields that only sidecars can have, in an init container that runs to completion."""
     for field in _OF_INIT:
         if field in container and (field != "lifecycle" or _has_lifecycle(container, context)):
@@ -125,7 +125,7 @@ def _of_sidecars_alone(container: Tree, path: str, context: Context) -> Found:
                 yield field_errors.invalid(field, "RestartContainer", problem)
 
 
-def ephemeral_containers(pod: Pod, path: str) -> Found:
+def ephemeral_containers(pod: ContainerValidation, path: str) -> Found:
     """Yield the problems of the ephemeral containers of a pod; a new pod cannot have any."""
     others = {c.get("name", "") for name in ("containers", "initContainers") for c in pod.spec.get(name, ())}
     names = set(others)
@@ -155,11 +155,11 @@ def image_alone(container: Tree, path: str) -> Found:
         yield field_errors.invalid(f"{path}.image", image, "must not have leading or trailing whitespace")
 
 
-def _common(container: Tree, pod: Pod, path: str) -> Found:
+def _common(container: Tree, pod: ContainerValidation, path: str) -> Found:
     context = pod.context
     yield from given_label_name(container.get("name", ""), f"{path}.name")
     if not context.partial:
-        yield from given(container.get("image"), f"{path}.image")
+        yield from require(container.get("image"), f"{path}.image")
     message_policy = container.get("terminationMessagePolicy") or "File"
     yield from one_of(message_policy, _MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
     if "ports" in container:
@@ -179,7 +179,7 @@ def _common(container: Tree, pod: Pod, path: str) -> Found:
         yield from container_security(container["securityContext"], f"{path}.securityContext", context)
 
 
-def _volumes(container: Tree, pod: Pod, path: str) -> Found:
+def _volumes(container: Tree, pod: ContainerValidation, path: str) -> Found:
     if "volumeMounts" in container and not pod.context.partial:
         yield from volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
     if "volumeDevices" in container:
@@ -192,7 +192,7 @@ def _ports(ports: Sequence[Tree], path: str) -> Found:
         at = f"{path}[{i}]"
         if name := port.get("name", ""):
             problems = list(port_name_problems(name))
-            yield from refused(problems, name, f"{at}.name")
+            yield from invalid_findings(problems, name, f"{at}.name")
             if not problems and name in names:
                 yield field_errors.duplicate(f"{at}.name", name)
             if not problems:
@@ -201,9 +201,9 @@ def _ports(ports: Sequence[Tree], path: str) -> Found:
         if not number:
             yield field_errors.required(f"{at}.containerPort")
         else:
-            yield from refused(port_problems(number), number, f"{at}.containerPort")
+            yield from invalid_findings(port_problems(number), number, f"{at}.containerPort")
         if host:
-            yield from refused(port_problems(host), host, f"{at}.hostPort")
+            yield from invalid_findings(port_problems(host), host, f"{at}.hostPort")
         yield from one_of(port.get("protocol") or "TCP", _PROTOCOLS, f"{at}.protocol")
 
 
@@ -219,7 +219,7 @@ def _host_ports(own: Sequence[Tree], path: str) -> Found:
             taken.add(key)
 
 
-def _resize_policy(policies: Sequence[Tree], pod: Pod, path: str) -> Found:
+def _resize_policy(policies: Sequence[Tree], pod: ContainerValidation, path: str) -> Found:
     names: set[str] = set()
     restart = pod.spec.get("restartPolicy") or _ALWAYS
     for i, policy in enumerate(policies):
@@ -235,7 +235,7 @@ def _resize_policy(policies: Sequence[Tree], pod: Pod, path: str) -> Found:
             yield field_errors.invalid(path, Typed(after), problem)
 
 
-def _init_restart_policy(container: Tree, path: str, context: Context) -> Found:
+def _init_restart_policy(container: Tree, path: str, context: ValidationContext) -> Found:
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is None:
         if rules and context.rules.restart_rules_need_policy and context.on("ContainerRestartRules"):
@@ -250,7 +250,7 @@ def _init_restart_policy(container: Tree, path: str, context: Context) -> Found:
         yield field_errors.forbidden(f"{path}.restartPolicyRules", problem)
 
 
-def _restart_policy(container: Tree, path: str, context: Context) -> Found:
+def _restart_policy(container: Tree, path: str, context: ValidationContext) -> Found:
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is not None:
         yield from one_of(policy, _RESTART_POLICIES, f"{path}.restartPolicy")
@@ -277,13 +277,13 @@ def _restart_policy(container: Tree, path: str, context: Context) -> Found:
             yield _too_many(f"{at}.exitCodes.values", len(codes["values"]), _MOST_EXIT_CODES, context)
 
 
-def _too_many(path: str, number: int, most: int, context: Context) -> Finding:
+def _too_many(path: str, number: int, most: int, context: ValidationContext) -> Finding:
     if context.rules.restart_rules_are_counted:
         return field_errors.too_many(path, number, most)
     return field_errors.too_long(path, most)
 
 
-def _has_lifecycle(container: Tree, context: Context) -> bool:
+def _has_lifecycle(container: Tree, context: ValidationContext) -> bool:
     """Report whether a container has a lifecycle after fields behind disabled feature gates are dropped."""
     only_signal = container.get("lifecycle", {}).keys() == {"stopSignal"}
     return "lifecycle" in container and (not only_signal or context.on("ContainerStopSignals"))

@@ -16,7 +16,7 @@ Found: TypeAlias = Iterator[Finding]
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ValidationContext:
     """The inputs of validation besides the object.
 
     Attributes
@@ -51,7 +51,7 @@ class Context:
         """The rules in which the release's validation differs from that of other releases."""
         return self.release.validation
 
-    def of_pod(self, metadata: Tree) -> Context:
+    def of_pod(self, metadata: Tree) -> ValidationContext:
         """Return the context for a Pod itself.
 
         A partial pod has been admitted, so its label keys are already merged into its selectors.
@@ -59,6 +59,6 @@ class Context:
         labels = {} if self.partial else metadata.get("labels", {})
         return replace(self, is_pod=True, pod_name=metadata.get("name", ""), merged_labels=labels)
 
-    def of_users(self, host_users: bool) -> Context:
+    def of_users(self, host_users: bool) -> ValidationContext:
         """Return the context for a pod that uses the host's user namespace, or does not."""
         return replace(self, host_users=host_users)

@@ -10,10 +10,10 @@ import msgspec
 from kschedctl.api.defaults import default_pod_spec
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.quantity import QuantityError
-from kschedctl.validation.context import Context, Tree
+from kschedctl.validation.context import Tree, ValidationContext
 
 
-def default_pod(spec: Tree, context: Context) -> None:
+def default_pod(spec: Tree, context: ValidationContext) -> None:
     """Fill in requests from limits, host ports on the host network, and pod-level requests and limits.
 
     Parameters

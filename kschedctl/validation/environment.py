@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kschedctl.api import field_errors
-from kschedctl.api.canonical import Amount
+from kschedctl.api.canonical_quantity import Amount
 from kschedctl.api.formats import config_key_problems, env_var_problems
 from kschedctl.api.names import qualified_name_problems, subdomain_problems
-from kschedctl.validation.context import Context, Found, Tree
-from kschedctl.validation.values import given_label_name, refused, without_backsteps
+from kschedctl.validation.context import Found, Tree, ValidationContext
+from kschedctl.validation.values import given_label_name, invalid_findings, without_backsteps
 
 _FIELDS: Final = (
     "metadata.name",
@@ -42,7 +42,7 @@ _CPU_DIVISORS: Final = ("1m", "1")
 _BYTE_DIVISORS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
 
-def environment(variables: Sequence[Tree], path: str, context: Context) -> Found:
+def environment(variables: Sequence[Tree], path: str, context: ValidationContext) -> Found:
     """Yield the problems of environment variables."""
     relaxed = context.on("RelaxedEnvironmentVariableValidation")
     for i, variable in enumerate(variables):
@@ -51,12 +51,12 @@ def environment(variables: Sequence[Tree], path: str, context: Context) -> Found
         if not name:
             yield field_errors.required(f"{at}.name")
         else:
-            yield from refused(env_var_problems(name, relaxed=relaxed), name, f"{at}.name")
+            yield from invalid_findings(env_var_problems(name, relaxed=relaxed), name, f"{at}.name")
         if "valueFrom" in variable:
             yield from _value_from(variable, f"{at}.valueFrom", context)
 
 
-def _value_from(variable: Tree, path: str, context: Context) -> Found:
+def _value_from(variable: Tree, path: str, context: ValidationContext) -> Found:
     source = variable["valueFrom"]
     number = 0
     if "fieldRef" in source:
@@ -108,7 +108,7 @@ def object_field(reference: Tree, fields: Iterable[str], path: str) -> Found:
         yield field_errors.invalid(f"{path}.fieldPath", field, f"error converting fieldPath: {error}")
     elif subscripted:
         key = key.lower() if name == "metadata.annotations" else key
-        yield from refused(qualified_name_problems(key), key, path)
+        yield from invalid_findings(qualified_name_problems(key), key, path)
     else:
         field = "spec.nodeName" if field == "spec.host" else field
         if field not in fields:
@@ -148,11 +148,11 @@ def resource_field(reference: Tree, path: str, *, of_volume: bool) -> Found:
 
 def _key(reference: Tree, path: str) -> Found:
     name, key = reference.get("name", ""), reference.get("key", "")
-    yield from refused(subdomain_problems(name), name, f"{path}.name")
+    yield from invalid_findings(subdomain_problems(name), name, f"{path}.name")
     if not key:
         yield field_errors.required(f"{path}.key")
     else:
-        yield from refused(config_key_problems(key), key, f"{path}.key")
+        yield from invalid_findings(config_key_problems(key), key, f"{path}.key")
 
 
 def _file_key(reference: Tree, path: str) -> Found:
@@ -160,7 +160,7 @@ def _file_key(reference: Tree, path: str) -> Found:
     if not key:
         yield field_errors.required(f"{path}.key")
     else:
-        yield from refused(env_var_problems(key, relaxed=True), key, f"{path}.key")
+        yield from invalid_findings(env_var_problems(key, relaxed=True), key, f"{path}.key")
     yield from given_label_name(reference.get("volumeName", ""), f"{path}.volumeName")
     if not file:
         yield field_errors.required(f"{path}.path")
@@ -168,13 +168,13 @@ def _file_key(reference: Tree, path: str) -> Found:
         yield from without_backsteps(file, f"{path}.path")
 
 
-def environment_from(sources: Sequence[Tree], path: str, context: Context) -> Found:
+def environment_from(sources: Sequence[Tree], path: str, context: ValidationContext) -> Found:
     """Yield the problems of references to ConfigMaps and Secrets whose keys become environment variables."""
     relaxed = context.on("RelaxedEnvironmentVariableValidation")
     for i, source in enumerate(sources):
         at = f"{path}[{i}]"
         if prefix := source.get("prefix", ""):
-            yield from refused(env_var_problems(prefix, relaxed=relaxed), prefix, f"{at}.prefix")
+            yield from invalid_findings(env_var_problems(prefix, relaxed=relaxed), prefix, f"{at}.prefix")
         number = 0
         for kind in ("configMapRef", "secretRef"):
             if kind in source:
@@ -191,4 +191,4 @@ def _object_name(name: str, path: str) -> Found:
         yield field_errors.required(path)
         return
     masked = f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name
-    yield from refused(subdomain_problems(masked), name, path)
+    yield from invalid_findings(subdomain_problems(masked), name, path)

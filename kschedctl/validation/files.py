@@ -7,13 +7,13 @@ from typing import Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.names import qualified_name_problems
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.environment import VOLUME_FIELDS, object_field, resource_field
-from kschedctl.validation.internal import in_go
+from kschedctl.validation.go_values import in_go
 from kschedctl.validation.metadata import annotations_given
-from kschedctl.validation.selectors import label_selector, printed
+from kschedctl.validation.selectors import label_selector, selector_in_message
 from kschedctl.validation.signers import is_of_kubernetes, signer_name, trust_bundle_problems
-from kschedctl.validation.values import given, refused, volume_path
+from kschedctl.validation.values import invalid_findings, require, volume_path
 
 _MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 _SHORTEST_TOKEN: Final = 600
@@ -26,21 +26,21 @@ _CERTIFICATE_PATHS: Final = ("credentialBundlePath", "keyPath", "certificateChai
 _CONFLICT: Final = "conflicting duplicate paths"
 
 
-def secret(source: Tree, path: str, context: Context) -> Found:
+def secret(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a Secret volume."""
-    yield from given(source.get("secretName"), f"{path}.secretName")
+    yield from require(source.get("secretName"), f"{path}.secretName")
     yield from _mode(source, "defaultMode", path)
     yield from _items(source, path)
 
 
-def config_map(source: Tree, path: str, context: Context) -> Found:
+def config_map(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a ConfigMap volume."""
-    yield from given(source.get("name"), f"{path}.name")
+    yield from require(source.get("name"), f"{path}.name")
     yield from _mode(source, "defaultMode", path)
     yield from _items(source, path)
 
 
-def downward_api(source: Tree, path: str, context: Context) -> Found:
+def downward_api(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a downward API volume; the messages do not contain the item's index."""
     yield from _mode(source, "defaultMode", path)
     for file in source.get("items", ()):
@@ -59,14 +59,14 @@ def _items(source: Tree, path: str) -> Found:
 
 
 def _item(item: Tree, path: str) -> Found:
-    yield from given(item.get("key"), f"{path}.key")
-    yield from given(item.get("path"), f"{path}.path")
+    yield from require(item.get("key"), f"{path}.key")
+    yield from require(item.get("path"), f"{path}.path")
     yield from volume_path(item.get("path", ""), f"{path}.path")
     yield from _mode(item, "mode", path)
 
 
 def _downward_file(file: Tree, path: str) -> Found:
-    yield from given(file.get("path"), f"{path}.path")
+    yield from require(file.get("path"), f"{path}.path")
     yield from volume_path(file.get("path", ""), f"{path}.path")
     if "fieldRef" in file:
         yield from object_field(file["fieldRef"], VOLUME_FIELDS, f"{path}.fieldRef")
@@ -89,7 +89,7 @@ class _Projection:
         The field path of the volume.
     """
 
-    def __init__(self, path: str, context: Context) -> None:
+    def __init__(self, path: str, context: ValidationContext) -> None:
         self._path = path
         self._context = context
         self._taken: set[str] = set()
@@ -101,7 +101,7 @@ class _Projection:
 
     def keys(self, source: Tree, path: str) -> Found:
         name = source.get("name", "")
-        yield from given(name, f"{path}.name")
+        yield from require(name, f"{path}.name")
         for i, item in enumerate(source.get("items", ())):
             yield from _item(item, f"{path}.items[{i}]")
             if item.get("path"):
@@ -132,21 +132,23 @@ class _Projection:
             yield field_errors.invalid(path, shown, "only one of name and signerName may be used")
         elif "name" in source:
             name = source["name"]
-            yield from given(name, f"{path}.name", "must be a valid object name")
+            yield from require(name, f"{path}.name", "must be a valid object name")
             for problem in trust_bundle_problems(name):
                 yield field_errors.invalid(f"{path}.name", name, f"not a valid clustertrustbundlename: {problem}")
             if "labelSelector" in source:
                 problem = "labelSelector must be unset if name is specified"
-                yield field_errors.invalid(f"{path}.labelSelector", printed(source["labelSelector"]), problem)
+                yield field_errors.invalid(
+                    f"{path}.labelSelector", selector_in_message(source["labelSelector"]), problem
+                )
         elif "signerName" in source:
             signer = source["signerName"]
-            yield from given(signer, f"{path}.signerName", "must be a valid signer name")
+            yield from require(signer, f"{path}.signerName", "must be a valid signer name")
             yield from signer_name(signer, f"{path}.signerName")
             yield from label_selector(source.get("labelSelector"), f"{path}.labelSelector")
         else:
             yield field_errors.required(path, "either name or signerName must be specified")
         file = source.get("path", "")
-        yield from given(file, f"{path}.path")
+        yield from require(file, f"{path}.path")
         yield from volume_path(file, f"{path}.path")
         yield from self._take(file, file)
 
@@ -195,7 +197,7 @@ class _Projection:
                 yield field_errors.forbidden(at, "may not specify more than 1 volume type per source")
 
 
-def projected(source: Tree, path: str, context: Context) -> Found:
+def projected(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a projected volume, which combines the files of several sources."""
     yield from _mode(source, "defaultMode", path)
     yield from _Projection(path, context).sources(source.get("sources", ()))
@@ -208,7 +210,7 @@ def _user_annotations(values: dict[str, str], path: str) -> Found:
         if not small:
             yield field_errors.required(path)
         elif problems:
-            yield from refused(problems, small, path)
+            yield from invalid_findings(problems, small, path)
         elif "/" not in small:
             yield field_errors.invalid(path, small, 'must be a domain-prefixed key (such as "acme.io/foo")')
     yield from (finding for finding in annotations_given(values, path) if finding.rule == "FieldValueTooLong")

@@ -6,8 +6,8 @@ from typing import Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.formats import http_header_problems, port_problems
-from kschedctl.validation.context import Context, Found, Tree
-from kschedctl.validation.values import given, not_negative, one_of, port, refused
+from kschedctl.validation.context import Found, Tree, ValidationContext
+from kschedctl.validation.values import invalid_findings, not_negative, one_of, port, require
 
 _PROBE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 _LIFECYCLE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "sleep")
@@ -22,7 +22,7 @@ _COUNTED_SIGNALS: Final = (*(f"RTMIN+{i}" for i in range(1, 16)), *(f"RTMAX-{i}"
 _SIGNALS: Final = tuple(sorted(f"SIG{name}" for name in (*_NAMED_SIGNALS, *_COUNTED_SIGNALS)))
 
 
-def lifecycle(rules: Tree, spec: Tree, path: str, context: Context) -> Found:
+def lifecycle(rules: Tree, spec: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of the handlers after start and before stop, and of the stop signal."""
     for name in ("postStart", "preStop"):
         if name in rules:
@@ -79,14 +79,14 @@ def _handler(handler: Tree, kinds: tuple[str, ...], spec: Tree, path: str) -> Fo
         action = handler[kind]
         match kind:
             case "exec":
-                yield from given(action.get("command"), f"{at}.command")
+                yield from require(action.get("command"), f"{at}.command")
             case "httpGet":
                 yield from _http_get(action, at)
             case "tcpSocket":
                 yield from port(action.get("port", 0), f"{at}.port")
             case "grpc":
                 number = action.get("port", 0)
-                yield from refused(port_problems(number), number, f"{at}.port")
+                yield from invalid_findings(port_problems(number), number, f"{at}.port")
             case _:
                 yield from _sleep(action.get("seconds", 0), spec, at)
     if not found:
@@ -98,7 +98,7 @@ def _http_get(action: Tree, path: str) -> Found:
     yield from one_of(action.get("scheme") or "HTTP", ("HTTP", "HTTPS"), f"{path}.scheme")
     for header in action.get("httpHeaders", ()):
         name = header.get("name", "")
-        yield from refused(http_header_problems(name), name, f"{path}.httpHeaders")
+        yield from invalid_findings(http_header_problems(name), name, f"{path}.httpHeaders")
 
 
 def _sleep(seconds: int, spec: Tree, path: str) -> Found:

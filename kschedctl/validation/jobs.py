@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.names import label_problems, qualified_name_problems, subdomain_problems, too_long
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.cron import schedule, time_zone
-from kschedctl.validation.internal import in_go, sorted_labels
+from kschedctl.validation.go_values import in_go, sorted_labels
 from kschedctl.validation.job_indexes import IndexesError, count_indexes
 from kschedctl.validation.metadata import object_metadata, with_labels
-from kschedctl.validation.selectors import label_selector, printed, selects
-from kschedctl.validation.values import given, given_one_of, not_negative, one_of, refused
+from kschedctl.validation.selectors import label_selector, selector_in_message, selects
+from kschedctl.validation.values import given_one_of, invalid_findings, not_negative, one_of, require
 from kschedctl.validation.workloads import pod_template
 
 _INDEXED: Final = "Indexed"
@@ -43,7 +43,7 @@ _UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 
 
-def job(tree: Tree, context: Context) -> Found:
+def job(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a Job."""
     metadata = tree.get("metadata", {})
     spec = dict(tree.get("spec", {}))
@@ -92,10 +92,10 @@ def _generated(spec: Tree, name: str) -> Found:
         if own[key] != wanted[key]:
             yield field_errors.invalid(f"{at}.labels[{key}]", sorted_labels(own), f"must be '{wanted[key]}'")
     if selects(selector, wanted) is False:
-        yield field_errors.invalid("spec.selector", printed(selector), "`selector` not auto-generated")
+        yield field_errors.invalid("spec.selector", selector_in_message(selector), "`selector` not auto-generated")
 
 
-def cron_job(tree: Tree, context: Context) -> Found:
+def cron_job(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a CronJob."""
     metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
     yield from object_metadata(metadata, subdomain_problems, namespaced=True)
@@ -111,7 +111,9 @@ def cron_job(tree: Tree, context: Context) -> Found:
     inner, at = spec.get("jobTemplate", {}).get("spec", {}), "spec.jobTemplate.spec"
     yield from job_spec(inner, at, context, of_cron_job=True)
     if "selector" in inner:
-        yield field_errors.invalid(f"{at}.selector", printed(inner["selector"]), "`selector` will be auto-generated")
+        yield field_errors.invalid(
+            f"{at}.selector", selector_in_message(inner["selector"]), "`selector` will be auto-generated"
+        )
     if inner.get("manualSelector"):
         yield field_errors.unsupported(f"{at}.manualSelector", True, ("nil", "false"))
     for name in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
@@ -121,7 +123,7 @@ def cron_job(tree: Tree, context: Context) -> Found:
         yield field_errors.invalid("metadata.name", name, "must be no more than 52 characters")
 
 
-def job_spec(spec: Tree, path: str, context: Context, *, of_cron_job: bool = False) -> Found:
+def job_spec(spec: Tree, path: str, context: ValidationContext, *, of_cron_job: bool = False) -> Found:
     """Yield the problems of a Job's spec.
 
     Parameters
@@ -178,7 +180,7 @@ def _managed_by(name: str, path: str) -> Found:
     elif not host or not rest:
         yield field_errors.invalid(path, name, 'must be a domain-prefixed path (such as "acme.io/foo")')
     else:
-        yield from refused(subdomain_problems(host), host, path)
+        yield from invalid_findings(subdomain_problems(host), host, path)
         if not all(char.isascii() and (char.isalnum() or char in "/-._~%!$&'()*+,;=:") for char in rest):
             problem = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')"
             yield field_errors.invalid(path, rest, problem)
@@ -273,7 +275,7 @@ def _conditions(conditions: list[Tree], path: str) -> Found:
         yield field_errors.too_many(path, len(conditions), _MOST_RULES)
     for i, pattern in enumerate(conditions):
         kind = pattern.get("type", "")
-        yield from refused(qualified_name_problems(kind), kind, f"{path}[{i}].type")
+        yield from invalid_findings(qualified_name_problems(kind), kind, f"{path}[{i}].type")
         yield from one_of(pattern.get("status") or "True", _STATUSES, f"{path}[{i}].status")
 
 
@@ -284,7 +286,7 @@ def _success_policy(spec: Tree, mode: str, path: str) -> Found:
         return
     rules, completions = policy.get("rules", ()), spec.get("completions", 1)
     problem = "at least one rules must be specified when the successPolicy is specified"
-    yield from given(rules, f"{path}.rules", problem)
+    yield from require(rules, f"{path}.rules", problem)
     if len(rules) > _MOST_RULES:
         yield field_errors.too_many(f"{path}.rules", len(rules), _MOST_RULES)
     for i, rule in enumerate(rules):

@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.api import field_errors
 from kschedctl.api.names import label_problems, path_segment_problems, qualified_name_problems
 from kschedctl.validation.context import Found, Tree
-from kschedctl.validation.values import labels, not_negative, refused
+from kschedctl.validation.values import invalid_findings, labels, not_negative
 
 #: A function that returns the problems of a name.
 NameRule = Callable[[str], Iterable[str]]
@@ -42,7 +42,7 @@ def object_metadata(
     yield from _name(metadata, name_rule, prefix_checked=prefix_checked)
     namespace = metadata.get("namespace", "")
     if namespace and namespaced:
-        yield from refused(label_problems(namespace), namespace, f"{_METADATA}.namespace")
+        yield from invalid_findings(label_problems(namespace), namespace, f"{_METADATA}.namespace")
     yield from not_negative(metadata.get("generation", 0), f"{_METADATA}.generation")
     if "labels" in metadata:
         yield from labels(metadata["labels"], f"{_METADATA}.labels")
@@ -61,21 +61,21 @@ def _name(metadata: Tree, name_rule: NameRule, *, prefix_checked: bool) -> Found
             masked = f"{prefix}a"
         else:
             masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        yield from refused(name_rule(masked), prefix, f"{_METADATA}.generateName")
+        yield from invalid_findings(name_rule(masked), prefix, f"{_METADATA}.generateName")
     name = metadata.get("name", "")
     if name:
-        yield from refused(name_rule(name), name, f"{_METADATA}.name")
+        yield from invalid_findings(name_rule(name), name, f"{_METADATA}.name")
     elif prefix:
         # The random suffix never causes a problem.
         made = f"{prefix[:_LONGEST_PREFIX]}{_SUFFIX}"
-        yield from refused(name_rule(made), made, f"{_METADATA}.name")
+        yield from invalid_findings(name_rule(made), made, f"{_METADATA}.name")
     else:
         yield field_errors.required(f"{_METADATA}.name", "name or generateName is required")
 
 
 def _finalizers(finalizers: Sequence[str], path: str, *, known: bool) -> Found:
     for finalizer in finalizers:
-        yield from refused(qualified_name_problems(finalizer), finalizer, path)
+        yield from invalid_findings(qualified_name_problems(finalizer), finalizer, path)
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
         problem = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
         yield field_errors.invalid(path, finalizers, problem)
@@ -88,7 +88,7 @@ def _finalizers(finalizers: Sequence[str], path: str, *, known: bool) -> Found:
 def annotations_given(values: Mapping[str, str], path: str) -> Found:
     """Yield the problems of the annotations' keys, and of their total size if it exceeds 256 KiB."""
     for key in values:
-        yield from refused(qualified_name_problems(key.lower()), key, path)
+        yield from invalid_findings(qualified_name_problems(key.lower()), key, path)
     size = sum(len(key.encode(errors="replace")) + len(value.encode(errors="replace")) for key, value in values.items())
     if size > _MOST_ANNOTATION_BYTES:
         yield field_errors.too_long(path, _MOST_ANNOTATION_BYTES)

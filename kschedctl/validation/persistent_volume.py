@@ -6,16 +6,16 @@ import posixpath
 from typing import Any, Final
 
 from kschedctl.api import field_errors
-from kschedctl.api.canonical import Amount
+from kschedctl.api.canonical_quantity import Amount
 from kschedctl.api.names import label_problems, subdomain_problems
 from kschedctl.api.quantity import value
 from kschedctl.validation import volume_sources as sources
 from kschedctl.validation.claim import VOLUME_MODES, access_modes, class_name
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.metadata import object_metadata
 from kschedctl.validation.resources import amount_of
 from kschedctl.validation.selectors import node_selector
-from kschedctl.validation.values import given, label_name, one_of, positive_amount, refused, subdomain_name
+from kschedctl.validation.values import invalid_findings, label_name, one_of, positive_amount, require, subdomain_name
 from kschedctl.validation.values import without_backsteps as no_backsteps
 
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
@@ -48,12 +48,12 @@ _SECRETS: Final = (
 )
 
 
-def persistent_volume(tree: Tree, context: Context) -> Found:
+def persistent_volume(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a PersistentVolume."""
     metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
     yield from object_metadata(metadata, subdomain_problems, namespaced=False)
     modes = spec.get("accessModes", ())
-    yield from given(modes, "spec.accessModes")
+    yield from require(modes, "spec.accessModes")
     yield from access_modes(modes, "spec.accessModes")
     yield from _capacity(spec)
     policy = spec.get("persistentVolumeReclaimPolicy") or "Retain"
@@ -81,7 +81,7 @@ def persistent_volume(tree: Tree, context: Context) -> Found:
 
 def _capacity(spec: Tree) -> Found:
     capacity = spec.get("capacity")
-    yield from given(capacity, "spec.capacity")
+    yield from require(capacity, "spec.capacity")
     if not capacity or "storage" not in capacity or len(capacity) > 1:
         shown = None if capacity is None else {name: str(amount_of(capacity[name])) for name in sorted(capacity)}
         yield field_errors.unsupported("spec.capacity", shown, ("storage",))
@@ -100,13 +100,13 @@ def _node_affinity(rules: Tree, path: str) -> Found:
         yield field_errors.required(f"{path}.required", "must specify required node constraints")
 
 
-def _source(spec: Tree, name: str, context: Context) -> Found:
+def _source(spec: Tree, name: str, context: ValidationContext) -> Found:
     rules = dict(_SOURCES)
 
-    def iscsi(source: Tree, path: str, context: Context) -> Found:
+    def iscsi(source: Tree, path: str, context: ValidationContext) -> Found:
         return _iscsi(source, name, path)
 
-    def local(source: Tree, path: str, context: Context) -> Found:
+    def local(source: Tree, path: str, context: ValidationContext) -> Found:
         yield from _local(source, path)
         if "nodeAffinity" not in spec:
             yield field_errors.required("spec.nodeAffinity", "Local volume requires node affinity")
@@ -118,7 +118,7 @@ def _source(spec: Tree, name: str, context: Context) -> Found:
 
 def _iscsi(source: Tree, name: str, path: str) -> Found:
     portal = source.get("targetPortal", "")
-    yield from given(portal, f"{path}.targetPortal")
+    yield from require(portal, f"{path}.targetPortal")
     if "initiatorName" in source and len(f"{name}:{portal}".encode()) > _LONGEST_ISCSI:
         problem = (
             "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
@@ -127,7 +127,7 @@ def _iscsi(source: Tree, name: str, path: str) -> Found:
         yield field_errors.invalid(f"{path}.targetportal", portal, problem)
     yield from sources.iscsi(source, path, form=_FORM)
     if "secretRef" in source:
-        yield from given(source["secretRef"].get("name"), f"{path}.secretRef.name")
+        yield from require(source["secretRef"].get("name"), f"{path}.secretRef.name")
     yield from sources.initiator(source, path, form=_FORM)
 
 
@@ -139,7 +139,7 @@ def _local(source: Tree, path: str) -> Found:
         yield from no_backsteps(place, f"{path}.path")
 
 
-def _glusterfs(source: Tree, path: str, context: Context) -> Found:
+def _glusterfs(source: Tree, path: str, context: ValidationContext) -> Found:
     yield from sources.needs("endpoints", "path")(source, path, context)
     if "endpointsNamespace" not in source:
         return
@@ -148,18 +148,18 @@ def _glusterfs(source: Tree, path: str, context: Context) -> Found:
         problem = "if the endpointnamespace is set, it must be a valid namespace name"
         yield field_errors.invalid(at, namespace, problem)
     else:
-        yield from refused(label_problems(namespace), namespace, at)
+        yield from invalid_findings(label_problems(namespace), namespace, at)
 
 
-def _azure_file(source: Tree, path: str, context: Context) -> Found:
+def _azure_file(source: Tree, path: str, context: ValidationContext) -> Found:
     yield from sources.needs("secretName", "shareName")(source, path, context)
     if "secretNamespace" in source:
-        yield from given(source["secretNamespace"], f"{path}.secretNamespace")
+        yield from require(source["secretNamespace"], f"{path}.secretNamespace")
 
 
-def _csi(source: Tree, path: str, context: Context) -> Found:
+def _csi(source: Tree, path: str, context: ValidationContext) -> Found:
     yield from sources.driver_name(source.get("driver", ""), f"{path}.driver", context)
-    yield from given(source.get("volumeHandle"), f"{path}.volumeHandle")
+    yield from require(source.get("volumeHandle"), f"{path}.volumeHandle")
     for field in _SECRETS:
         if field in source:
             yield from _secret(source[field], f"{path}.{field}")
@@ -167,11 +167,11 @@ def _csi(source: Tree, path: str, context: Context) -> Found:
 
 def _secret(secret: dict[str, Any], path: str) -> Found:
     name, namespace = secret.get("name", ""), secret.get("namespace", "")
-    yield from subdomain_name(name, f"{path}.name") if name else given(name, f"{path}.name")
-    yield from label_name(namespace, f"{path}.namespace") if namespace else given(namespace, f"{path}.namespace")
+    yield from subdomain_name(name, f"{path}.name") if name else require(name, f"{path}.name")
+    yield from label_name(namespace, f"{path}.namespace") if namespace else require(namespace, f"{path}.namespace")
 
 
-def _replaced(source: Tree, path: str, context: Context) -> Found:
+def _replaced(source: Tree, path: str, context: ValidationContext) -> Found:
     return iter(())
 
 

@@ -11,9 +11,9 @@ from kschedctl.api.field_errors import Typed
 from kschedctl.api.names import label_problems, label_value_problems
 from kschedctl.api.selectors import EXISTS, parse_int64
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.selectors import label_selector, node_selector, node_selector_term
-from kschedctl.validation.values import NOT_POSITIVE, one_of, qualified_name, refused
+from kschedctl.validation.values import NOT_POSITIVE, invalid_findings, one_of, qualified_name
 
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -23,7 +23,7 @@ _EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _DECIMAL: Final = re.compile(r"0|-?[1-9][0-9]*").fullmatch
 
 
-def affinity(rules: Tree, path: str, context: Context) -> Found:
+def affinity(rules: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of node affinity, pod affinity and pod anti-affinity."""
     if "nodeAffinity" in rules:
         yield from _node_affinity(rules["nodeAffinity"], f"{path}.nodeAffinity")
@@ -42,7 +42,7 @@ def _node_affinity(rules: Tree, path: str) -> Found:
         yield from node_selector_term(preferred.get("preference", {}), f"{at}.preference", any_value=True)
 
 
-def _pod_affinity(rules: Tree, path: str, context: Context) -> Found:
+def _pod_affinity(rules: Tree, path: str, context: ValidationContext) -> Found:
     for i, term in enumerate(rules.get(_REQUIRED, ())):
         yield from _pod_affinity_term(term, f"{path}.{_REQUIRED}[{i}]", context)
     for i, weighted in enumerate(rules.get(_PREFERRED, ())):
@@ -51,12 +51,12 @@ def _pod_affinity(rules: Tree, path: str, context: Context) -> Found:
         yield from _pod_affinity_term(weighted.get("podAffinityTerm", {}), f"{at}.podAffinityTerm", context)
 
 
-def _pod_affinity_term(term: Tree, path: str, context: Context) -> Found:
+def _pod_affinity_term(term: Tree, path: str, context: ValidationContext) -> Found:
     selector = term.get("labelSelector")
     yield from label_selector(selector, f"{path}.labelSelector")
     yield from label_selector(term.get("namespaceSelector"), f"{path}.namespaceSelector")
     for namespace in term.get("namespaces", ()):
-        yield from refused(label_problems(namespace), namespace, f"{path}.namespace")
+        yield from invalid_findings(label_problems(namespace), namespace, f"{path}.namespace")
     yield from _label_keys(term, selector, path, context)
     key = term.get("topologyKey", "")
     if not key:
@@ -70,7 +70,7 @@ def _weight(weighted: Tree, path: str) -> Found:
         yield field_errors.invalid(f"{path}.weight", weight, "must be in the range 1-100")
 
 
-def _label_keys(holder: Tree, selector: Tree | None, path: str, context: Context) -> Found:
+def _label_keys(holder: Tree, selector: Tree | None, path: str, context: ValidationContext) -> Found:
     """Yield the problems of ``matchLabelKeys`` and ``mismatchLabelKeys``; those of a Pod are merged first."""
     keys = holder.get("matchLabelKeys", ())
     other_keys = holder.get("mismatchLabelKeys", ())
@@ -95,13 +95,13 @@ def _label_keys(holder: Tree, selector: Tree | None, path: str, context: Context
             yield field_errors.invalid(f"{path}.matchLabelKeys[{i}]", key, problem)
 
 
-def tolerations(given: Sequence[Tree], path: str, context: Context) -> Found:
+def tolerations(given: Sequence[Tree], path: str, context: ValidationContext) -> Found:
     """Yield the problems of tolerations."""
     for i, toleration in enumerate(given):
         yield from _toleration(toleration, f"{path}[{i}]", context)
 
 
-def _toleration(toleration: Tree, path: str, context: Context) -> Found:
+def _toleration(toleration: Tree, path: str, context: ValidationContext) -> Found:
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     value, effect = toleration.get("value", ""), toleration.get("effect", "")
     if key:
@@ -127,7 +127,7 @@ def _toleration(toleration: Tree, path: str, context: Context) -> Found:
         yield from one_of(effect, _EFFECTS, f"{path}.effect")
 
 
-def _comparison(operator: str, value: str, path: str, context: Context) -> Found:
+def _comparison(operator: str, value: str, path: str, context: ValidationContext) -> Found:
     if not context.on("TaintTolerationComparisonOperators"):
         yield field_errors.unsupported(f"{path}.operator", operator, ("Equal", EXISTS, "Lt", "Gt"))
         return
@@ -141,7 +141,7 @@ def _comparison(operator: str, value: str, path: str, context: Context) -> Found
         yield field_errors.invalid(f"{path}.value", value, problem)
 
 
-def topology_spread(constraints: Sequence[Tree], path: str, context: Context) -> Found:
+def topology_spread(constraints: Sequence[Tree], path: str, context: ValidationContext) -> Found:
     """Yield the problems of topology spread constraints."""
     for i, constraint in enumerate(constraints):
         at = f"{path}[{i}]"

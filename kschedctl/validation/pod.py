@@ -9,20 +9,28 @@ from kschedctl.api.formats import ip_problems, range_problems
 from kschedctl.api.names import subdomain_problems, too_long, underscored_subdomain_problems
 from kschedctl.validation.annotations import MIRROR, app_armor_agrees, pod_annotations, seccomp_agrees
 from kschedctl.validation.containers import (
-    Pod,
+    ContainerValidation,
     containers,
     ephemeral_containers,
     image_alone,
     init_containers,
 )
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.defaults import default_pod
-from kschedctl.validation.internal import in_go
+from kschedctl.validation.go_values import in_go
 from kschedctl.validation.metadata import object_metadata
 from kschedctl.validation.placement import affinity, scheduling_gates, tolerations, topology_spread
 from kschedctl.validation.resources import overhead, pod_resources
 from kschedctl.validation.security import pod_security
-from kschedctl.validation.values import given_one_of, label_name, labels, not_negative, one_of, qualified_name, refused
+from kschedctl.validation.values import (
+    given_one_of,
+    invalid_findings,
+    label_name,
+    labels,
+    not_negative,
+    one_of,
+    qualified_name,
+)
 from kschedctl.validation.volumes import pod_volumes
 from kschedctl.validation.windows import containers_in_visiting_order, host_process, operating_system
 
@@ -36,7 +44,7 @@ _LONGEST_SEARCHES: Final = 2048
 _LONGEST_HOSTNAME: Final = 64
 
 
-def pod(tree: Tree, context: Context) -> Found:
+def pod(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a new Pod."""
     metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
     own = metadata.get("annotations", {})
@@ -56,7 +64,7 @@ def pod(tree: Tree, context: Context) -> Found:
     yield from app_armor_agrees(own, spec, "spec")
 
 
-def _of_pods_alone(spec: Tree, context: Context) -> Found:
+def _of_pods_alone(spec: Tree, context: ValidationContext) -> Found:
     """Yield the problems that an API server checks for in Pods but not in pod templates."""
     if not (spec.get("serviceAccountName") or spec.get("serviceAccount")):
         for i, volume in enumerate(spec.get("volumes", ())):
@@ -71,7 +79,7 @@ def _of_pods_alone(spec: Tree, context: Context) -> Found:
             yield from image_alone(container, f"spec.{name}[{i}]")
 
 
-def pod_spec(spec: Tree, path: str, context: Context, *, annotations: Tree | None = None) -> Found:
+def pod_spec(spec: Tree, path: str, context: ValidationContext, *, annotations: Tree | None = None) -> Found:
     """Yield the problems of the spec of a pod or pod template.
 
     Parameters
@@ -86,7 +94,7 @@ def pod_spec(spec: Tree, path: str, context: Context, *, annotations: Tree | Non
     claims = {name for claim in spec.get("resourceClaims", ()) if (name := claim.get("name"))}
     if "resourceClaims" in spec:
         yield from _resource_claims(spec["resourceClaims"], annotations or {}, f"{path}.resourceClaims")
-    yield from _containers(Pod(spec, volumes, claims, context), path)
+    yield from _containers(ContainerValidation(spec, volumes, claims, context), path)
     if "resources" in spec and context.on("PodLevelResources"):
         yield from pod_resources(spec, claims, f"{path}.resources")
     if spec.get("hostNetwork"):
@@ -105,7 +113,7 @@ def pod_spec(spec: Tree, path: str, context: Context, *, annotations: Tree | Non
         yield from _files_of_environment(spec, path)
 
 
-def _containers(checked: Pod, path: str) -> Found:
+def _containers(checked: ContainerValidation, path: str) -> Found:
     yield from containers(checked, f"{path}.containers")
     if "initContainers" in checked.spec:
         yield from init_containers(checked, f"{path}.initContainers")
@@ -113,7 +121,7 @@ def _containers(checked: Pod, path: str) -> Found:
         yield from ephemeral_containers(checked, f"{path}.ephemeralContainers")
 
 
-def _placement(spec: Tree, path: str, context: Context) -> Found:
+def _placement(spec: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of node selector, affinity, gates, topology spread, and the fields validated between them."""
     if "nodeSelector" in spec:
         yield from labels(spec["nodeSelector"], f"{path}.nodeSelector")
@@ -137,30 +145,30 @@ def _names(spec: Tree, path: str) -> Found:
     node = spec.get("nodeName", "")
     for name, value in (("serviceAccountName", account), ("nodeName", node)):
         if value:
-            yield from refused(subdomain_problems(value), value, f"{path}.{name}")
+            yield from invalid_findings(subdomain_problems(value), value, f"{path}.{name}")
     seconds = spec.get("activeDeadlineSeconds")
     if seconds is not None:
-        yield from refused(range_problems(seconds, 1, _MAX_INT32), seconds, f"{path}.activeDeadlineSeconds")
+        yield from invalid_findings(range_problems(seconds, 1, _MAX_INT32), seconds, f"{path}.activeDeadlineSeconds")
     for name in ("hostname", "subdomain"):
         if spec.get(name):
             yield from label_name(spec[name], f"{path}.{name}")
 
 
-def _classes(spec: Tree, path: str, context: Context) -> Found:
+def _classes(spec: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of the fields from tolerations on: host aliases, classes, overhead, operating system."""
     if "tolerations" in spec:
         yield from tolerations(spec["tolerations"], f"{path}.tolerations", context)
     strict = context.on("StrictIPCIDRValidation")
     for i, alias in enumerate(spec.get("hostAliases", ())):
         at, ip = f"{path}.hostAliases[{i}]", alias.get("ip", "")
-        yield from refused(ip_problems(ip, strict=strict), ip, f"{at}.ip")
+        yield from invalid_findings(ip_problems(ip, strict=strict), ip, f"{at}.ip")
         for n, name in enumerate(alias.get("hostnames", ())):
-            yield from refused(subdomain_problems(name), name, f"{at}.hostnames[{n}]")
+            yield from invalid_findings(subdomain_problems(name), name, f"{at}.hostnames[{n}]")
     if name := spec.get("priorityClassName"):
-        yield from refused(subdomain_problems(name), name, f"{path}.priorityClassName")
+        yield from invalid_findings(subdomain_problems(name), name, f"{path}.priorityClassName")
     if "runtimeClassName" in spec:
         name = spec["runtimeClassName"]
-        yield from refused(subdomain_problems(name), name, f"{path}.runtimeClassName")
+        yield from invalid_findings(subdomain_problems(name), name, f"{path}.runtimeClassName")
     if "preemptionPolicy" in spec:
         yield from given_one_of(spec["preemptionPolicy"], PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
     if "overhead" in spec:
@@ -192,10 +200,10 @@ def _resource_claims(claims: list[Tree], own: Tree, path: str) -> Found:
             problem = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
             yield field_errors.invalid(at, shown, problem)
         for field in sources:
-            yield from refused(subdomain_problems(claim[field]), claim[field], f"{at}.{field}")
+            yield from invalid_findings(subdomain_problems(claim[field]), claim[field], f"{at}.{field}")
 
 
-def _host_network_ports(spec: Tree, path: str, context: Context) -> Found:
+def _host_network_ports(spec: Tree, path: str, context: ValidationContext) -> Found:
     for i, container in enumerate(spec.get("containers", ())):
         for n, port in enumerate(container.get("ports", ())):
             host, own = port.get("hostPort", 0), port.get("containerPort", 0)
@@ -205,7 +213,7 @@ def _host_network_ports(spec: Tree, path: str, context: Context) -> Found:
                 yield field_errors.invalid(f"{path}.containers[{i}].ports[{n}].hostPort", host, problem)
 
 
-def _dns(spec: Tree, path: str, context: Context) -> Found:
+def _dns(spec: Tree, path: str, context: ValidationContext) -> Found:
     config = spec.get("dnsConfig")
     servers = config.get("nameservers", ()) if config is not None else ()
     if spec.get("dnsPolicy") == "None" and not context.partial:
@@ -220,14 +228,14 @@ def _dns(spec: Tree, path: str, context: Context) -> Found:
         yield from _dns_config(config, path, context)
 
 
-def _dns_config(config: Tree, path: str, context: Context) -> Found:
+def _dns_config(config: Tree, path: str, context: ValidationContext) -> Found:
     servers = config.get("nameservers", ())
     if len(servers) > _MOST_NAMESERVERS:
         problem = f"must not have more than {_MOST_NAMESERVERS} nameservers"
         yield field_errors.invalid(f"{path}.nameservers", servers, problem)
     for i, server in enumerate(servers):
         problems = ip_problems(server, strict=context.on("StrictIPCIDRValidation"))
-        yield from refused(problems, server, f"{path}.nameservers[{i}]")
+        yield from invalid_findings(problems, server, f"{path}.nameservers[{i}]")
     searches = config.get("searches", ())
     if len(searches) > _MOST_SEARCHES:
         problem = f"must not have more than {_MOST_SEARCHES} search paths"
@@ -238,13 +246,13 @@ def _dns_config(config: Tree, path: str, context: Context) -> Found:
     for i, search in enumerate(searches):
         if search != ".":
             name = search.removesuffix(".")
-            yield from refused(underscored_subdomain_problems(name), name, f"{path}.searches[{i}]")
+            yield from invalid_findings(underscored_subdomain_problems(name), name, f"{path}.searches[{i}]")
     for i, option in enumerate(config.get("options", ())):
         if not option.get("name"):
             yield field_errors.required(f"{path}.options[{i}]", "must not be empty")
 
 
-def _users_of_their_own(spec: Tree, path: str, context: Context) -> Found:
+def _users_of_their_own(spec: Tree, path: str, context: ValidationContext) -> Found:
     problem = "when `hostUsers` is false"
     if spec.get("hostNetwork") and not context.on("UserNamespacesHostNetworkSupport"):
         yield field_errors.forbidden(f"{path}.hostNetwork", problem)
@@ -263,7 +271,7 @@ def _hostname_override(spec: Tree, path: str) -> Found:
             yield field_errors.forbidden(at, f"may not be specified when {field} is true")
     if too_long(name, _LONGEST_HOSTNAME):
         yield field_errors.too_long(at, _LONGEST_HOSTNAME)
-    yield from refused(subdomain_problems(name), name, at)
+    yield from invalid_findings(subdomain_problems(name), name, at)
 
 
 def _files_of_environment(spec: Tree, path: str) -> Found:

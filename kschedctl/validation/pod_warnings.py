@@ -10,7 +10,7 @@ from kschedctl.api.formats import usual_ip
 from kschedctl.validation.annotations import APP_ARMOR, SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, app_armor_profile
 from kschedctl.validation.context import Found, Tree
 from kschedctl.validation.overlaps import overlapping_paths
-from kschedctl.validation.warned import OLD_NODE_LABELS, OLD_VOLUMES, claim_spec, fraction, node_term, warned
+from kschedctl.validation.shared_warnings import OLD_NODE_LABELS, OLD_VOLUMES, claim_spec, fraction, node_term, warning
 from kschedctl.validation.windows import containers_in_visiting_order
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -40,12 +40,12 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
     at = f"{path}spec"
     for key in spec.get("nodeSelector", ()):
         if message := OLD_NODE_LABELS.get(key):
-            yield warned(f"{at}.nodeSelector[{key}]", message)
+            yield warning(f"{at}.nodeSelector[{key}]", message)
     yield from _node_affinity(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
     yield from _topology_spread(spec.get("topologySpreadConstraints", ()), f"{at}.topologySpreadConstraints")
     for key, message in _ANNOTATIONS.items():
         if key in own:
-            yield warned(f"{path}metadata.annotations[{key}]", message)
+            yield warning(f"{path}metadata.annotations[{key}]", message)
     yield from _volumes(spec.get("volumes", ()), f"{at}.volumes")
     yield from _repeated(spec, at)
     yield from _fractions(spec.get("overhead", {}), f"{at}.overhead")
@@ -57,7 +57,7 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
     # In a Pod itself, a negative grace period is set to 1 before warnings are computed.
     if path and spec.get("terminationGracePeriodSeconds", 0) < 0:
         problem = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield warned(f"{at}.terminationGracePeriodSeconds", problem)
+        yield warning(f"{at}.terminationGracePeriodSeconds", problem)
     yield from _pod_affinity(spec.get("affinity", {}), f"{at}.affinity")
     for i, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
         yield from _address(server, f"{at}.dnsConfig.nameservers[{i}]")
@@ -69,20 +69,20 @@ def _topology_spread(constraints: Sequence[Tree], path: str) -> Found:
     for i, constraint in enumerate(constraints):
         key, field = constraint.get("topologyKey", ""), f"{path}[{i}]"
         if message := OLD_NODE_LABELS.get(key):
-            yield warned(f"{field}.topologyKey", f"{key} is {message}")
+            yield warning(f"{field}.topologyKey", f"{key} is {message}")
         if "labelSelector" not in constraint:
-            yield warned(f"{field}.labelSelector", _NO_POD)
+            yield warning(f"{field}.labelSelector", _NO_POD)
 
 
 def _volumes(volumes: Sequence[Tree], path: str) -> Found:
     for i, volume in enumerate(volumes):
         for name, (shown, message) in OLD_VOLUMES.items():
             if name in volume:
-                yield warned(f"{path}[{i}].{shown}", message)
+                yield warning(f"{path}[{i}].{shown}", message)
         template = volume.get("ephemeral", {}).get("volumeClaimTemplate", {})
         yield from claim_spec(template.get("spec", {}), f"{path}[{i}].ephemeral.volumeClaimTemplate.spec")
     for problem in overlapping_paths(volumes):
-        yield warned("", problem)
+        yield warning("", problem)
 
 
 def _container(container: Tree, path: str) -> Found:
@@ -105,10 +105,10 @@ def _pod_affinity(rules: Tree, path: str) -> Found:
     for name in ("podAffinity", "podAntiAffinity"):
         for i, term in enumerate(rules.get(name, {}).get(_REQUIRED, ())):
             if "labelSelector" not in term:
-                yield warned(f"{path}.{name}.{_REQUIRED}[{i}].labelSelector", _NO_POD)
+                yield warning(f"{path}.{name}.{_REQUIRED}[{i}].labelSelector", _NO_POD)
         for i, weighted in enumerate(rules.get(name, {}).get(_PREFERRED, ())):
             if "labelSelector" not in weighted.get("podAffinityTerm", {}):
-                yield warned(f"{path}.{name}.{_PREFERRED}[{i}].podAffinityTerm.labelSelector", _NO_POD)
+                yield warning(f"{path}.{name}.{_PREFERRED}[{i}].podAffinityTerm.labelSelector", _NO_POD)
 
 
 def _repeated(spec: Tree, path: str) -> Found:
@@ -118,20 +118,20 @@ def _repeated(spec: Tree, path: str) -> Found:
         for i, item in enumerate(spec.get(field, ())):
             value = item.get(key, "")
             if value in seen:
-                yield warned(f"{path}.{field}[{i}].{key}", f"duplicate {key} {go_quote(value)}")
+                yield warning(f"{path}.{field}[{i}].{key}", f"duplicate {key} {go_quote(value)}")
             seen.add(value)
     for i, secret in enumerate(spec.get("imagePullSecrets", ())):
         if not secret.get("name"):
-            yield warned(f"{path}.imagePullSecrets[{i}].name", 'invalid empty name ""')
+            yield warning(f"{path}.imagePullSecrets[{i}].name", 'invalid empty name ""')
 
 
 def _address(text: str, path: str) -> Found:
     if (usual := usual_ip(text)) == text:
         return
     if ":" in usual and "." not in text:
-        yield warned(path, f"IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(usual)})")
+        yield warning(path, f"IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(usual)})")
     else:
-        yield warned(path, f"non-standard IP address {go_quote(text)} is invalid: use {go_quote(usual)}")
+        yield warning(path, f"non-standard IP address {go_quote(text)} is invalid: use {go_quote(usual)}")
 
 
 def _fractions(amounts: dict[str, Any], path: str, names: tuple[str, ...] = ("memory", "ephemeral-storage")) -> Found:
@@ -146,19 +146,19 @@ def _profiles(spec: Tree, own: dict[str, str], path: str) -> Found:
     seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
     rules, windows = spec.get("securityContext", {}), spec.get("os", {}).get("name") == "windows"
     if SECCOMP_OF_POD in own and "seccompProfile" not in rules:
-        yield warned(f"{path}metadata.annotations[{SECCOMP_OF_POD}]", seccomp)
+        yield warning(f"{path}metadata.annotations[{SECCOMP_OF_POD}]", seccomp)
     for _, container in containers_in_visiting_order(spec, ""):
         name, inner = container.get("name", ""), container.get("securityContext", {})
         key = f"{SECCOMP_OF_CONTAINER}{name}"
         if key in own and "seccompProfile" not in inner:
-            yield warned(f"{path}metadata.annotations[{key}]", seccomp)
+            yield warning(f"{path}metadata.annotations[{key}]", seccomp)
         key = f"{APP_ARMOR}{name}"
         if key in own and "appArmorProfile" not in inner and (path or not windows):
             profile = app_armor_profile(own[key])
             # An annotation that is equal to the pod's own profile causes no deprecation warning.
             if profile is None or profile != rules.get("appArmorProfile"):
                 message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-                yield warned(f"{path}metadata.annotations[{key}]", message)
+                yield warning(f"{path}metadata.annotations[{key}]", message)
 
 
 def _hidden_variables(variables: Any, path: str) -> Found:
@@ -168,7 +168,7 @@ def _hidden_variables(variables: Any, path: str) -> Found:
         reference = f"$({name})"
         if name in seen and ("valueFrom" in variable or value == reference or reference not in value):
             message = f"hides previous definition of {go_quote(name)}, which may be dropped when using apply"
-            yield warned(f"{path}[{i}]", message)
+            yield warning(f"{path}[{i}]", message)
         seen.add(name)
 
 
@@ -179,16 +179,16 @@ def _ports(spec: Tree, path: str) -> Found:
             field = f"{at}.ports[{i}]"
             own_ip, own = port.get("hostIP", ""), port.get("hostPort", 0)
             if own_ip and not own:
-                yield warned(field, f"hostIP set without hostPort: {_port(port)}")
+                yield warning(field, f"hostIP set without hostPort: {_port(port)}")
             others = taken.setdefault((port.get("containerPort", 0), port.get("protocol") or "TCP"), [])
             for other_field, other in others:
                 ip, number = other.get("hostIP", ""), other.get("hostPort", 0)
                 if (own_ip, own) == (ip, number):
-                    yield warned(field, f"duplicate port definition with {other_field}")
+                    yield warning(field, f"duplicate port definition with {other_field}")
                 elif not own or not number:
-                    yield warned(field, f"overlapping port definition with {other_field}")
+                    yield warning(field, f"overlapping port definition with {other_field}")
                 elif own == number and (not own_ip) != (not ip):
-                    yield warned(field, f"dangerously ambiguous port definition with {other_field}")
+                    yield warning(field, f"dangerously ambiguous port definition with {other_field}")
             others.append((field, port))
 
 
@@ -199,7 +199,7 @@ def _port_names(spec: Tree, path: str) -> Found:
             name, field = port.get("name", ""), f"{at}.ports[{i}]"
             if name and name in names:
                 which = f"services and probes that select ports by name will use {names[name]}"
-                yield warned(field, f"duplicate port name {go_quote(name)} with {names[name]}, {which}")
+                yield warning(field, f"duplicate port name {go_quote(name)} with {names[name]}, {which}")
             names.setdefault(name, field)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from kschedctl.api import field_errors
 from kschedctl.api.classes import SYSTEM_CLASSES
 from kschedctl.api.names import subdomain_problems
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.metadata import object_metadata
 from kschedctl.validation.pod import PREEMPTION_POLICIES
 from kschedctl.validation.values import given_one_of
@@ -16,7 +16,7 @@ _SYSTEM: Final = "system-"
 _HIGHEST: Final = 1_000_000_000
 
 
-def priority_class(tree: Tree, context: Context) -> Found:
+def priority_class(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a PriorityClass."""
     metadata, value = tree.get("metadata", {}), tree.get("value", 0)
     name = metadata.get("name", "")

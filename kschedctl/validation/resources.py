@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.api import field_errors
-from kschedctl.api.canonical import Amount, Amounts, Form, forms
+from kschedctl.api.canonical_quantity import Amount, Amounts, QuantityFormat, forms
 from kschedctl.api.container_limits import container_limits
 from kschedctl.api.field_errors import Typed
 from kschedctl.api.names import extended_resource_problems, is_native_resource, qualified_name_problems
@@ -18,7 +18,7 @@ from kschedctl.api.quantity import NANO, QuantityError, milli_value, parse_quant
 from kschedctl.api.resources import HUGEPAGES_PREFIX, RequestRules, container_requests, is_pod_level_resource
 from kschedctl.findings.finding import Finding
 from kschedctl.validation.context import Found, Tree
-from kschedctl.validation.values import label_name, refused
+from kschedctl.validation.values import invalid_findings, label_name
 
 _CONTAINER: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 _COUNTED: Final = frozenset(
@@ -140,7 +140,7 @@ def _container_name_problems(name: str, path: str) -> tuple[Finding, ...]:
 def resource_name(name: str, path: str) -> Found:
     """Yield the problems of a resource's name."""
     problems = qualified_name_problems(name)
-    yield from refused(problems, Typed(name), path)
+    yield from invalid_findings(problems, Typed(name), path)
     standard = name in _STANDARD or name.startswith((HUGEPAGES_PREFIX, _QUOTA_HUGEPAGES))
     if not problems and "/" not in name and not standard:
         yield field_errors.invalid(path, Typed(name), "must be a standard resource type or fully qualified")
@@ -209,7 +209,7 @@ def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
     for name, nanos in sorted(container_requests(pod, _BY_SPEC).items()):
         own = requests.get(name)
         if own is not None and nanos > own.nanos:
-            total = Amount(nanos, written.get(name, Form.DECIMAL))
+            total = Amount(nanos, written.get(name, QuantityFormat.DECIMAL))
             problem = f"must be greater than or equal to aggregate container requests of {total}"
             yield field_errors.invalid(f"{path}.requests[{name}]", str(own), problem)
     written = forms(each.get("limits", {}) for each in every)
@@ -217,7 +217,7 @@ def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
         own = limits.get(name)
         # For other resources, the aggregated limits of containers can exceed the pod's.
         if name.startswith(HUGEPAGES_PREFIX) and own is not None and nanos > own.nanos:
-            total = Amount(nanos, written.get(name, Form.DECIMAL))
+            total = Amount(nanos, written.get(name, QuantityFormat.DECIMAL))
             problem = f"must be greater than or equal to aggregate container limits of {total}"
             yield field_errors.invalid(f"{path}.limits[{name}]", str(own), problem)
     for i, container in enumerate(spec.get("containers", ())):

@@ -9,9 +9,9 @@ from kschedctl.api import field_errors
 from kschedctl.api.field_errors import Typed
 from kschedctl.api.formats import id_problems
 from kschedctl.api.names import too_long
-from kschedctl.validation.context import Context, Found, Tree
-from kschedctl.validation.internal import in_go
-from kschedctl.validation.values import one_of, refused, relative_path
+from kschedctl.validation.context import Found, Tree, ValidationContext
+from kschedctl.validation.go_values import in_go
+from kschedctl.validation.values import invalid_findings, one_of, relative_path
 from kschedctl.validation.windows import windows_options
 
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -26,7 +26,7 @@ _IPC: Final = frozenset(
 )
 
 
-def container_security(rules: Tree, path: str, context: Context) -> Found:
+def container_security(rules: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of the security context of a container."""
     yield from _ids(rules, path, ("runAsUser", "runAsGroup"))
     if "procMount" in rules:
@@ -48,11 +48,11 @@ def container_security(rules: Tree, path: str, context: Context) -> Found:
     yield from app_armor(rules.get("appArmorProfile"), f"{path}.appArmorProfile")
 
 
-def pod_security(rules: Tree, spec: Tree, path: str, context: Context) -> Found:
+def pod_security(rules: Tree, spec: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of the security context of a pod."""
     yield from _ids(rules, path, ("fsGroup", "runAsUser", "runAsGroup"))
     for i, group in enumerate(rules.get("supplementalGroups", ())):
-        yield from refused(id_problems(group), group, f"{path}.supplementalGroups[{i}]")
+        yield from invalid_findings(id_problems(group), group, f"{path}.supplementalGroups[{i}]")
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         problem = "ShareProcessNamespace and HostPID cannot both be enabled"
         yield field_errors.invalid(f"{path}.shareProcessNamespace", True, problem)
@@ -73,7 +73,7 @@ def pod_security(rules: Tree, spec: Tree, path: str, context: Context) -> Found:
 def _ids(rules: Tree, path: str, names: tuple[str, ...]) -> Found:
     for name in names:
         if name in rules:
-            yield from refused(id_problems(rules[name]), rules[name], f"{path}.{name}")
+            yield from invalid_findings(id_problems(rules[name]), rules[name], f"{path}.{name}")
 
 
 def _seccomp(profile: Tree | None, path: str) -> Found:

@@ -9,7 +9,7 @@ from kschedctl.api.field_errors import Typed
 from kschedctl.api.names import label_value_problems, subdomain_problems
 from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN
 from kschedctl.validation.context import Found, Tree
-from kschedctl.validation.values import labels, qualified_name, refused
+from kschedctl.validation.values import invalid_findings, labels, qualified_name
 
 _NO_OPERATOR: Final = "not a valid selector operator"
 _SOME: Final = "must be specified when `operator` is 'In' or 'NotIn'"
@@ -36,7 +36,7 @@ def label_selector(selector: Tree | None, path: str) -> Found:
             yield field_errors.invalid(f"{at}.operator", Typed(operator), _NO_OPERATOR)
         yield from qualified_name(requirement.get("key", ""), f"{at}.key")
         for n, value in enumerate(values):
-            yield from refused(label_value_problems(value), value, f"{at}.values[{n}]")
+            yield from invalid_findings(label_value_problems(value), value, f"{at}.values[{n}]")
 
 
 def is_empty(selector: Tree) -> bool:
@@ -44,7 +44,7 @@ def is_empty(selector: Tree) -> bool:
     return not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
-def printed(selector: Tree | None) -> Any:
+def selector_in_message(selector: Tree | None) -> Any:
     """Return a selector as messages print it."""
     if selector is None:
         return None
@@ -122,7 +122,7 @@ def _node_requirement(requirement: Tree, path: str, any_value: bool) -> Found:
     yield from qualified_name(requirement.get("key", ""), f"{path}.key")
     if not any_value:
         for i, value in enumerate(values):
-            yield from refused(label_value_problems(value), value, f"{path}.values[{i}]")
+            yield from invalid_findings(label_value_problems(value), value, f"{path}.values[{i}]")
 
 
 def _field_requirement(requirement: Tree, path: str) -> Found:
@@ -137,4 +137,4 @@ def _field_requirement(requirement: Tree, path: str) -> Found:
         yield field_errors.invalid(f"{path}.key", key, "not a valid field selector key")
         return
     for i, value in enumerate(values):
-        yield from refused(subdomain_problems(value), value, f"{path}.values[{i}]")
+        yield from invalid_findings(subdomain_problems(value), value, f"{path}.values[{i}]")

@@ -6,22 +6,22 @@ from typing import Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.names import qualified_name_problems, subdomain_problems
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.metadata import object_metadata
-from kschedctl.validation.values import one_of, qualified_name, refused
+from kschedctl.validation.values import invalid_findings, one_of, qualified_name
 
 _MOST_PARAMETERS: Final = 512
 _MOST_PARAMETER_BYTES: Final = 256 * 1024
 
 
-def storage_class(tree: Tree, context: Context) -> Found:
+def storage_class(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a StorageClass."""
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=False)
     provisioner = tree.get("provisioner", "").lower()
     if not provisioner:
         yield field_errors.required("provisioner")
     else:
-        yield from refused(qualified_name_problems(provisioner), provisioner, "provisioner")
+        yield from invalid_findings(qualified_name_problems(provisioner), provisioner, "provisioner")
     yield from _parameters(tree.get("parameters", {}))
     if tree.get("reclaimPolicy"):
         yield from one_of(tree["reclaimPolicy"], ("Delete", "Retain"), "reclaimPolicy")

@@ -11,19 +11,19 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from kschedctl.api.names import path_segment_problems
-from kschedctl.api.schema.decode import decoded
+from kschedctl.api.schema.decode import decode_object
 from kschedctl.api.schema.strict import is_known
 from kschedctl.findings.finding import Finding, Severity
 from kschedctl.releases.release import Release
 from kschedctl.validation.autoscaler import horizontal_pod_autoscaler, horizontal_pod_autoscaler_v1
 from kschedctl.validation.budget import pod_disruption_budget
 from kschedctl.validation.claim import persistent_volume_claim
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.jobs import cron_job, job
 from kschedctl.validation.metadata import object_metadata
 from kschedctl.validation.persistent_volume import persistent_volume
 from kschedctl.validation.pod import pod
-from kschedctl.validation.pods_refused import FAILED_CREATE, label_key_refusals, pod_path, pod_refusals
+from kschedctl.validation.pod_rejections import FAILED_CREATE, label_key_refusals, pod_path, pod_refusals
 from kschedctl.validation.priority_class import priority_class
 from kschedctl.validation.storage_class import storage_class
 from kschedctl.validation.warnings import warnings
@@ -36,7 +36,7 @@ from kschedctl.validation.workloads import (
     stateful_set,
 )
 
-Rule: TypeAlias = Callable[[Tree, Context], Found]
+Rule: TypeAlias = Callable[[Tree, ValidationContext], Found]
 #: The validation rule of each kind.
 RULES: Final[Mapping[str, Rule]] = {
     "v1/Pod": pod,
@@ -96,7 +96,7 @@ def validate(
     """
     if not is_known(api_version, kind):
         return
-    tree, unreadable = decoded(obj, api_version, kind)
+    tree, unreadable = decode_object(obj, api_version, kind)
     if unreadable is not None:
         yield unreadable
         return
@@ -117,7 +117,7 @@ def validate_decoded(
     rule = RULES.get(key)
     if rule is None:
         return
-    context = Context(release)
+    context = ValidationContext(release)
     # Admission precedes validation, so a Pod that admission rejects has no other findings.
     template = _template(tree, key)
     refusals = list(pod_refusals(template, pod_path(kind), kind)) if admission else []
@@ -145,7 +145,7 @@ def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
     tree : dict
         The Pod as plain data, without nulls; absent fields are not reported as missing.
     """
-    for finding in pod(tree, Context(release, partial=True)):
+    for finding in pod(tree, ValidationContext(release, partial=True)):
         hint = _DEFAULTS_HINT if ".resources." in finding.field else ""
         yield replace(finding, hint=finding.hint or hint)
 

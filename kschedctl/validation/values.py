@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from kschedctl.api import field_errors
-from kschedctl.api.canonical import Amount
+from kschedctl.api.canonical_quantity import Amount
 from kschedctl.api.formats import percent_problems, port_name_problems, port_problems
 from kschedctl.api.names import label_problems, label_value_problems, qualified_name_problems, subdomain_problems
 from kschedctl.api.selectors import parse_int64
@@ -16,7 +16,7 @@ NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 NOT_POSITIVE: Final = "must be greater than zero"
 
 
-def refused(problems: Iterable[str], value: Any, path: str) -> Found:
+def invalid_findings(problems: Iterable[str], value: Any, path: str) -> Found:
     """Yield a finding for each problem of a value."""
     for problem in problems:
         yield field_errors.invalid(path, value, problem)
@@ -56,7 +56,7 @@ def given_one_of(value: str, supported: Iterable[str], path: str) -> Found:
         yield from one_of(value, supported, path)
 
 
-def given(value: Any, path: str, detail: str = "") -> Found:
+def require(value: Any, path: str, detail: str = "") -> Found:
     """Yield a problem if a value is empty."""
     if not value:
         yield field_errors.required(path, detail)
@@ -64,35 +64,35 @@ def given(value: Any, path: str, detail: str = "") -> Found:
 
 def label_name(value: str, path: str) -> Found:
     """Yield the problems of a name that must be a DNS label (no dots)."""
-    yield from refused(label_problems(value), value, path)
+    yield from invalid_findings(label_problems(value), value, path)
 
 
 def given_label_name(value: str, path: str) -> Found:
     """Yield the problems of a required name that must be a DNS label (no dots)."""
-    yield from label_name(value, path) if value else given(value, path)
+    yield from label_name(value, path) if value else require(value, path)
 
 
 def subdomain_name(value: str, path: str) -> Found:
     """Yield the problems of a name that must be a DNS subdomain, as that of most objects."""
-    yield from refused(subdomain_problems(value), value, path)
+    yield from invalid_findings(subdomain_problems(value), value, path)
 
 
 def qualified_name(value: str, path: str) -> Found:
     """Yield the problems of a label key."""
-    yield from refused(qualified_name_problems(value), value, path)
+    yield from invalid_findings(qualified_name_problems(value), value, path)
 
 
 def labels(values: dict[str, str], path: str) -> Found:
     """Yield the problems of labels, or of a selector's ``matchLabels``."""
     for key, value in values.items():
         yield from qualified_name(key, path)
-        yield from refused(label_value_problems(value), value, path)
+        yield from invalid_findings(label_value_problems(value), value, path)
 
 
 def int_or_percent(value: int | str, path: str) -> Found:
     """Yield the problems of a number or percentage, which must not be negative."""
     if isinstance(value, str):
-        yield from refused(percent_problems(value), value, path)
+        yield from invalid_findings(percent_problems(value), value, path)
     else:
         yield from not_negative(value, path)
 
@@ -119,7 +119,7 @@ def at_most_all(value: int | str, path: str) -> Found:
 def port(value: int | str, path: str) -> Found:
     """Yield the problems of a port's number or name."""
     problems: Callable[[Any], Iterable[str]] = port_name_problems if isinstance(value, str) else port_problems
-    yield from refused(problems(value), value, path)
+    yield from invalid_findings(problems(value), value, path)
 
 
 def relative_path(value: str, path: str) -> Found:

@@ -9,11 +9,11 @@ from typing import Final
 from kschedctl.api import field_errors
 from kschedctl.api.formats import range_problems
 from kschedctl.api.names import label_problems, subdomain_problems, too_long
-from kschedctl.validation.context import Context, Found, Tree
-from kschedctl.validation.values import given, label_name, one_of, refused, without_backsteps
+from kschedctl.validation.context import Found, Tree, ValidationContext
+from kschedctl.validation.values import invalid_findings, label_name, one_of, require, without_backsteps
 
 #: A function that yields the problems of a volume source.
-SourceRule = Callable[[Tree, str, Context], Found]
+SourceRule = Callable[[Tree, str, ValidationContext], Found]
 MORE_THAN_ONE: Final = "may not specify more than 1 volume type"
 _HOST_PATH_TYPES: Final = (
     "",
@@ -36,14 +36,14 @@ _LONGEST_DRIVER: Final = 63
 def needs(*names: str) -> SourceRule:
     """Return the rule of a source that only has required fields."""
 
-    def rule(source: Tree, path: str, context: Context) -> Found:
+    def rule(source: Tree, path: str, context: ValidationContext) -> Found:
         for name in names:
-            yield from given(source.get(name), f"{path}.{name}")
+            yield from require(source.get(name), f"{path}.{name}")
 
     return rule
 
 
-def host_path(source: Tree, path: str, context: Context) -> Found:
+def host_path(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a hostPath volume."""
     place = source.get("path", "")
     if not place:
@@ -56,8 +56,8 @@ def host_path(source: Tree, path: str, context: Context) -> Found:
 def disk(name: str) -> SourceRule:
     """Return the rule of a disk with partitions whose name is in the field `name`."""
 
-    def rule(source: Tree, path: str, context: Context) -> Found:
-        yield from given(source.get(name), f"{path}.{name}")
+    def rule(source: Tree, path: str, context: ValidationContext) -> Found:
+        yield from require(source.get(name), f"{path}.{name}")
         partition = source.get("partition", 0)
         if not 0 <= partition <= 255:
             yield field_errors.invalid(f"{path}.partition", partition, "must be between 1 and 255, inclusive")
@@ -65,7 +65,7 @@ def disk(name: str) -> SourceRule:
     return rule
 
 
-def nfs(source: Tree, path: str, context: Context) -> Found:
+def nfs(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of an NFS volume."""
     place = source.get("path", "")
     yield from needs("server", "path")(source, path, context)
@@ -87,7 +87,7 @@ def iscsi(source: Tree, path: str, *, form: str) -> Found:
     else:
         yield from _iqn(name, f"{path}.iqn", form)
     lun = source.get("lun", 0)
-    yield from refused(range_problems(lun, 0, 255), lun, f"{path}.lun")
+    yield from invalid_findings(range_problems(lun, 0, 255), lun, f"{path}.lun")
     chap = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
     if chap and "secretRef" not in source:
         yield field_errors.required(f"{path}.secretRef")
@@ -107,7 +107,7 @@ def _iqn(name: str, path: str, form: str) -> Found:
         yield field_errors.invalid(path, name, "must be valid format")
 
 
-def fibre_channel(source: Tree, path: str, context: Context) -> Found:
+def fibre_channel(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a Fibre Channel volume."""
     names, ids = source.get("targetWWNs", ()), source.get("wwids", ())
     if not names and not ids:
@@ -121,12 +121,12 @@ def fibre_channel(source: Tree, path: str, context: Context) -> Found:
         if lun is None:
             yield field_errors.required(f"{path}.lun", "lun is required if targetWWNs is specified")
         else:
-            yield from refused(range_problems(lun, 0, 255), lun, f"{path}.lun")
+            yield from invalid_findings(range_problems(lun, 0, 255), lun, f"{path}.lun")
 
 
-def flex(source: Tree, path: str, context: Context) -> Found:
+def flex(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a FlexVolume volume."""
-    yield from given(source.get("driver"), f"{path}.driver")
+    yield from require(source.get("driver"), f"{path}.driver")
     for key in source.get("options", ()):
         domain = f".{key.partition('/')[0].lower()}"
         if domain.endswith((".kubernetes.io", ".k8s.io")):
@@ -134,7 +134,7 @@ def flex(source: Tree, path: str, context: Context) -> Found:
             yield field_errors.invalid(f"{path}.options[{key}]", key, problem)
 
 
-def flocker(source: Tree, path: str, context: Context) -> Found:
+def flocker(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a Flocker volume."""
     name, uuid = source.get("datasetName", ""), source.get("datasetUUID", "")
     if not name and not uuid:
@@ -146,7 +146,7 @@ def flocker(source: Tree, path: str, context: Context) -> Found:
         yield field_errors.invalid(f"{path}.datasetName", name, "must not contain '/'")
 
 
-def quobyte(source: Tree, path: str, context: Context) -> Found:
+def quobyte(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a Quobyte volume."""
     registry = source.get("registry", "")
     problem = "must be a host:port pair or multiple pairs separated by commas"
@@ -158,10 +158,10 @@ def quobyte(source: Tree, path: str, context: Context) -> Found:
         for pair in registry.split(","):
             if not re.fullmatch(r"(\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*", pair):
                 yield field_errors.invalid(f"{path}.registry", registry, problem)
-    yield from given(source.get("volume"), f"{path}.volume")
+    yield from require(source.get("volume"), f"{path}.volume")
 
 
-def azure_disk(source: Tree, path: str, context: Context) -> Found:
+def azure_disk(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of an Azure disk."""
     uri, kind = source.get("diskURI", ""), source.get("kind", "Shared")
     yield from needs("diskName", "diskURI")(source, path, context)
@@ -179,9 +179,9 @@ def azure_disk(source: Tree, path: str, context: Context) -> Found:
 def storage_os(*secret: str) -> SourceRule:
     """Return the rule of a StorageOS volume whose secret reference has the required fields `secret`."""
 
-    def rule(source: Tree, path: str, context: Context) -> Found:
+    def rule(source: Tree, path: str, context: ValidationContext) -> Found:
         name, namespace = source.get("volumeName", ""), source.get("volumeNamespace", "")
-        yield from label_name(name, f"{path}.volumeName") if name else given(name, f"{path}.volumeName")
+        yield from label_name(name, f"{path}.volumeName") if name else require(name, f"{path}.volumeName")
         if namespace:
             yield from label_name(namespace, f"{path}.volumeNamespace")
         yield from with_secret(*secret)(source, path, context)
@@ -192,7 +192,7 @@ def storage_os(*secret: str) -> SourceRule:
 def with_secret(*names: str) -> SourceRule:
     """Return the rule of a source whose optional secret reference has the required fields `names`."""
 
-    def rule(source: Tree, path: str, context: Context) -> Found:
+    def rule(source: Tree, path: str, context: ValidationContext) -> Found:
         if "secretRef" in source:
             yield from needs(*names)(source["secretRef"], f"{path}.secretRef", context)
 
@@ -202,14 +202,14 @@ def with_secret(*names: str) -> SourceRule:
 def cinder(*secret: str) -> SourceRule:
     """Return the rule of a Cinder volume whose secret reference has the required fields `secret`."""
 
-    def rule(source: Tree, path: str, context: Context) -> Found:
-        yield from given(source.get("volumeID"), f"{path}.volumeID")
+    def rule(source: Tree, path: str, context: ValidationContext) -> Found:
+        yield from require(source.get("volumeID"), f"{path}.volumeID")
         yield from with_secret(*secret)(source, path, context)
 
     return rule
 
 
-def driver_name(name: str, path: str, context: Context) -> Found:
+def driver_name(name: str, path: str, context: ValidationContext) -> Found:
     """Yield the problems of the name of a CSI driver."""
     if not name:
         yield field_errors.required(path)
@@ -217,15 +217,17 @@ def driver_name(name: str, path: str, context: Context) -> Found:
             return
     if too_long(name, _LONGEST_DRIVER):
         yield field_errors.too_long(path, _LONGEST_DRIVER)
-    yield from refused(subdomain_problems(name.lower()), name, path)
+    yield from invalid_findings(subdomain_problems(name.lower()), name, path)
 
 
 def namespace_name(name: str, path: str) -> Found:
     """Yield the problems of the name of a namespace."""
-    yield from refused(label_problems(name), name, path)
+    yield from invalid_findings(label_problems(name), name, path)
 
 
-def one_source(holder: Tree, rules: Mapping[str, tuple[SourceRule, str, str]], path: str, context: Context) -> Found:
+def one_source(
+    holder: Tree, rules: Mapping[str, tuple[SourceRule, str, str]], path: str, context: ValidationContext
+) -> Found:
     """Yield the problems of a volume, which must have exactly one source.
 
     Parameters

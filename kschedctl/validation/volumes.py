@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from kschedctl.api import field_errors
-from kschedctl.api.canonical import Amount
+from kschedctl.api.canonical_quantity import Amount
 from kschedctl.api.names import subdomain_problems
 from kschedctl.validation import volume_sources as sources
 from kschedctl.validation.claim import claim_template
 from kschedctl.validation.containers import PULL_POLICIES
-from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.files import config_map, downward_api, projected, secret
-from kschedctl.validation.values import given, given_label_name, one_of, refused, relative_path
+from kschedctl.validation.values import given_label_name, invalid_findings, one_of, relative_path, require
 
 _LONGEST_ISCSI: Final = 64
 _TOO_LONG: Final = (
@@ -23,7 +23,7 @@ _TOO_LONG: Final = (
 _FORM: Final = "must be valid format starting with iqn, eui, or naa"
 
 
-def pod_volumes(volumes: Sequence[Tree], path: str, context: Context, good: dict[str, Tree]) -> Found:
+def pod_volumes(volumes: Sequence[Tree], path: str, context: ValidationContext, good: dict[str, Tree]) -> Found:
     """Yield the problems of the volumes of a pod.
 
     Parameters
@@ -50,7 +50,7 @@ def pod_volumes(volumes: Sequence[Tree], path: str, context: Context, good: dict
             yield field_errors.invalid(f"{at}.persistentVolumeClaim.claimName", claim, problem)
 
 
-def _source(volume: Tree, path: str, context: Context) -> Found:
+def _source(volume: Tree, path: str, context: ValidationContext) -> Found:
     if context.partial:
         if "persistentVolumeClaim" in volume:
             own = {"persistentVolumeClaim": _SOURCES["persistentVolumeClaim"]}
@@ -70,42 +70,42 @@ def _source(volume: Tree, path: str, context: Context) -> Found:
             yield field_errors.invalid(f"{path}.name", name, f"PVC name {field_errors.go_quote(claim)}: {problem}")
 
 
-def _empty_dir(source: Tree, path: str, context: Context) -> Found:
+def _empty_dir(source: Tree, path: str, context: ValidationContext) -> Found:
     if "sizeLimit" in source and Amount.parse(source["sizeLimit"]).nanos < 0:
         yield field_errors.forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
 
 
-def _git_repo(source: Tree, path: str, context: Context) -> Found:
-    yield from given(source.get("repository"), f"{path}.repository")
+def _git_repo(source: Tree, path: str, context: ValidationContext) -> Found:
+    yield from require(source.get("repository"), f"{path}.repository")
     yield from relative_path(source.get("directory", ""), f"{path}.directory")
 
 
-def _iscsi(source: Tree, path: str, context: Context) -> Found:
-    yield from given(source.get("targetPortal"), f"{path}.targetPortal")
+def _iscsi(source: Tree, path: str, context: ValidationContext) -> Found:
+    yield from require(source.get("targetPortal"), f"{path}.targetPortal")
     yield from sources.iscsi(source, path, form=_FORM)
     yield from sources.initiator(source, path, form=_FORM)
 
 
-def _csi(source: Tree, path: str, context: Context) -> Found:
+def _csi(source: Tree, path: str, context: ValidationContext) -> Found:
     yield from sources.driver_name(source.get("driver", ""), f"{path}.driver", context)
     if "nodePublishSecretRef" in source:
         name = source["nodePublishSecretRef"].get("name", "")
         if not name:
             yield field_errors.required(f"{path}.nodePublishSecretRef.name")
         else:
-            yield from refused(subdomain_problems(name), name, f"{path}.name")
+            yield from invalid_findings(subdomain_problems(name), name, f"{path}.name")
 
 
-def _ephemeral(source: Tree, path: str, context: Context) -> Found:
+def _ephemeral(source: Tree, path: str, context: ValidationContext) -> Found:
     if "volumeClaimTemplate" not in source:
         yield field_errors.required(f"{path}.volumeClaimTemplate")
     else:
         yield from claim_template(source["volumeClaimTemplate"], f"{path}.volumeClaimTemplate", context)
 
 
-def _image(source: Tree, path: str, context: Context) -> Found:
+def _image(source: Tree, path: str, context: ValidationContext) -> Found:
     if context.is_pod or context.rules.templates_need_image_reference:
-        yield from given(source.get("reference"), f"{path}.reference")
+        yield from require(source.get("reference"), f"{path}.reference")
     if source.get("pullPolicy"):
         yield from one_of(source["pullPolicy"], PULL_POLICIES, f"{path}.pullPolicy")
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kschedctl.api.names import label_problems
 from kschedctl.validation.context import Found, Tree
 from kschedctl.validation.pod_warnings import pod_warnings
-from kschedctl.validation.warned import OLD_NODE_LABELS, OLD_VOLUMES, claim_spec, node_term, warned
+from kschedctl.validation.shared_warnings import OLD_NODE_LABELS, OLD_VOLUMES, claim_spec, node_term, warning
 
 _STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _VOLUME_ANNOTATIONS: Final = {
@@ -66,7 +66,7 @@ def warnings(tree: Tree, kind: str, path: str) -> Found:
 
 def _claim(tree: Tree) -> Found:
     if _STORAGE_CLASS in tree.get("metadata", {}).get("annotations", {}):
-        yield warned(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
+        yield warning(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
     yield from claim_spec(tree.get("spec", {}), "spec")
 
 
@@ -74,7 +74,7 @@ def _storage_class(tree: Tree) -> Found:
     for i, term in enumerate(tree.get("allowedTopologies", ())):
         for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
             if message := OLD_NODE_LABELS.get(requirement.get("key", "")):
-                yield warned(f"allowedTopologies[{i}].matchLabelExpressions[{n}].key", message)
+                yield warning(f"allowedTopologies[{i}].matchLabelExpressions[{n}].key", message)
 
 
 def _inside(tree: Tree, path: str) -> Any:
@@ -88,7 +88,7 @@ def _job(spec: Tree, path: str) -> Found:
     if spec.get("completionMode") != "Indexed":
         return
     if spec.get("completions", 0) > _COMPLETIONS and spec.get("parallelism", 0) > _PARALLELISM:
-        yield warned(path, _TOO_MANY_INDEXES)
+        yield warning(path, _TOO_MANY_INDEXES)
 
 
 def _stateful_set(spec: Tree) -> Found:
@@ -96,27 +96,27 @@ def _stateful_set(spec: Tree) -> Found:
         yield from claim_spec(claim.get("spec", {}), f"spec.volumeClaimTemplates[{i}]")
     if spec.get("revisionHistoryLimit", 0) < 0:
         problem = "a negative value retains all historical revisions; a value >= 0 is recommended"
-        yield warned("spec.revisionHistoryLimit", problem)
+        yield warning("spec.revisionHistoryLimit", problem)
 
 
 def _hostname(name: str, whose: str) -> Found:
     if name and (problems := label_problems(name)):
         advice = "which can result in surprising behavior; a DNS label is recommended"
-        yield warned("metadata.name", f"this is used in {whose}, {advice}: [{' '.join(problems)}]")
+        yield warning("metadata.name", f"this is used in {whose}, {advice}: [{' '.join(problems)}]")
 
 
 def _volume(tree: Tree) -> Found:
     spec = tree.get("spec", {})
     for key, message in _VOLUME_ANNOTATIONS.items():
         if key in tree.get("metadata", {}).get("annotations", {}):
-            yield warned(f"metadata.annotations[{key}]", message)
+            yield warning(f"metadata.annotations[{key}]", message)
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         advice = "Instead, the recommended approach is to use dynamic provisioning."
         message = f"The Recycle reclaim policy is deprecated. {advice}"
-        yield warned("spec.persistentVolumeReclaimPolicy", message)
+        yield warning("spec.persistentVolumeReclaimPolicy", message)
     for i, term in enumerate(spec.get("nodeAffinity", {}).get("required", {}).get("nodeSelectorTerms", ())):
         yield from node_term(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]", values=False)
     for name in _VOLUME_PLUGINS:
         if name in spec:
             shown, message = OLD_VOLUMES[name]
-            yield warned(f"spec.{shown}", message)
+            yield warning(f"spec.{shown}", message)

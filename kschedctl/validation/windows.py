@@ -10,7 +10,7 @@ from kschedctl.api import field_errors
 from kschedctl.api.field_errors import Typed
 from kschedctl.api.names import subdomain_problems, too_long
 from kschedctl.validation.context import Found, Tree
-from kschedctl.validation.values import refused
+from kschedctl.validation.values import invalid_findings
 
 _KIB: Final = 64
 _LONGEST_DOMAIN: Final = 256
@@ -68,7 +68,7 @@ def windows_options(options: Tree | None, path: str) -> Found:
         return
     if "gmsaCredentialSpecName" in options:
         name = options["gmsaCredentialSpecName"]
-        yield from refused(subdomain_problems(name), Typed(name), f"{path}.gmsaCredentialSpecName")
+        yield from invalid_findings(subdomain_problems(name), Typed(name), f"{path}.gmsaCredentialSpecName")
     if "gmsaCredentialSpec" in options:
         text = options["gmsaCredentialSpec"]
         if not text:
@@ -79,7 +79,7 @@ def windows_options(options: Tree | None, path: str) -> Found:
             yield field_errors.invalid(f"{path}.gmsaCredentialSpec", Typed(text), problem)
     if "runAsUserName" in options:
         name = options["runAsUserName"]
-        yield from refused(_user_name_problems(name), Typed(name), f"{path}.runAsUserName")
+        yield from invalid_findings(_user_name_problems(name), Typed(name), f"{path}.runAsUserName")
 
 
 def _user_name_problems(name: str) -> Iterator[str]:

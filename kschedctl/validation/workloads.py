@@ -10,11 +10,11 @@ from kschedctl.api.field_errors import Typed
 from kschedctl.api.names import label_problems, subdomain_problems
 from kschedctl.validation.annotations import app_armor_agrees, pod_annotations, seccomp_agrees
 from kschedctl.validation.claim import claim_spec
-from kschedctl.validation.context import Context, Found, Tree
-from kschedctl.validation.internal import in_go, sorted_labels
+from kschedctl.validation.context import Found, Tree, ValidationContext
+from kschedctl.validation.go_values import in_go, sorted_labels
 from kschedctl.validation.metadata import annotations_given, object_metadata, with_labels
 from kschedctl.validation.pod import pod_spec
-from kschedctl.validation.selectors import is_empty, label_selector, printed, selects
+from kschedctl.validation.selectors import is_empty, label_selector, selector_in_message, selects
 from kschedctl.validation.values import (
     at_most_all,
     int_or_percent,
@@ -31,7 +31,7 @@ _RECREATE: Final = "Recreate"
 _NO_MATCH: Final = "`selector` does not match template `labels`"
 
 
-def pod_template(template: Tree, path: str, context: Context) -> Found:
+def pod_template(template: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a pod template."""
     metadata, spec = template.get("metadata", {}), template.get("spec", {})
     own = metadata.get("annotations", {})
@@ -48,13 +48,13 @@ def pod_template(template: Tree, path: str, context: Context) -> Found:
         yield field_errors.forbidden(f"{path}.spec.ephemeralContainers", problem)
 
 
-def pod_template_object(tree: Tree, context: Context) -> Found:
+def pod_template_object(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a PodTemplate."""
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
     yield from pod_template(tree.get("template", {}), "template", context)
 
 
-def deployment(tree: Tree, context: Context) -> Found:
+def deployment(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a Deployment."""
     spec = tree.get("spec", {})
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
@@ -70,7 +70,7 @@ def deployment(tree: Tree, context: Context) -> Found:
         yield field_errors.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
 
 
-def replica_set(tree: Tree, context: Context) -> Found:
+def replica_set(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a ReplicaSet."""
     spec = tree.get("spec", {})
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
@@ -79,7 +79,7 @@ def replica_set(tree: Tree, context: Context) -> Found:
     yield from _selected_template(spec, "deployment", "ReplicaSet", "invalid label selector", context)
 
 
-def replication_controller(tree: Tree, context: Context) -> Found:
+def replication_controller(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a ReplicationController."""
     spec = tree.get("spec", {})
     template = spec.get("template")
@@ -100,7 +100,7 @@ def replication_controller(tree: Tree, context: Context) -> Found:
     yield from _runs_for_ever(template, "spec.template", "ReplicationController")
 
 
-def daemon_set(tree: Tree, context: Context) -> Found:
+def daemon_set(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a DaemonSet."""
     spec = tree.get("spec", {})
     selector, template = spec.get("selector"), spec.get("template", {})
@@ -110,7 +110,9 @@ def daemon_set(tree: Tree, context: Context) -> Found:
     if selects(selector, own or {}) is False:
         yield field_errors.invalid("spec.template.metadata.labels", sorted_labels(own), _NO_MATCH)
     if selector is not None and is_empty(selector):
-        yield field_errors.invalid("spec.selector", printed(selector), "empty selector is invalid for daemonset")
+        yield field_errors.invalid(
+            "spec.selector", selector_in_message(selector), "empty selector is invalid for daemonset"
+        )
     yield from pod_template(template, "spec.template", context)
     yield from _runs_for_ever(template, "spec.template", "DaemonSet")
     yield from not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
@@ -118,7 +120,7 @@ def daemon_set(tree: Tree, context: Context) -> Found:
     yield from not_negative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit")
 
 
-def stateful_set(tree: Tree, context: Context) -> Found:
+def stateful_set(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a StatefulSet."""
     spec = tree.get("spec", {})
     yield from object_metadata(tree.get("metadata", {}), label_problems, namespaced=True)
@@ -140,7 +142,7 @@ def stateful_set(tree: Tree, context: Context) -> Found:
     yield from _selected_template(spec, "statefulset", "StatefulSet", "", context, _of_stateful_set)
 
 
-def _of_stateful_set(template: Tree, path: str, context: Context, spec: Tree) -> Found:
+def _of_stateful_set(template: Tree, path: str, context: ValidationContext, spec: Tree) -> Found:
     """Yield the problems of a template with the fields that the controller sets; its metadata is checked twice."""
     claims = {claim.get("metadata", {}).get("name", "") for claim in spec.get("volumeClaimTemplates", ())}
     inner = {key: value for key, value in template.get("spec", {}).items() if key not in ("hostname", "subdomain")}
@@ -156,7 +158,7 @@ def _of_stateful_set(template: Tree, path: str, context: Context, spec: Tree) ->
     yield from pod_annotations(own, inner, f"{path}.annotations", context)
 
 
-def _plain(template: Tree, path: str, context: Context, spec: Tree) -> Found:
+def _plain(template: Tree, path: str, context: ValidationContext, spec: Tree) -> Found:
     return pod_template(template, path, context)
 
 
@@ -165,8 +167,8 @@ def _selected_template(
     kind: str,
     maker: str,
     wrong: str,
-    context: Context,
-    rule: Callable[[Tree, str, Context, Tree], Found] = _plain,
+    context: ValidationContext,
+    rule: Callable[[Tree, str, ValidationContext, Tree], Found] = _plain,
 ) -> Found:
     """Yield the problems of a selector, which must not be empty, and of a template, which it must match."""
     selector, template = spec.get("selector"), spec.get("template", {})
@@ -175,11 +177,13 @@ def _selected_template(
     else:
         yield from label_selector(selector, "spec.selector")
         if is_empty(selector):
-            yield field_errors.invalid("spec.selector", printed(selector), f"empty selector is invalid for {kind}")
+            yield field_errors.invalid(
+                "spec.selector", selector_in_message(selector), f"empty selector is invalid for {kind}"
+            )
     own = template.get("metadata", {}).get("labels")
     holds = selects(selector, own or {})
     if holds is None:
-        yield field_errors.invalid("spec.selector", printed(selector), wrong)
+        yield field_errors.invalid("spec.selector", selector_in_message(selector), wrong)
         if kind == "statefulset":
             yield from _runs_for_ever(template, "spec.template", maker)
         return
@@ -237,7 +241,7 @@ def _daemon_set_strategy(strategy: Tree, path: str) -> Found:
         yield field_errors.required(f"{at}.maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
-def _stateful_set_strategy(strategy: Tree, path: str, context: Context) -> Found:
+def _stateful_set_strategy(strategy: Tree, path: str, context: ValidationContext) -> Found:
     kind = strategy.get("type") or _ROLLING
     rolling = strategy.get("rollingUpdate")
     gated = context.on("MaxUnavailableStatefulSet")

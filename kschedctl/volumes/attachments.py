@@ -20,7 +20,7 @@ from kschedctl.cluster.records import PodClass
 from kschedctl.volumes.attachable_volumes import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.migration import PORTWORX
-from kschedctl.volumes.pod_claims import named_after
+from kschedctl.volumes.pod_claims import ephemeral_claim_owner
 
 #: The value in the column ``pod`` of an attachment that comes from a VolumeAttachment.
 NO_POD = -1
@@ -238,7 +238,7 @@ class Attachments:
                 record = of_slots.record(slot)
                 pod = Pod(metadata=record.metadata, spec=record.spec, status=record.status)
                 volumes = attachable_volumes(self._cluster, pod, new=False)
-                if named_after(pod) is None:
+                if ephemeral_claim_owner(pod) is None:
                     by_class[own_class] = volumes
             rows += [(slot, node, self._volumes.numbered(volume), int(volume.needs)) for volume in volumes]
         return rows

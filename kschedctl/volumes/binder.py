@@ -16,6 +16,7 @@ import numpy as np
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck, StaticMatch
 from kschedctl.volumes.claims import (
     SELECTED_NODE,
     claim_class,
@@ -26,7 +27,6 @@ from kschedctl.volumes.claims import (
     storage_class_of,
     volume_class,
 )
-from kschedctl.volumes.found_volumes import BoundCheck, FoundVolumes, ProvisionCheck, StaticMatch
 from kschedctl.volumes.matching import claim_selector, mismatches
 from kschedctl.volumes.migration import MigrationError
 from kschedctl.volumes.pod_claims import PodClaims

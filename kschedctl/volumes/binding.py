@@ -26,8 +26,8 @@ from kschedctl.api.volume import (
 )
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.effects import ObjectChange
+from kschedctl.volumes.binder_results import FoundVolumes
 from kschedctl.volumes.claims import BIND_COMPLETED, SELECTED_NODE
-from kschedctl.volumes.found_volumes import FoundVolumes
 
 _BOUND: Final = "Bound"
 _YES: Final = "yes"

@@ -10,8 +10,8 @@ from kschedctl.api.volume import PersistentVolume
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.operands import Operands
 from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.volumes.claims import SELECTED_NODE, requested_storage, required_affinity
-from kschedctl.volumes.found_volumes import BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.volumes.migration import in_tree_plugin, migrated_affinity
 from kschedctl.volumes.provisioning import capacities, volume_limit
 from kschedctl.volumes.reasons import (

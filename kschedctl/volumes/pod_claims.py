@@ -111,7 +111,7 @@ def claims_problem(cluster: Cluster, pod: Pod) -> str:
     return ""
 
 
-def named_after(pod: Pod) -> tuple[str, str] | None:
+def ephemeral_claim_owner(pod: Pod) -> tuple[str, str] | None:
     """Return the name and uid of a pod whose ephemeral volumes have claims named after it; otherwise ``None``."""
     if any(volume.ephemeral is not None for volume in pod.spec.volumes):
         return pod.metadata.name, pod.metadata.uid

@@ -12,8 +12,8 @@ from kschedctl.api.selectors import IN
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, patched, replaced
-from kschedctl.framework.remedy_scope import Scope
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, add_operation, patched, replace_operation
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class
 from kschedctl.volumes.pod_claims import claim_use, group_claims, pod_claims
 from kschedctl.volumes.zones import LABEL_KEYS
@@ -44,7 +44,7 @@ def claim_remedies(context: RemedyContext, claim: str = "") -> Iterator[Remedy]:
         for j, other in enumerate(others[:_MOST_CLAIMS]):
             yield context.pod_patch(
                 f"use claim {other} instead of {source.claim_name}",
-                replaced(other, "spec", "volumes", i, "persistentVolumeClaim", "claimName"),
+                replace_operation(other, "spec", "volumes", i, "persistentVolumeClaim", "claimName"),
                 size=Size.REPLACED,
                 family=("claim", i),
                 within=j,
@@ -61,7 +61,7 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
             where = labels.get(_zone_key(labels), context.node.name)
             yield Remedy(
                 summary=f"have volume {volume} of claim {claim} in {where}: a copy of its data under the same name",
-                scope=Scope.CLUSTER,
+                scope=RemedyScope.CLUSTER,
                 changes=(patched(found, *patch),),
                 size=Size.REPLACED,
                 family=("volume elsewhere", volume),
@@ -76,10 +76,10 @@ def immediate_remedies(context: RemedyContext) -> Iterator[Remedy]:
     for name in dict.fromkeys(claim_class(claim) for claim in claims.immediate):
         storage_class = context.cluster.get(StorageClass, name) if name else None
         if storage_class is not None and storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
-            mode = added(WAIT_FOR_FIRST_CONSUMER, "volumeBindingMode")
+            mode = add_operation(WAIT_FOR_FIRST_CONSUMER, "volumeBindingMode")
             yield Remedy(
                 summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is made anew",
-                scope=Scope.CLUSTER,
+                scope=RemedyScope.CLUSTER,
                 changes=(patched(storage_class, mode),),
                 size=Size.REPLACED,
                 family="binding mode",
@@ -94,7 +94,7 @@ def _zone_key(labels: dict[str, str]) -> str:
 def _zone_labels(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
     for key, value in volume.metadata.labels.items():
         if key in LABEL_KEYS and key in labels and labels[key] != value:
-            yield replaced(labels[key], "metadata", "labels", key)
+            yield replace_operation(labels[key], "metadata", "labels", key)
 
 
 def _node_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
@@ -115,4 +115,4 @@ def _node_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator
         for term in required.node_selector_terms
     )
     if terms != required.node_selector_terms:
-        yield replaced(replace(required, node_selector_terms=terms), "spec", "nodeAffinity", "required")
+        yield replace_operation(replace(required, node_selector_terms=terms), "spec", "nodeAffinity", "required")

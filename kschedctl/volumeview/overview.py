@@ -22,8 +22,8 @@ from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.claims import storage_class_of, volume_of
 from kschedctl.volumes.pod_claims import claim_uses, claims_problem, pod_claims
-from kschedctl.volumeview.on_nodes import NodeOverview, claims_on_nodes
-from kschedctl.volumeview.trap import Trap, find_trap
+from kschedctl.volumeview.claim_outcomes import NodeOverview, claims_on_nodes
+from kschedctl.volumeview.early_binding import Trap, find_trap
 from kschedctl.volumeview.zones import usable_from, zones_of
 
 

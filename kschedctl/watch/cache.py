@@ -27,7 +27,7 @@ from kschedctl.api.quantity import QuantityError
 from kschedctl.api.resources import parse_resources
 from kschedctl.api.selectors import SelectorError
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.watch.feed import Changes, Name
+from kschedctl.watch.feed import FeedChanges, Name
 
 T = TypeVar("T", bound=ApiObject)
 #: With up to 4,096 changes the cluster is never rebuilt.
@@ -62,7 +62,7 @@ class Cache:
         self._few_changes = few_changes
         self._grown = 0
 
-    def apply(self, changes: Changes) -> bool:
+    def apply(self, changes: FeedChanges) -> bool:
         """Apply changes, and report whether they make a difference to scheduling."""
         before = self.cluster
         for kind in (*changes.lists, *changes.objects):

@@ -18,10 +18,10 @@ from threading import Condition, Thread
 from typing import Any, Final
 
 from kschedctl.errors import KschedctlError
+from kschedctl.live.error_responses import ConflictingError, ForbiddenError, NotServedError
 from kschedctl.live.object_client import ObjectClient
-from kschedctl.live.refusals import ConflictingError, ForbiddenError, NotServedError
 from kschedctl.scheduler.outcome import Outcome
-from kschedctl.watch.answers import Waits
+from kschedctl.watch.pod_answers import PendingReport
 
 CONTROLLER: Final = "kschedctl"
 #: The limits of the API server (``ValidateEventCreate``): bytes of a note, characters of an instance.
@@ -102,7 +102,7 @@ class EventWriter:
         """Start the thread."""
         self._thread.start()
 
-    def put(self, waits: Waits, detail: str) -> None:
+    def put(self, waits: PendingReport, detail: str) -> None:
         """Queue an answer to be written as soon as the rate limit allows.
 
         Parameters

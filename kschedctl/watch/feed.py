@@ -25,7 +25,7 @@ NOT_WATCHED: Final[frozenset[type[ApiObject]]] = frozenset(
 
 
 @dataclass(slots=True)
-class Changes:
+class FeedChanges:
     """Changes in a cluster.
 
     Attributes
@@ -47,7 +47,7 @@ class Changes:
 
 
 @dataclass(slots=True)
-class Reach:
+class KindStatus:
     """The status of the watch of a kind.
 
     Attributes
@@ -90,10 +90,10 @@ class Feed:
         self._kinds = tuple(kinds)
         self._settings = settings or ReflectorSettings()
         self._changed = Condition()
-        self._changes = Changes()
+        self._changes = FeedChanges()
         self._stopped = Event()
         self._woken = False
-        self._reach = {served.kind: Reach(monotonic()) for served in kinds}
+        self._reach = {served.kind: KindStatus(monotonic()) for served in kinds}
         self._open = {served.kind for served in kinds}
         self._refused: dict[str, KschedctlError] = {}
         self._failed: dict[str, KschedctlError] = {}
@@ -136,7 +136,7 @@ class Feed:
                 raise error
             return not self._open
 
-    def take(self, seconds: float, settle: float = 0.0) -> Changes:
+    def take(self, seconds: float, settle: float = 0.0) -> FeedChanges:
         """Return the changes since the last call; empty if there are none.
 
         Parameters
@@ -152,7 +152,7 @@ class Feed:
             if self._changes and settle and not self._woken:
                 self._changed.wait_for(lambda: self._woken or self._bug, settle)
             self._woken = False
-            taken, self._changes = self._changes, Changes()
+            taken, self._changes = self._changes, FeedChanges()
             return taken
 
     @property
@@ -161,7 +161,7 @@ class Feed:
         return dict(self._refused)
 
     @property
-    def reach(self) -> Mapping[str, Reach]:
+    def reach(self) -> Mapping[str, KindStatus]:
         """The status of the watch of each kind that is not refused."""
         return {kind: reach for kind, reach in self._reach.items() if kind not in self._refused}
 

@@ -7,11 +7,11 @@ from time import monotonic
 from typing import Final
 
 from kschedctl.face import SchedulingCluster
-from kschedctl.watch.answers import Answers, Told, Waits
 from kschedctl.watch.cache import FEW_CHANGES, Cache
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Leadership
-from kschedctl.watch.status import Status
+from kschedctl.watch.pod_answers import PendingReport, PodAnswers, PodReport
+from kschedctl.watch.status import LoopStatus
 
 #: The seconds to wait for further changes after a first one, as each kind is watched separately.
 SETTLE: Final = 0.1
@@ -30,7 +30,7 @@ class Loop:
         The cluster as first listed, with the rules that apply.
     feed : Feed
         The source of changes.
-    answers : Answers
+    answers : PodAnswers
         The answers reported so far.
     leadership : Leadership
         The right to report. Without it, the cache is kept up to date, but no pod is decided for.
@@ -43,7 +43,7 @@ class Loop:
 
     Attributes
     ----------
-    status : Status
+    status : LoopStatus
         The status of the loop.
     """
 
@@ -51,10 +51,10 @@ class Loop:
         self,
         cluster: SchedulingCluster,
         feed: Feed,
-        answers: Answers,
+        answers: PodAnswers,
         leadership: Leadership,
         *,
-        say: Callable[[Sequence[Told]], None],
+        say: Callable[[Sequence[PodReport]], None],
         tell: Callable[[str], None],
         few_changes: int = FEW_CHANGES,
     ) -> None:
@@ -72,7 +72,7 @@ class Loop:
         self._troubled: dict[str, float] = {}
         self._told_trouble: set[str] = set()
         self._told_left_out: set[str] = set()
-        self.status = Status(feed, leadership)
+        self.status = LoopStatus(feed, leadership)
         self._note_size()
 
     def run(self, ended: Callable[[], bool]) -> None:
@@ -120,7 +120,7 @@ class Loop:
             self._say(found.told)
         status.rounds += 1
         status.answered_after += monotonic() - since
-        status.answers.update(str(told.answer.outcome) for told in found.told if isinstance(told, Waits))
+        status.answers.update(str(told.answer.outcome) for told in found.told if isinstance(told, PendingReport))
 
     def _note_size(self) -> None:
         status, cluster = self.status, self._cache.cluster

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
-from kschedctl.watch.status import Status
+from kschedctl.watch.status import LoopStatus
 
 _PREFIX = "kschedctl_watch"
 
@@ -18,11 +18,11 @@ class StatusCollector(Collector):
 
     Parameters
     ----------
-    status : Status
+    status : LoopStatus
         The status of the watch.
     """
 
-    def __init__(self, status: Status) -> None:
+    def __init__(self, status: LoopStatus) -> None:
         self._status = status
 
     def collect(self) -> Iterable[Metric]:
@@ -79,7 +79,7 @@ class StatusCollector(Collector):
         yield events
 
 
-def exposition(status: Status) -> bytes:
+def exposition(status: LoopStatus) -> bytes:
     """Return the metrics of a watch and of its process in Prometheus' text format."""
     registry = CollectorRegistry()
     registry.register(StatusCollector(status))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.watch import Line, PodWaits
 from kschedctl.api.label_query import parse_label_query
@@ -20,15 +20,15 @@ from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_ident
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.live.object_client import ObjectClient
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.scope import Scope
-from kschedctl.watch.answer import Lines, begun
-from kschedctl.watch.answers import Answers, Told, Waits
+from kschedctl.requests.scope import NamespaceScope
+from kschedctl.watch.answer_lines import Lines, begun
 from kschedctl.watch.event_writer import EventWriter
 from kschedctl.watch.leadership import Alone, Elected, Leadership
 from kschedctl.watch.loop import Loop
+from kschedctl.watch.pod_answers import PendingReport, PodAnswers, PodReport
 from kschedctl.watch.server import Server, address
 from kschedctl.watch.start import start
-from kschedctl.watch.status import Status
+from kschedctl.watch.status import LoopStatus
 
 _LEASE: Final = "kschedctl-watch"
 
@@ -68,9 +68,9 @@ class WatchRequest:
     identity: str = ""
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> NamespaceScope:
         """The namespaces in scope."""
-        return Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+        return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
 
     def selection(self) -> tuple[str, Callable[[ObjectMeta], bool]]:
         """Return the watched pods as text, and a test of a pod's metadata."""
@@ -86,7 +86,7 @@ class WatchRequest:
 
 
 def watch(
-    request: WatchRequest, handle: Handle, ended: Callable[[], bool], tell: Callable[[str], None]
+    request: WatchRequest, handle: AnalysisHandle, ended: Callable[[], bool], tell: Callable[[str], None]
 ) -> Iterator[Sequence[Line]]:
     """Watch a cluster, and yield the new answers of each moment together; the first line describes the cluster.
 
@@ -110,7 +110,7 @@ def watch(
 
 def _watch(
     request: WatchRequest,
-    handle: Handle,
+    handle: AnalysisHandle,
     ended: Callable[[], bool],
     tell: Callable[[str], None],
     stack: ExitStack,
@@ -125,8 +125,8 @@ def _watch(
     watched = start(live)
     stack.callback(watched.feed.stop)
     cluster = request.cluster.over(watched.snapshot, handle)
-    said: list[Told] = []
-    loop = Loop(cluster, watched.feed, Answers(is_selected), leadership, say=said.extend, tell=tell)
+    said: list[PodReport] = []
+    loop = Loop(cluster, watched.feed, PodAnswers(is_selected), leadership, say=said.extend, tell=tell)
     if writer is not None:
         loop.status.written = writer.outcomes.copy
     if where is not None and exposition is not None:
@@ -145,13 +145,13 @@ def _watch(
             said.clear()
 
 
-def _lines(told: Sequence[Told], writer: EventWriter | None) -> Sequence[Line]:
+def _lines(told: Sequence[PodReport], writer: EventWriter | None) -> Sequence[Line]:
     """Return the new answers as lines, and queue them to be written as Events."""
     lines = Lines(datetime.now(UTC))
     made = [lines.line(one) for one in told]
     if writer is not None:
         for one, line in zip(told, made, strict=True):
-            if isinstance(one, Waits) and isinstance(line, PodWaits):
+            if isinstance(one, PendingReport) and isinstance(line, PodWaits):
                 writer.put(one, "; ".join(line.hints))
             else:
                 writer.forget(line.uid)
@@ -163,12 +163,12 @@ def _leadership(request: WatchRequest, identity: str, tell: Callable[[str], None
         return Alone()
     source = request.cluster.source
     namespace, name = lease_name(request.lease) if request.lease else (source.namespace, _LEASE)
-    live = dataclasses.replace(source, request_seconds=request.election.request_timeout).live(Handle())
+    live = dataclasses.replace(source, request_seconds=request.election.request_timeout).live(AnalysisHandle())
     client = ObjectClient(live)
     return Elected(lambda clock: LeaseLock(client, namespace, name, identity, clock), request.election, tell)
 
 
-def _exposition() -> Callable[[Status], bytes]:
+def _exposition() -> Callable[[LoopStatus], bytes]:
     try:
         from kschedctl.watch.metrics import exposition
     except ModuleNotFoundError as error:
@@ -181,8 +181,8 @@ def _exposition() -> Callable[[Status], bytes]:
 
 def _serve(
     where: tuple[str, int],
-    exposition: Callable[[Status], bytes],
-    status: Status,
+    exposition: Callable[[LoopStatus], bytes],
+    status: LoopStatus,
     stack: ExitStack,
     tell: Callable[[str], None],
 ) -> None:

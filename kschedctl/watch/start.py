@@ -15,16 +15,16 @@ from kschedctl.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import served_kinds
+from kschedctl.live.error_responses import ForbiddenError
 from kschedctl.live.limits import READING_FACTOR
+from kschedctl.live.list_warnings import refusal_warning
 from kschedctl.live.reflector import ReflectorSettings
-from kschedctl.live.refusals import ForbiddenError
-from kschedctl.live.refused import refusal_warning
 from kschedctl.live.server_version import server_version
-from kschedctl.snapshot.conform import build_decoders
+from kschedctl.snapshot.decoding import build_decoders
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.watch.cache import unversioned
-from kschedctl.watch.feed import NOT_WATCHED, Changes, Feed
+from kschedctl.watch.feed import NOT_WATCHED, Feed, FeedChanges
 
 #: The kinds without which no pod can be decided for.
 _NEEDED: Final = ("Node", "Pod")
@@ -83,7 +83,7 @@ def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watch
         raise
 
 
-def _snapshot(changes: Changes, summary: ReadSummary, name: str) -> Snapshot:
+def _snapshot(changes: FeedChanges, summary: ReadSummary, name: str) -> Snapshot:
     builder = ClusterBuilder()
     for kind, objects in changes.lists.items():
         place = Location(f"context {name}, {kind.__name__}")

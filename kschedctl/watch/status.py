@@ -18,7 +18,7 @@ MOST_AGE: Final = 180.0
 
 
 @dataclass(slots=True)
-class Status:
+class LoopStatus:
     """The status of a watch's loop.
 
     Attributes

@@ -14,7 +14,7 @@ from kschedctl.whatif.edit import Edit, PodEdit, Thing
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditedCluster:
     """A cluster after a sequence of edits.
 
     Attributes
@@ -30,7 +30,7 @@ class Edited:
     pod_edits: tuple[PodEdit, ...] = ()
 
 
-def edited(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> Edited:
+def apply_edits(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> EditedCluster:
     """Apply edits to a cluster, in order.
 
     Parameters
@@ -60,10 +60,10 @@ def edited(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> Edit
         except InputError as error:
             raise error.at(str(edit)) from None
         changes += made
-    return Edited(cluster, tuple(changes), pod_edits)
+    return EditedCluster(cluster, tuple(changes), pod_edits)
 
 
-def edited_pod(pod: Pod, edits: Sequence[PodEdit], cluster: Cluster, *, where: Where = "") -> Pod:
+def apply_pod_edits(pod: Pod, edits: Sequence[PodEdit], cluster: Cluster, *, where: Where = "") -> Pod:
     """Apply edits to a pod, in order.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import Final
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
-from kschedctl.whatif.pods import Moved, move_pods
+from kschedctl.whatif.pods import PodChanges, move_pods
 from kschedctl.workloads.replacement import NODE_BOUND, fresh_pod
 
 _STATEFUL_SET: Final = "StatefulSet"
@@ -74,7 +74,7 @@ def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) ->
         removed.append(index)
         if owner is not None and not node_bound and not _replaced_already(pods, index, owner.kind):
             made_anew.append(fresh_pod(pods.pod(index)))
-    moved = move_pods(cluster, removed=removed, added=made_anew) if removed else Moved(cluster)
+    moved = move_pods(cluster, removed=removed, added=made_anew) if removed else PodChanges(cluster)
     return Evicted(moved.cluster, len(made_anew), len(removed) - len(made_anew), n_staying, freed=moved.freed)
 
 

@@ -17,7 +17,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
-from kschedctl.framework.remedy import Change, Create, Delete, ObjectKey, Operation, Patch
+from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -68,7 +68,7 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
                 pod = default_pod(_patched(pod, change.patch))
             case Patch():
                 cluster = _replaced(cluster, _patched(_found(cluster, change), change.patch))
-            case Delete():
+            case ObjectDeletion():
                 cluster = _without(cluster, change.delete)
     return Patched(_with(cluster, new), pod)
 

@@ -15,14 +15,14 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.inventory import with_claims
 from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 
 _POD: Final = "Pod"
 _PODS: Final = "pods"
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class PodChanges:
     """A cluster after pods were removed and added.
 
     Attributes
@@ -51,7 +51,7 @@ def freed_in_words(freed: Sequence[str]) -> tuple[str, ...]:
     return (f"{counted(len(freed), 'ResourceClaim')} ({listed(freed)}) give their devices back",)
 
 
-def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Moved:
+def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> PodChanges:
     """Remove pods from the cluster and add pods to it, with their ResourceClaims.
 
     A ResourceClaim that was generated for a removed pod is deleted with the pod. Any other ResourceClaim is deallocated
@@ -71,7 +71,7 @@ def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[
     objects: list[ApiObject] = [obj for one in made for obj in one.objects]
     if objects:
         cluster = cluster.with_added(objects)
-    return Moved(cluster.with_pods(removed=gone, added=[one.pod for one in made]), freed)
+    return PodChanges(cluster.with_pods(removed=gone, added=[one.pod for one in made]), freed)
 
 
 @dataclass(slots=True)

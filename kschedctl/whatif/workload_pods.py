@@ -11,8 +11,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.finding import Where
 from kschedctl.releases.release import Release
-from kschedctl.workloads.claims import renamed
-from kschedctl.workloads.made_pods import MOST_MADE
+from kschedctl.workloads.claims import replica_named
+from kschedctl.workloads.created_pods import MOST_MADE
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import generated_name
 
@@ -55,7 +55,7 @@ def with_pods_of(
             max(made.replicas - n_there, 0) if made.pod.metadata.generate_name and not made.node else made.replicas
         )
         for name in fresh_names(made.pod, lacking, taken):
-            one = renamed(made, name, cluster)
+            one = replica_named(made, name, cluster)
             pod = admit(one.pod, cluster, release=release, where=where or one.pod.ref, created=created).pod
             objects += one.objects
             taken.add((pod.namespace, name))

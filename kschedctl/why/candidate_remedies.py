@@ -23,7 +23,7 @@ _REPRESENTATIVES: Final = 3
 
 
 @dataclass(slots=True)
-class Candidate:
+class CandidateRemedy:
     """A remedy, and the plugins and nodes that propose it.
 
     Attributes
@@ -47,16 +47,16 @@ class Collected:
 
     Attributes
     ----------
-    candidates : tuple of Candidate
+    candidates : tuple of CandidateRemedy
         The remedies, without duplicates.
     refusing : dict of int to frozenset of str
         For the row of each inspected node, the plugins that reject the pod there.
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateRemedy, ...]
     refusing: dict[int, frozenset[str]]
 
-    def promising(self, candidate: Candidate) -> bool:
+    def promising(self, candidate: CandidateRemedy) -> bool:
         """Report whether a remedy may suffice for some node: only plugins that it cures reject the pod there."""
         if not candidate.nodes:
             return True
@@ -65,11 +65,11 @@ class Collected:
 
 def collect(decision: Decision) -> Collected:
     """Collect the remedies that the reasons of a decision propose."""
-    found: dict[bytes, Candidate] = {}
+    found: dict[bytes, CandidateRemedy] = {}
     encoder = msgspec.json.Encoder(order="deterministic")
 
     def take(remedy: Remedy, plugin: str, row: int) -> None:
-        candidate = found.setdefault(encoder.encode(remedy.changes), Candidate(remedy))
+        candidate = found.setdefault(encoder.encode(remedy.changes), CandidateRemedy(remedy))
         candidate.cures.add(plugin)
         if row >= 0:
             candidate.nodes.add(row)

@@ -23,13 +23,13 @@ from kschedctl.framework.remedy import (
     Remedy,
     RemedyContext,
     Size,
-    added,
+    add_operation,
     created,
     delete_command,
     leaves_for_good,
     pod_deleted,
 )
-from kschedctl.framework.remedy_scope import Scope
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.decision import Decision
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 
@@ -66,7 +66,7 @@ def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0
     belongings = copies_of_belongings((cluster,), model, names)
     return Remedy(
         summary=f"{'one node' if number == 1 else counted(number, 'node')} more like {model}",
-        scope=Scope.CLUSTER,
+        scope=RemedyScope.CLUSTER,
         changes=tuple(map(created, (*(copy_of_node(healthy, name) for name in names), *belongings))),
         size=Size.NODE_ADDED,
         family="node",
@@ -112,7 +112,7 @@ def fewer_pods(decision: Decision) -> Iterator[Remedy]:
             yield from context.pod_removed(pods.key(index), within=float(pods.priority[index]))
 
 
-def room(decision: Decision, row: int) -> Iterator[Remedy]:
+def freeing_deletions(decision: Decision, row: int) -> Iterator[Remedy]:
     """Yield the deletion of pods of a node that frees what the pod requests: as few and unimportant pods as possible.
 
     If the deletion of a single pod suffices, the least important such pod is deleted; else up to 5 are, those that free
@@ -180,7 +180,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
     ]
     return Remedy(
         summary=f"free {listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods(keys)}",
-        scope=Scope.NODE,
+        scope=RemedyScope.NODE,
         changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
         size=Size.POD_REMOVED,
         family="free",
@@ -190,7 +190,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
     )
 
 
-def preempted(decision: Decision) -> Iterator[Remedy]:
+def preemption_remedies(decision: Decision) -> Iterator[Remedy]:
     """Yield the deletion of the victims that preemption evicts without any change."""
     preemption = decision.preemption
     if preemption is None or not preemption.nominated:
@@ -199,7 +199,7 @@ def preempted(decision: Decision) -> Iterator[Remedy]:
     keys = tuple(sorted(decision.cluster.pods.key(victim.pod) for victim in found.victims))
     yield Remedy(
         summary=f"wait: preemption evicts {_pods(keys)} from {found.node}",
-        scope=Scope.CLUSTER,
+        scope=RemedyScope.CLUSTER,
         changes=tuple(change for key in keys for change in pod_deleted(decision.cluster, key)),
         size=Size.POD_REMOVED,
         family="preemption",
@@ -219,7 +219,7 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
     if pod.spec.preemption_policy == _NEVER:
         yield context.pod_patch(
             f"preemptionPolicy {_PREEMPT_LOWER_PRIORITY} instead of {_NEVER}",
-            added(_PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
+            add_operation(_PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
             size=Size.PRIORITY_RAISED,
             family="preemption policy",
         )
@@ -228,9 +228,9 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
     for i, each in enumerate(one for one in classes if one.value > own and not one.name.startswith("system-")):
         yield context.pod_patch(
             f"priority class {each.name} ({each.value} instead of {own})",
-            added(each.name, "spec", "priorityClassName"),
-            added(each.value, "spec", "priority"),
-            added(each.preemption_policy or _PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
+            add_operation(each.name, "spec", "priorityClassName"),
+            add_operation(each.value, "spec", "priority"),
+            add_operation(each.preemption_policy or _PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
             size=Size.PRIORITY_RAISED,
             family="priority",
             within=i,

@@ -11,8 +11,8 @@ import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.remedy import Change, Create, Delete, ObjectKey, Operation, Patch, Remedy
-from kschedctl.framework.remedy_scope import Scope
+from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch, Remedy
+from kschedctl.framework.remedy_scope import RemedyScope
 
 #: The patch operations that an API server accepts for a pending pod.
 _MUTABLE: Final = re.compile(r"add /spec/tolerations(/-)?|remove /spec/schedulingGates")
@@ -40,7 +40,7 @@ def commands_of(cluster: Cluster, remedies: Iterable[Remedy], through: tuple[Pat
     for remedy in remedies:
         if remedy.command:
             lines.append(remedy.command)
-        elif remedy.scope is not Scope.POD or not through:
+        elif remedy.scope is not RemedyScope.POD or not through:
             lines += [line for change in remedy.changes for line in _command(cluster, change)]
     lines += [line for change in through for line in _command(cluster, change)]
     return tuple(dict.fromkeys(lines))
@@ -57,7 +57,7 @@ def _command(cluster: Cluster, change: Change) -> Iterator[str]:
         case Patch():
             operations = quote(msgspec.json.encode(change.patch).decode())
             yield f"kubectl patch {_target(change)} --type=json -p {operations}"
-        case Delete(key):
+        case ObjectDeletion(key):
             yield f"kubectl delete {_target(key)}"
         case Create(manifest):
             yield f"kubectl create -f - <<< {quote(msgspec.json.encode(manifest).decode())}"

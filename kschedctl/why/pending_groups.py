@@ -14,7 +14,7 @@ from kschedctl.workloads.ownership import workload_of
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingGroup:
+class PendingGroup:
     """A group of pending pods of one workload with the same result.
 
     Attributes
@@ -53,7 +53,7 @@ class WaitingGroup:
         return self.decision is not None and self.decision.outcome is Outcome.UNSCHEDULABLE
 
 
-def waiting_groups(scheduler: Scheduler, pods: Iterable[Pod]) -> list[WaitingGroup]:
+def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[PendingGroup]:
     """Group pending pods by workload and result, the largest groups first; groups that can be scheduled come last.
 
     Each pod is decided for as if no other pod were pending.
@@ -87,7 +87,7 @@ def waiting_groups(scheduler: Scheduler, pods: Iterable[Pod]) -> list[WaitingGro
         who = maker[:2] if maker[0] == Pod.__name__ else maker
         merged.setdefault((who, told), (decision, []))[1].extend(of_kind)
     groups = [
-        WaitingGroup(workload_of(cluster, of_group[0].metadata), tuple(sorted(of_group, key=_age)), decision)
+        PendingGroup(workload_of(cluster, of_group[0].metadata), tuple(sorted(of_group, key=_age)), decision)
         for decision, of_group in merged.values()
     ]
     return sorted(groups, key=lambda group: (group.fits, -len(group.pods), _age(group.pods[0])))
@@ -98,6 +98,6 @@ def _age(pod: Pod) -> tuple[bool, float, str]:
     return created is None, created.timestamp() if created is not None else 0.0, pod.key
 
 
-def oldest(groups: Sequence[WaitingGroup]) -> datetime | None:
+def oldest(groups: Sequence[PendingGroup]) -> datetime | None:
     """Return the creation time of the oldest pending pod, or ``None`` if no pod has one."""
     return min((group.since for group in groups if group.since is not None), default=None)

@@ -10,7 +10,7 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import KschedctlError
 from kschedctl.framework.remedy import Change, Remedy
-from kschedctl.framework.remedy_scope import Scope
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.cycle import schedule_pod
@@ -49,9 +49,9 @@ class Suggestion:
         return ", and ".join(remedy.summary for remedy in self.remedies)
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> RemedyScope:
         """The widest scope of the remedies."""
-        order = list(Scope)
+        order = list(RemedyScope)
         return max((remedy.scope for remedy in self.remedies), key=order.index)
 
     @property
@@ -103,14 +103,14 @@ def prove(before: Decision, remedies: tuple[Remedy, ...]) -> Suggestion | None:
         ``None`` if the pod would be neither scheduled nor placed by a preemption that is impossible without them.
     """
     after = decide_after(before, remedies)
-    found = judged(before, remedies, after) if after is not None else None
+    found = suggestion_if_helpful(before, remedies, after) if after is not None else None
     if found is None or not any(remedy.follows for remedy in remedies):
         return found
     later = decide_after(before, remedies, follows=True)
-    return judged(before, remedies, later) if later is not None else None
+    return suggestion_if_helpful(before, remedies, later) if later is not None else None
 
 
-def judged(before: Decision, remedies: tuple[Remedy, ...], after: Decision) -> Suggestion | None:
+def suggestion_if_helpful(before: Decision, remedies: tuple[Remedy, ...], after: Decision) -> Suggestion | None:
     """Return the suggestion that a decision after remedies proves, or ``None`` if they do not help.
 
     They help if the pod is scheduled. They also help if they delete no pod and preemption nominates a node that it does

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.framework.remedy import Remedy
-from kschedctl.framework.remedy_scope import Scope
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.decision import Decision
-from kschedctl.why.candidate_remedies import FEW_NODES, Candidate, Collected, collect
-from kschedctl.why.cluster_remedies import fewer_pods, new_nodes, other_priorities, preempted, room
-from kschedctl.why.proof import Suggestion, decide_after, judged, prove
+from kschedctl.why.candidate_remedies import FEW_NODES, CandidateRemedy, Collected, collect
+from kschedctl.why.cluster_remedies import (
+    fewer_pods,
+    freeing_deletions,
+    new_nodes,
+    other_priorities,
+    preemption_remedies,
+)
+from kschedctl.why.proof import Suggestion, decide_after, prove, suggestion_if_helpful
 
 #: The default number of suggestions.
 DEFAULT_MOST: Final = 5
@@ -25,7 +31,7 @@ _MOST_SECOND: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
+class SearchResult:
     """The result of a search.
 
     Attributes
@@ -43,7 +49,7 @@ class Suggested:
     exhausted: bool = True
 
 
-def suggest(decision: Decision, most: int = DEFAULT_MOST) -> Suggested:
+def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
     """Search for the smallest changes that let a pod be scheduled; each is made, and the pod decided for again.
 
     Parameters
@@ -54,38 +60,38 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> Suggested:
         The most suggestions to return.
     """
     if decision.schedulable or most <= 0 or (decision.error and decision.statuses is None):
-        return Suggested((), 0)
+        return SearchResult((), 0)
     collected = collect(decision)
     search = _Search(decision, most)
     search.singles(_in_order(collected, _everything(decision, collected)))
     if not search.found:
         search.begin_anew()
         search.pairs(collected)
-    return Suggested(tuple(sorted(search.found, key=_rank)[:most]), search.tried, not search.out_of_tries)
+    return SearchResult(tuple(sorted(search.found, key=_rank)[:most]), search.tried, not search.out_of_tries)
 
 
-def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
+def _everything(decision: Decision, collected: Collected) -> list[CandidateRemedy]:
     """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out."""
     small = len(decision.cluster.nodes) <= FEW_NODES
     proposed = [each for each in collected.candidates if small or collected.promising(each)]
     others: Iterable[Remedy] = (
-        *preempted(decision),
-        *(remedy for row in collected.refusing for remedy in room(decision, row)),
+        *preemption_remedies(decision),
+        *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row)),
         *new_nodes(decision),
         *other_priorities(decision),
         *(fewer_pods(decision) if small else ()),
     )
     # Several remedies may delete the same pods: the first is taken, and preemption, which needs no help, comes first.
     known: set[tuple[str, ...]] = set()
-    out: list[Candidate] = []
-    for each in (*map(Candidate, others), *proposed):
+    out: list[CandidateRemedy] = []
+    for each in (*map(CandidateRemedy, others), *proposed):
         if each.remedy.evicts not in known:
             out.append(each)
             known |= {each.remedy.evicts} - {()}
     return out
 
 
-def _in_order(collected: Collected, candidates: Iterable[Candidate]) -> Iterator[Remedy]:
+def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> Iterator[Remedy]:
     """Return remedies from the smallest and safest; the first of every family comes before the second of any."""
     nth: Counter[Hashable] = Counter()
     ranked: list[tuple[tuple[object, ...], Remedy]] = []
@@ -181,7 +187,7 @@ class _Search:
                     continue
                 seen.add(pair)
                 last = decide_after(after, (second,))
-                suggestion = judged(self._decision, (first, second), last) if last is not None else None
+                suggestion = suggestion_if_helpful(self._decision, (first, second), last) if last is not None else None
                 if suggestion is not None:
                     self.found.append(suggestion)
                     if len(self.found) >= self._most:
@@ -198,7 +204,7 @@ class _Search:
 
 def _goes_with(first: Remedy, second: Remedy) -> bool:
     """Report whether two remedies can help together: not if they change different nodes, as the pod needs only one."""
-    if first.scope is not Scope.NODE or second.scope is not Scope.NODE:
+    if first.scope is not RemedyScope.NODE or second.scope is not RemedyScope.NODE:
         return True
     return first.changes[0] != second.changes[0] and _objects(first) == _objects(second)
 
@@ -207,7 +213,7 @@ def _objects(remedy: Remedy) -> set[str]:
     return {getattr(change, "name", "") for change in remedy.changes}
 
 
-def _of_each_family(candidates: Sequence[Candidate], most: int) -> list[Remedy]:
+def _of_each_family(candidates: Sequence[CandidateRemedy], most: int) -> list[Remedy]:
     """Return up to ``most`` remedies, the first of every family before the second of any."""
     nth: Counter[Hashable] = Counter()
     ranked: list[tuple[int, int, Remedy]] = []

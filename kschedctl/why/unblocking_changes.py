@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Change, Patch, Remedy, RemedyContext, Size
-from kschedctl.framework.remedy_scope import Scope
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.plugins.node_resources.remedies import request_remedies, requested
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
@@ -25,7 +25,7 @@ from kschedctl.simulate.simulation import Simulation
 from kschedctl.whatif.patches import make_changes
 from kschedctl.why.cluster_remedies import nodes_like
 from kschedctl.why.commands import commands_of
-from kschedctl.why.pending_groups import WaitingGroup
+from kschedctl.why.pending_groups import PendingGroup
 from kschedctl.why.proof import broken_budgets
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
@@ -54,7 +54,7 @@ class Unblocking:
     ----------
     summary : str
         The change in a few words.
-    scope : Scope
+    scope : RemedyScope
         The scope of the change: the pod, a node, or something else of the cluster.
     changes : tuple of Change
         The change as data.
@@ -70,7 +70,7 @@ class Unblocking:
     """
 
     summary: str
-    scope: Scope
+    scope: RemedyScope
     changes: tuple[Change, ...]
     through: tuple[Patch, ...]
     commands: tuple[str, ...]
@@ -80,7 +80,7 @@ class Unblocking:
 
 
 @dataclass(frozen=True, slots=True)
-class Unblocked:
+class UnblockingResult:
     """The result of a search for changes that place pending pods.
 
     Attributes
@@ -110,14 +110,14 @@ class _Candidate:
     hoped: int = 0
 
 
-def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MOST) -> Unblocked:
+def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MOST) -> UnblockingResult:
     """Search for the changes that place most pending pods.
 
     Parameters
     ----------
     scheduler : Scheduler
         The scheduler over the cluster.
-    groups : sequence of WaitingGroup
+    groups : sequence of PendingGroup
         The pending pods.
     most : int
         The most changes to return.
@@ -149,7 +149,7 @@ def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MO
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
     turned_away = {rest[i].pods[0].key: said for i, said in later.items()}
-    return Unblocked(tuple(sorted(anyway)), turned_away, tuple(found), tuple(sorted(together)))
+    return UnblockingResult(tuple(sorted(anyway)), turned_away, tuple(found), tuple(sorted(together)))
 
 
 def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
@@ -161,11 +161,11 @@ def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
 
 
 def _evicting_nobody(
-    scheduler: Scheduler, groups: Sequence[WaitingGroup]
-) -> tuple[Scheduler, tuple[WaitingGroup, ...]]:
+    scheduler: Scheduler, groups: Sequence[PendingGroup]
+) -> tuple[Scheduler, tuple[PendingGroup, ...]]:
     """Return the scheduler and groups with pods that never preempt, without groups that have no responsible profile."""
     specs: dict[int, PodSpec] = {}
-    out: list[WaitingGroup] = []
+    out: list[PendingGroup] = []
     for group in groups:
         if group.decision is not None:
             kept = [specs.setdefault(id(pod.spec), replace(pod.spec, preemption_policy="Never")) for pod in group.pods]
@@ -176,7 +176,7 @@ def _evicting_nobody(
 
 
 def _candidates(
-    scheduler: Scheduler, groups: Sequence[WaitingGroup], hopeful: Mapping[int, Decision]
+    scheduler: Scheduler, groups: Sequence[PendingGroup], hopeful: Mapping[int, Decision]
 ) -> list[_Candidate]:
     """Return the suggestions for the first pod of each group, extended to all of its pods."""
     found: dict[bytes, _Candidate] = {}
@@ -199,7 +199,7 @@ def _candidates(
     return [one for one in found.values() if one.groups]
 
 
-def _for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
+def _for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> Remedy:
     """Return a remedy for one pod as one for all of its group: enough nodes, at most 100, or a small enough request."""
     n_pods = len(group.pods)
     if n_pods == 1:
@@ -215,7 +215,7 @@ def _for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, reme
     return remedy
 
 
-def _request_for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
+def _request_for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> Remedy:
     """Return the largest request with which all pods of a group fit, found by 12 steps of bisection."""
     resource = remedy.resource
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
@@ -243,7 +243,7 @@ def _round(amount: int) -> int:
     return amount // unit * unit
 
 
-def _hoped(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> int:
+def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> int:
     """Return the number of pods of a group that would fit one after another if no other pod were pending."""
     after = make_changes(decision.cluster, decision.pod, (*remedy.changes, *remedy.follows))
     moved = scheduler.moved(after.cluster)
@@ -256,9 +256,9 @@ def _hoped(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy
     return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
 
 
-def _changes_for_all(group: WaitingGroup, remedy: Remedy) -> tuple[Change, ...]:
+def _changes_for_all(group: PendingGroup, remedy: Remedy) -> tuple[Change, ...]:
     """Return the changes of a remedy; those of the pod for each pod of the group that has the same spec."""
-    if remedy.scope is not Scope.POD:
+    if remedy.scope is not RemedyScope.POD:
         return remedy.changes
     first = group.pods[0].spec
     alike = (pod for pod in group.pods if pod.spec is first)
@@ -268,11 +268,11 @@ def _changes_for_all(group: WaitingGroup, remedy: Remedy) -> tuple[Change, ...]:
 
 
 def _unblocking(
-    scheduler: Scheduler, candidate: _Candidate, groups: Sequence[WaitingGroup], placed: frozenset[str]
+    scheduler: Scheduler, candidate: _Candidate, groups: Sequence[PendingGroup], placed: frozenset[str]
 ) -> Unblocking:
     remedy, cluster = candidate.remedy, scheduler.cluster
     through: tuple[Patch, ...] = ()
-    if remedy.scope is Scope.POD:
+    if remedy.scope is RemedyScope.POD:
         through = through_templates(cluster, groups[min(candidate.groups)].pods[0], (remedy,))
     # The remedy is that of one pod; all pods of the group get the same patch.
     all_alike = dataclasses.replace(remedy, changes=candidate.changes)

@@ -13,7 +13,7 @@ from kschedctl.api.meta import ObjectMeta, OwnerReference
 from kschedctl.api.pod import Pod, PodResourceClaimStatus
 from kschedctl.api.volume import PersistentVolumeClaim, PersistentVolumeClaimTemplate
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 
 
 def make_claim(
@@ -94,7 +94,7 @@ def _owner(pod: Pod) -> OwnerReference:
     return OwnerReference(api_version="v1", kind="Pod", name=pod.name, uid=pod.metadata.uid, controller=True)
 
 
-def renamed(made: MadePod, name: str, cluster: Cluster) -> MadePod:
+def replica_named(made: MadePod, name: str, cluster: Cluster) -> MadePod:
     """Return another replica of the pod: with the name `name`, and with claims that have the matching names."""
     own = _ephemeral_claims(made.pod)
     device_claims = {obj.name for obj in made.objects if isinstance(obj, ResourceClaim)}

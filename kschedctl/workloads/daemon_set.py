@@ -15,7 +15,7 @@ from kschedctl.api.workload import DaemonSet, PodTemplateSpec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.nodes import Nodes
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.stateful_set import REVISION_HASH
 from kschedctl.workloads.template import pod_from_template, template_hash
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.workload import CronJob, Job, PodTemplateSpec
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.template import controller_reference, pod_from_template, uid_of
 
 _INDEXED: Final = "Indexed"

@@ -51,7 +51,7 @@ def workloads(cluster: Cluster, kind: type[ApiObject]) -> set[tuple[str, str]]:
     return {(obj.namespace, obj.name) for obj in cluster.list(kind)} | {found for _, found in _made(cluster, kind)}
 
 
-def between(cluster: Cluster, kind: type[ApiObject], namespace: str, name: str) -> tuple[ApiObject, ...]:
+def intermediate_owners(cluster: Cluster, kind: type[ApiObject], namespace: str, name: str) -> tuple[ApiObject, ...]:
     """Return the intermediate owners of a workload's pods: a Deployment's ReplicaSets, a CronJob's Jobs."""
     through = MAKERS[kind]
     if through is None:

@@ -25,12 +25,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where
 from kschedctl.workloads.claims import with_own_claims
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.daemon_set import pods_of_daemon_set
 from kschedctl.workloads.job import job_of_cron_job, pods_of_job
-from kschedctl.workloads.made_pods import MadePod
 from kschedctl.workloads.replica_set import pods_of_deployment, pods_of_replicas
 from kschedctl.workloads.stateful_set import pods_of_stateful_set
-from kschedctl.workloads.template import comparable, pod_from_template
+from kschedctl.workloads.template import normalize_template, pod_from_template
 
 #: The kinds that ``pods_of`` accepts, including Pod itself.
 WORKLOADS: Final[tuple[type[ApiObject], ...]] = (
@@ -90,7 +90,7 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
     if isinstance(obj, _SELECTED):
         _check_selector(obj.spec.selector, template, where)
     try:
-        comparable(template)
+        normalize_template(template)
     except QuantityError as error:
         raise ManifestError(str(error), where=where, path=f"{path}.{error.path}", hint=QUANTITY_HINT) from None
     _check_counts(obj, where)

@@ -11,13 +11,13 @@ from kschedctl.api.selectors import parse_int64
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import Deployment, PodTemplateSpec, ReplicaSet, ReplicasSpec, ReplicationController
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.template import (
     controller_reference,
     has_template,
+    owner_if_missing,
     pod_from_template,
     template_hash,
-    unless_known,
 )
 
 _REVISION: Final = "deployment.kubernetes.io/revision"
@@ -29,7 +29,7 @@ def pods_of_replicas(
 ) -> tuple[MadePod, ...]:
     """Return the pod of a ReplicaSet or ReplicationController; its replicas are identical."""
     pod = pod_from_template(template, owner)
-    return (MadePod(pod, _replicas(owner.spec.replicas), objects=unless_known(cluster, owner)),)
+    return (MadePod(pod, _replicas(owner.spec.replicas), objects=owner_if_missing(cluster, owner)),)
 
 
 def pods_of_deployment(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
@@ -37,7 +37,7 @@ def pods_of_deployment(deployment: Deployment, template: PodTemplateSpec, cluste
     replica_set = _current(deployment, template, cluster) or _new(deployment, template)
     own_hash = replica_set.metadata.labels.get(POD_TEMPLATE_HASH, "")
     pod = pod_from_template(template, replica_set, labels={POD_TEMPLATE_HASH: own_hash} if own_hash else None)
-    return (MadePod(pod, _replicas(deployment.spec.replicas), objects=unless_known(cluster, replica_set)),)
+    return (MadePod(pod, _replicas(deployment.spec.replicas), objects=owner_if_missing(cluster, replica_set)),)
 
 
 def _replicas(count: int | None) -> int:

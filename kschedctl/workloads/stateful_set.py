@@ -12,8 +12,8 @@ from kschedctl.api.volume import ClaimVolumeSource, PersistentVolumeClaim, Volum
 from kschedctl.api.workload import PodTemplateSpec, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.workloads.claims import make_claim, without_stored
-from kschedctl.workloads.made_pods import MadePod
-from kschedctl.workloads.template import has_template, pod_from_template, template_hash, unless_known
+from kschedctl.workloads.created_pods import MadePod
+from kschedctl.workloads.template import has_template, owner_if_missing, pod_from_template, template_hash
 
 REVISION_HASH: Final = "controller-revision-hash"
 _POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
@@ -36,7 +36,7 @@ def pods_of_stateful_set(stateful_set: StatefulSet, template: PodTemplateSpec, c
     n_made = min(max(count, 1), _MOST_ORDINALS)
     for ordinal in range(spec.ordinals.start, spec.ordinals.start + n_made):
         claims = {claim.name: _claim(stateful_set, claim, ordinal) for claim in spec.volume_claim_templates}
-        objects = (*unless_known(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))
+        objects = (*owner_if_missing(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))
         pod = _pod(stateful_set, template, ordinal, revision)
         made.append(MadePod(_with_claims(pod, claims), min(count, 1), objects=objects))
     if count > n_made:

@@ -14,7 +14,7 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api.canonical import parse_amounts
+from kschedctl.api.canonical_quantity import parse_amounts
 from kschedctl.api.core import ResourceList
 from kschedctl.api.defaults import default_pod_spec
 from kschedctl.api.meta import ApiObject, ObjectMeta, OwnerReference
@@ -132,11 +132,11 @@ def template_hash(template: PodTemplateSpec) -> str:
     stand-in is CRC-32 over the parsed fields, written in the alphabet of the real hash. Templates that scheduling can
     distinguish have different hashes, but no stand-in equals the hash that the cluster would compute.
     """
-    data = msgspec.json.encode(comparable(template), order="deterministic")
+    data = msgspec.json.encode(normalize_template(template), order="deterministic")
     return "".join(_HASH_LETTERS[ord(digit) % len(_HASH_LETTERS)] for digit in str(crc32(data)))
 
 
-def comparable(template: PodTemplateSpec) -> PodTemplateSpec:
+def normalize_template(template: PodTemplateSpec) -> PodTemplateSpec:
     """Return a template as an API server stores it, reduced to the parts that end up in a pod.
 
     Raises
@@ -186,14 +186,16 @@ def has_template(stored: ReplicaSet | StatefulSet, template: PodTemplateSpec) ->
     if stored.spec.template is None:
         return False
     try:
-        return comparable(stored.spec.template) == comparable(template)
+        return normalize_template(stored.spec.template) == normalize_template(template)
     except QuantityError as error:
         raise SnapshotError(
             str(error), where=stored.ref, path=f"spec.template.{error.path}", hint=QUANTITY_HINT
         ) from None
 
 
-def unless_known(cluster: Cluster, owner: ReplicaSet | StatefulSet | ReplicationController) -> tuple[ApiObject, ...]:
+def owner_if_missing(
+    cluster: Cluster, owner: ReplicaSet | StatefulSet | ReplicationController
+) -> tuple[ApiObject, ...]:
     """Return the owner of a pod, unless the cluster has it with the same selector, which default spreading uses."""
     stored = cluster.get(type(owner), owner.name, owner.namespace)
     return () if stored is not None and stored.spec.selector == owner.spec.selector else (owner,)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.admission.changes import Change, changes_between
+from kschedctl.admission.changes import FieldChange, changes_between
 from kschedctl.api.pod import Pod
 from tests.builders import make_object
 
@@ -50,4 +50,4 @@ def pod(**spec: Any) -> Pod:
     ],
 )
 def test_changes(before: dict[str, Any], after: dict[str, Any], expected: list[tuple[str, Any, Any]]) -> None:
-    assert changes_between("P", pod(**before), pod(**after)) == tuple(Change("P", *change) for change in expected)
+    assert changes_between("P", pod(**before), pod(**after)) == tuple(FieldChange("P", *change) for change in expected)

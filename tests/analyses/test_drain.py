@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.analyses.drain import DrainRequest, drain
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
@@ -24,7 +24,7 @@ def ask(
     pods: list[Pod], *objects: PodDisruptionBudget, names: tuple[str, ...] = ("n1",), n: int = 2, **options: Any
 ) -> Drained:
     cluster = make_loaded(make_cluster([make_node(f"n{i + 1}", cpu="2") for i in range(n)], pods, *objects))
-    return drain(cluster, DrainRequest(nodes=names, options=DrainOptions(**options)), Handle())
+    return drain(cluster, DrainRequest(nodes=names, options=DrainOptions(**options)), AnalysisHandle())
 
 
 ANSWERS = {

@@ -21,7 +21,7 @@ from kschedctl.optimum.catalog import Catalog, NodeKind
 from kschedctl.optimum.comparison import compare
 from kschedctl.optimum.consolidation import empty_nodes
 from kschedctl.optimum.purchase import buy
-from kschedctl.presentation.emptying import emptied_document
+from kschedctl.presentation.consolidation import emptied_document
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.optimum import document
 from kschedctl.presentation.purchase import purchase_document

@@ -15,7 +15,7 @@ from kschedctl.answers.pending import Pending
 from kschedctl.answers.schema import schema
 from kschedctl.render.json import as_json
 from kschedctl.simulate.pending import pending_pods
-from kschedctl.why.pending_groups import waiting_groups
+from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.unblocking_changes import unblock
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -25,7 +25,7 @@ def answer(most: int) -> Pending:
     cluster = kschedctl.load("fixtures/pending/cluster.yaml")
     scheduler = cluster.scheduler
     pods = [scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster)]
-    groups = waiting_groups(scheduler, pods)
+    groups = group_pending_pods(scheduler, pods)
     found = unblock(scheduler, groups, most) if most else None
     return pending_answer(cluster.cluster, groups, found, provenance(cluster, many=True), NOW)
 

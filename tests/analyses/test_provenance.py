@@ -6,7 +6,7 @@ import pytest
 from msgspec import UNSET
 
 from kschedctl.analyses.provenance import Provenance, envelope
-from kschedctl.answers.base import Envelope, together
+from kschedctl.answers.base import Envelope, merged_envelope
 from kschedctl.completeness.missing import Missing
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.releases.choice import choose_release
@@ -54,5 +54,5 @@ def test_doubts_are_warnings_too_and_come_first() -> None:
 
 
 def test_several_answers_share_their_doubts() -> None:
-    assert together((rests_on(), rests_on(doubts=(TWICE,)), rests_on(doubts=(TWICE,)))).doubts == (TWICE,)
-    assert together((rests_on(), rests_on(warnings=(OWN,)))).doubts is UNSET
+    assert merged_envelope((rests_on(), rests_on(doubts=(TWICE,)), rests_on(doubts=(TWICE,)))).doubts == (TWICE,)
+    assert merged_envelope((rests_on(), rests_on(warnings=(OWN,)))).doubts is UNSET

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.simulate import SimulateRequest, simulate
 from kschedctl.answers.simulate import Simulated
 from kschedctl.api.pod import Pod
@@ -14,7 +14,7 @@ RS = ("apps/v1", "ReplicaSet", "web-5d9c")
 HASH = {"pod-template-hash": "5d9c"}
 
 
-class Impatient(Handle):
+class Impatient(AnalysisHandle):
     """A handle that cancels the analysis after a number of scheduling cycles."""
 
     def __init__(self, most: int) -> None:
@@ -28,9 +28,9 @@ class Impatient(Handle):
         super().check()
 
 
-def ask(*pods: Pod, running: tuple[Pod, ...] = (), handle: Handle | None = None) -> Simulated:
+def ask(*pods: Pod, running: tuple[Pod, ...] = (), handle: AnalysisHandle | None = None) -> Simulated:
     nodes = [make_node("a", cpu="2", zone="z1"), make_node("b", cpu="2", zone="z2")]
-    return simulate(make_loaded(make_cluster(nodes, (*running, *pods))), SimulateRequest(), handle or Handle())
+    return simulate(make_loaded(make_cluster(nodes, (*running, *pods))), SimulateRequest(), handle or AnalysisHandle())
 
 
 def web(number: int, cpu: str = "1", node: str = "", priority: int = 0) -> Pod:

@@ -16,7 +16,7 @@ from kschedctl.presentation.frame import View
 from kschedctl.presentation.snapshot import document
 from kschedctl.render.json import as_json
 from kschedctl.snapshot.header import SnapshotHeader
-from kschedctl.snapshot.summary import Passed, ReadSummary
+from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from tests.presentation.printing import lines
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -29,7 +29,7 @@ def info() -> SnapshotInfo:
     summary = ReadSummary(
         n_of_kind=Counter({"Node": 2}),
         files=Counter({"prod.tar.gz:nodes.json": 2}),
-        passed=[Passed("prod.tar.gz:.old.json", "hidden", True)],
+        passed=[SkippedFile("prod.tar.gz:.old.json", "hidden", True)],
         left_out=Counter({"Lease.coordination.k8s.io": 3}),
         git_version="v1.36.1",
         header=header,

@@ -11,7 +11,7 @@ import pytest
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.analyses.volumes import claim_answer, pod_answer
 from kschedctl.answers.schema import schema
-from kschedctl.answers.volumes import Action, ClaimVolumes, PodVolumes, VolumesList
+from kschedctl.answers.volumes import ClaimAction, ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode
@@ -177,7 +177,7 @@ def test_what_is_said_of_a_claim(
 def test_what_the_snapshot_does_not_have_is_said() -> None:
     answer = about_claim(IN_A, EARLY)
     assert not answer.complete
-    assert answer.claim.controller.action is Action.KEEP
+    assert answer.claim.controller.action is ClaimAction.KEEP
     assert answer.nodes is None
     assert about_pod(IN_A, EARLY).summary == (
         "Where default/web can run is not known: the snapshot does not have its volumes."

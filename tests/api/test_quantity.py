@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.canonical import Amount
+from kschedctl.api.canonical_quantity import Amount
 from kschedctl.api.core import QuantityText
 from kschedctl.api.quantity import NANO, QuantityError, milli_value, parse_quantity, value
 from tests.reference.quantity import SUFFIXES, amount, rounded_up

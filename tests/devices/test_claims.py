@@ -14,8 +14,8 @@ from kschedctl.devices.claims import (
     available_on,
     check_classes,
     is_lost,
-    moment_of,
     pod_claims,
+    state_time,
 )
 from kschedctl.releases.device_rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from tests.builders import LONG_AGO, make_cluster, make_node, make_object, make_pod
@@ -165,8 +165,8 @@ def test_devices_that_become_ready_after_allocation(since: str | None, devices: 
 
 def test_the_moment_is_the_latest_that_claims_tell_where_the_snapshot_does_not() -> None:
     claim = make_claim(holds=["node/gpu-0"], allocation={"allocationTimestamp": "2026-01-01T12:00:00Z"})
-    assert moment_of(make_cluster([make_node()], [], claim)) == NOW
-    assert moment_of(make_cluster([make_node()])) is None
+    assert state_time(make_cluster([make_node()], [], claim)) == NOW
+    assert state_time(make_cluster([make_node()])) is None
 
 
 @pytest.mark.parametrize(

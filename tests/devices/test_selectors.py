@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from kschedctl.api.device import Device
-from kschedctl.devices.selectors import Selector, helped
+from kschedctl.devices.selectors import Selector, with_hint
 from tests.devices.builders import DRIVER, make_device
 
 UUIDS = [msgspec.convert(make_device(f"gpu-{i}", "40Gi", uuid=f"GPU-{i}", model="ab"[i % 2]), Device) for i in range(4)]
@@ -38,5 +38,5 @@ def test_sharing_is_visible_to_some_releases(sees: bool, answer: bool) -> None:
 
 
 def test_help_against_absent_keys() -> None:
-    assert helped("CEL runtime error: no such overload") == "CEL runtime error: no such overload"
-    assert helped("CEL runtime error: no such key: x").endswith("for optional fields")
+    assert with_hint("CEL runtime error: no such overload") == "CEL runtime error: no such overload"
+    assert with_hint("CEL runtime error: no such key: x").endswith("for optional fields")

@@ -12,7 +12,7 @@ import pytest
 
 from kschedctl.live import limits
 from kschedctl.snapshot import unpacking
-from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS, READ_CONDITIONS, READ_MESSAGES, kept_fields
+from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS, READ_CONDITIONS, READ_MESSAGES, kept_fields
 from kschedctl.snapshot.unpacking import size_text
 from tests.cli.in_process import run
 

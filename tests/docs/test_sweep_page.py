@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.sweep.plan import PlanStruct
-from kschedctl.sweep.reading import plan_of
+from kschedctl.sweep.plan_reader import plan_of
 from tools.sweep_page import PARTS, reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "sweep.md"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.answers.volumes import Action
+from kschedctl.answers.volumes import ClaimAction
 from kschedctl.releases.release import RELEASES
+from kschedctl.volumeview.early_binding import Trap
 from kschedctl.volumeview.overview import VolumeOverview
-from kschedctl.volumeview.trap import Trap
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "volumes"
 POD = "shop/reports-6f7d8c9b5d-x2k4q"
@@ -38,7 +38,7 @@ def test_the_repair_lets_the_pod_choose(version: str) -> None:
     assert cluster.decide(POD).best == ("memory-1", "memory-2")
     found = VolumeOverview(cluster.cluster).pod(cluster.find(POD))
     assert (found.zones, found.conflict, found.claims[0].trap) == ((), False, None)
-    assert found.claims[0].outcome.action is Action.WAIT_FOR_POD
+    assert found.claims[0].outcome.action is ClaimAction.WAIT_FOR_POD
 
 
 @pytest.mark.parametrize("snapshot", ["conflict", "repair"])

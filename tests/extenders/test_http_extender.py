@@ -18,13 +18,13 @@ from kschedctl.api.core import Node
 from kschedctl.api.duration import Duration
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
-from kschedctl.extenders.answers import SentBackNode
 from kschedctl.extenders.go_json import first_value
 from kschedctl.extenders.http_extender import HTTPExtender
+from kschedctl.extenders.responses import SentBackNode
 from kschedctl.extenders.transport import Response
-from kschedctl.framework.config.types import Extender as ExtenderConfig
+from kschedctl.framework.config.types import ExtenderConfig as ExtenderConfig
 from kschedctl.framework.extender import ExtenderError, ExtenderFilterResult, MetaVictims, Victims
-from kschedctl.snapshot.written import WrittenObjects
+from kschedctl.snapshot.original_objects import OriginalObjects
 from tests.builders import make_node, make_pod
 from tests.extenders.server import Answer, ExtenderServer
 
@@ -33,7 +33,7 @@ NODES = [make_node("a"), make_node("b")]
 VERBS = {"filter_verb": "filter", "prioritize_verb": "rate", "preempt_verb": "preempt", "bind_verb": "bind"}
 
 
-def make_extender(url: str, written: WrittenObjects | None = None, **config: Any) -> HTTPExtender:
+def make_extender(url: str, written: OriginalObjects | None = None, **config: Any) -> HTTPExtender:
     return HTTPExtender(ExtenderConfig(url_prefix=url, **{**VERBS, "weight": 1, **config}), written)
 
 
@@ -96,7 +96,7 @@ def test_a_binding_names_pod_and_node() -> None:
 
 
 def test_what_was_written_is_sent_with_what_it_is_now() -> None:
-    written = WrittenObjects()
+    written = OriginalObjects()
     text = {
         "apiVersion": "v1",
         "kind": "Pod",

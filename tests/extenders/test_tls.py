@@ -7,7 +7,7 @@ import pytest
 
 from kschedctl.errors import ConfigError
 from kschedctl.extenders.http_extender import HTTPExtender
-from kschedctl.framework.config.types import Extender as ExtenderConfig
+from kschedctl.framework.config.types import ExtenderConfig as ExtenderConfig
 from kschedctl.framework.config.types import ExtenderTLSConfig
 from kschedctl.framework.extender import ExtenderError
 from tests.builders import make_node, make_pod

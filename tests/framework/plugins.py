@@ -26,9 +26,9 @@ from kschedctl.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
 )
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Rejections, Status
-from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.releases.release import LATEST
 

@@ -8,7 +8,7 @@ import pytest
 
 from kschedctl.extenders.http_extender import HTTPExtender
 from kschedctl.framework.binding import run_bind
-from kschedctl.framework.config.types import Extender as ExtenderConfig
+from kschedctl.framework.config.types import ExtenderConfig as ExtenderConfig
 from kschedctl.framework.config.types import ExtenderManagedResource
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import Extender

@@ -5,7 +5,7 @@ import pytest
 
 from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Reads
+from kschedctl.framework.dependencies import Dependencies
 from kschedctl.framework.interface import (
     FilterPlugin,
     Plugin,
@@ -13,9 +13,9 @@ from kschedctl.framework.interface import (
     PreEnqueuePlugin,
     PreFilterPlugin,
 )
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.runtime import PreFilterOutcome
 from kschedctl.framework.status import Code, Status
-from kschedctl.framework.verdicts import NodeStatuses
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.framework.plugins import (
     failing,
@@ -218,6 +218,6 @@ def test_anything_else_ends_post_filter(code: Code) -> None:
 
 def test_passing_asks_only_filters_that_look_at_pods() -> None:
     no = Status(NEVER, ("no",))
-    static = make_plugin("Static", filtering("Static", {"a": no}), reads=Reads())
+    static = make_plugin("Static", filtering("Static", {"a": no}), reads=Dependencies())
     framework = make_framework(CLUSTER, static, filtering("Dynamic", {"b": no}))
     assert np.array_equal(framework.passing(CycleState(), POD, CLUSTER.overlay()), [True, False, True])

@@ -27,8 +27,8 @@ from kschedctl.errors import KschedctlError
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
-from kschedctl.sweep.job import Job
-from kschedctl.sweep.reading import read_plan
+from kschedctl.sweep.job import SweepJob
+from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.text.yaml import documents_by_events, yaml_documents
 from tests.fuzz import seeds
 from tests.fuzz.mutate import mutated
@@ -80,7 +80,7 @@ def decide_case(content: bytes) -> None:
 
 def sweep(content: bytes) -> None:
     """Take the content for a plan, and work on the first of its cases."""
-    job = Job(read_plan(FILE), Path("plan"))
+    job = SweepJob(read_plan(FILE), Path("plan"))
     job.folder.mkdir(exist_ok=True)
     (job.folder / "cluster.yaml").write_text(seeds.NODE)
     for number in range(1, min(len(job.read.cases), 2) + 1):

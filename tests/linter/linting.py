@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import Any
 
-from kschedctl.linter.checking import check
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.diagnosis import Diagnosis
-from kschedctl.linter.manifest_set import ManifestSet
-from kschedctl.linter.overlay import Overlay
-from kschedctl.linter.reading import read_text
-from kschedctl.linter.rule import About, Rule
+from kschedctl.linter.lint_files import read_text
+from kschedctl.linter.manifest_set import LintManifests
+from kschedctl.linter.overlay import ClusterQueries
+from kschedctl.linter.rule import Rule, RuleSubject
+from kschedctl.linter.rule_runner import check
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, lint_files
 
@@ -24,17 +24,17 @@ def lint(
     named = {"manifest.yaml": texts} if isinstance(texts, str) else texts
     files = [read_text(text.encode(), name) for name, text in named.items()]
     asked = [rule for rule in RULES if rule.code.startswith(rules)] if isinstance(rules, str) else list(rules)
-    if any(rule.about == About.IGNORES for rule in asked):
+    if any(rule.about == RuleSubject.IGNORES for rule in asked):
         codes = {rule.code for rule in asked}
         found = lint_files(files, LintRequest(rules=[rule for rule in RULES if rule.on or rule.code in codes])).found
         return [each for each in found if each.rule.code in codes]
-    given = ManifestSet(files, namespace)
+    given = LintManifests(files, namespace)
     snapshot = options.pop("snapshot", None)
     overlay = overlay_of(snapshot, given) if snapshot else None
-    return check(asked, Context(given, overlay=overlay, **options))
+    return check(asked, LintContext(given, overlay=overlay, **options))
 
 
-def overlay_of(snapshot: str, given: ManifestSet) -> Overlay:
+def overlay_of(snapshot: str, given: LintManifests) -> ClusterQueries:
     """Manifests applied to a snapshot that is a text."""
     from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
     from kschedctl.loading import load

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedctl.linter.fixing import repaired
-from kschedctl.linter.reading import LintFile, read_text
+from kschedctl.linter.applied_fixes import apply_fixes
+from kschedctl.linter.lint_files import LintFile, read_text
 from kschedctl.linter.rules import RULES
-from kschedctl.linter.run import Linted, LintRequest, lint_files
+from kschedctl.linter.run import LintRequest, LintResult, lint_files
 
 WITHOUT_SNAPSHOT = [rule for rule in RULES if not rule.snapshot]
 TEXTS = [rule.fails for rule in WITHOUT_SNAPSHOT if rule.code not in ("KS901", "KS902")]
@@ -47,7 +47,7 @@ def mutated(rng: random.Random) -> str:
     return yaml.safe_dump_all(documents, sort_keys=False)
 
 
-def lint(files: list[LintFile]) -> Linted:
+def lint(files: list[LintFile]) -> LintResult:
     return lint_files(files, LintRequest(rules=WITHOUT_SNAPSHOT))
 
 
@@ -59,4 +59,4 @@ def test_any_shape_is_linted_and_repaired(seed: int) -> None:
         for each in found.found:
             assert 1 <= each.region.line <= each.region.end_line
             assert each.message
-        repaired(found, lambda files: lint(list(files)), unsafe=True)
+        apply_fixes(found, lambda files: lint(list(files)), unsafe=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestSet
-from kschedctl.linter.reading import read_text
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.lint_files import read_text
+from kschedctl.linter.manifest_set import LintManifests
 from kschedctl.linter.settings import PodTemplateOf, Settings
 
 CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce]}\n"
@@ -23,8 +23,8 @@ spec:
 """
 
 
-def given(**texts: str) -> ManifestSet:
-    return ManifestSet([read_text(text.encode(), name.replace("__", "/") + ".yaml") for name, text in texts.items()])
+def given(**texts: str) -> LintManifests:
+    return LintManifests([read_text(text.encode(), name.replace("__", "/") + ".yaml") for name, text in texts.items()])
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_kinds_of_other_groups_are_foreign() -> None:
 def test_kinds_of_the_settings_make_pods() -> None:
     text = DEPLOYMENT.replace("apps/v1", "example.com/v1").replace("Deployment", "App")
     settings = Settings(pod_templates=(PodTemplateOf(group="example.com", kind="App"),))
-    context = Context(given(manifest=text), pod_templates=settings.ways_to_templates)
+    context = LintContext(given(manifest=text), pod_templates=settings.ways_to_templates)
     [pods] = context.pods
     assert pods.labels.known == {"app": "web"}
-    assert Context(given(manifest=text)).pods == []
+    assert LintContext(given(manifest=text)).pods == []
 
 
 def test_a_broken_document_hides_none_of_the_others() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestSet
-from kschedctl.linter.reading import read_text
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.lint_files import read_text
+from kschedctl.linter.manifest_set import LintManifests
 from kschedctl.linter.replicas import rollout
 
 DEPLOYMENT = """apiVersion: apps/v1
@@ -33,8 +33,8 @@ spec: {scaleTargetRef: {name: web}, SPEC}
 """
 
 
-def context_of(text: str) -> Context:
-    return Context(ManifestSet([read_text(text.encode(), "manifest.yaml")]))
+def context_of(text: str) -> LintContext:
+    return LintContext(LintManifests([read_text(text.encode(), "manifest.yaml")]))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from kschedctl.admission.chain import admit
-from kschedctl.api.canonical import Amount
+from kschedctl.api.canonical_quantity import Amount
 from kschedctl.api.kinds import kind_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod

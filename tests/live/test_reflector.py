@@ -20,7 +20,7 @@ from kschedctl.live import http
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.reflector import Reflector, ReflectorSettings
-from kschedctl.snapshot.conform import build_decoders
+from kschedctl.snapshot.decoding import build_decoders
 from tests.live.plain_server import page, serving
 
 NODES = Served("Node", Node, "nodes", "/api/v1/nodes")

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kschedctl.live.context import LiveContext
 from kschedctl.loading import load
-from kschedctl.watch.answers import Answer, Answers, Waits
+from kschedctl.watch.pod_answers import PendingReport, PodAnswer, PodAnswers
 
 ENTRY: Final = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
 _PORT: Final = re.compile(r"answered on port ([0-9]+)")
@@ -73,13 +73,13 @@ class Watching:
         """The same in short: what comes of it, or what became of it."""
         return [str(said.get("result", said["kind"])) for said in self.of(pod, since)]
 
-    def last(self) -> dict[str, Answer]:
+    def last(self) -> dict[str, PodAnswer]:
         """The last answer of every pod that is not placed or gone."""
-        found: dict[str, Answer] = {}
+        found: dict[str, PodAnswer] = {}
         for _, said in self.lines[1:]:
             key = f"{said['namespace']}/{said['name']}"
             if said["kind"] == "PodWaits":
-                found[key] = Answer(said["result"], said["message"], said["preemption"] is not None)
+                found[key] = PodAnswer(said["result"], said["message"], said["preemption"] is not None)
             else:
                 found.pop(key, None)
         return found
@@ -125,8 +125,8 @@ def wait_for(what: Callable[[], Any], name: str, seconds: float = 30.0) -> Any:
     return found
 
 
-def explained(kubeconfig: Path) -> dict[str, Answer]:
+def explained(kubeconfig: Path) -> dict[str, PodAnswer]:
     """What is said of a cluster that is read anew of all pods that wait and do not fit."""
     cluster = load(live=LiveContext(kubeconfig=str(kubeconfig)))
-    told = Answers(lambda metadata: True).round(cluster).told
-    return {one.pod.key: one.answer for one in told if isinstance(one, Waits)}
+    told = PodAnswers(lambda metadata: True).round(cluster).told
+    return {one.pod.key: one.answer for one in told if isinstance(one, PendingReport)}

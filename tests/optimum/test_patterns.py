@@ -11,7 +11,7 @@ from kschedctl.optimum.goals import FinalGoal, Goal, Opened, goals_of
 from kschedctl.optimum.patterns import Patterns
 from kschedctl.optimum.question import no_evictions, pose
 from kschedctl.optimum.search import best
-from kschedctl.optimum.sites import Capacity, grouped_sites, single_node_sites
+from kschedctl.optimum.sites import PodCapacities, grouped_sites, single_node_sites
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster, make_node, make_pod
 from tests.optimum.test_exhaustive import clusters
@@ -24,7 +24,7 @@ def test_no_placement_is_beyond_the_bound(cluster: Cluster) -> None:
     goals = goals_of(question, FinalGoal.SCORES)
     found = best(question, seconds=30)
     assert found.proven
-    capacity = Capacity(question)
+    capacity = PodCapacities(question)
     reached: list[tuple[Goal, int]] = []
     for standing in found.standings:
         patterns = Patterns(capacity, single_node_sites(capacity))
@@ -42,7 +42,7 @@ def test_nodes_are_filled_without_parts_of_pods() -> None:
         [make_node(f"n{i}") for i in range(4)], [make_pod(f"w{i}", requests={"cpu": "3"}) for i in range(3)]
     )
     question = pose(Scheduler(cluster), no_evictions)
-    capacity = Capacity(question)
+    capacity = PodCapacities(question)
     (site,) = grouped_sites(capacity)
     assert site.n_nodes == 4
     patterns = Patterns(capacity, [site])

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedctl.optimum.question import Question, no_evictions, pose
-from kschedctl.optimum.sites import Capacity, grouped_sites
+from kschedctl.optimum.question import PlacementQuestion, no_evictions, pose
+from kschedctl.optimum.sites import PodCapacities, grouped_sites
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 
 RS = ("apps/v1", "ReplicaSet", "web")
 
 
-def ask(*pods: Any, nodes: Any = None, evicting: bool = True) -> Question:
+def ask(*pods: Any, nodes: Any = None, evicting: bool = True) -> PlacementQuestion:
     cluster = make_cluster(nodes or [make_node("a"), make_node("b")], pods)
     return pose(Scheduler(cluster), None if evicting else no_evictions)
 
 
-def names(question: Question) -> list[list[str]]:
+def names(question: PlacementQuestion) -> list[list[str]]:
     return [[pod.name for pod in kind.pods] for kind in question.kinds]
 
 
@@ -60,7 +60,7 @@ def test_who_is_made_again_is_of_a_kind_that_waits_for_nothing_yet() -> None:
 def test_nodes_that_nothing_tells_apart_are_one_site() -> None:
     nodes = [make_node(f"n{i}", zone=f"z{i % 2}") for i in range(6)]
     plain = ask(make_pod("p", requests={"cpu": "1"}), nodes=nodes)
-    assert [site.n_nodes for site in grouped_sites(Capacity(plain))] == [6]
+    assert [site.n_nodes for site in grouped_sites(PodCapacities(plain))] == [6]
     term = {
         "maxSkew": 1,
         "topologyKey": ZONE,
@@ -68,6 +68,6 @@ def test_nodes_that_nothing_tells_apart_are_one_site() -> None:
         "labelSelector": {"matchLabels": {"app": "a"}},
     }
     spread = ask(make_pod("p", labels={"app": "a"}, topologySpreadConstraints=[term]), nodes=nodes)
-    assert [site.n_nodes for site in grouped_sites(Capacity(spread))] == [3, 3]
+    assert [site.n_nodes for site in grouped_sites(PodCapacities(spread))] == [3, 3]
     used = ask(make_pod("p", requests={"cpu": "1"}), make_pod("r", node="n1", requests={"cpu": "1"}), nodes=nodes)
-    assert [site.rows for site in grouped_sites(Capacity(used))] == [(0, 2, 3, 4, 5), (1,)]
+    assert [site.rows for site in grouped_sites(PodCapacities(used))] == [(0, 2, 3, 4, 5), (1,)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.answers.volumes import Action
+from kschedctl.answers.volumes import ClaimAction
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.controller import sync_claim
@@ -101,12 +101,12 @@ def test_one_claim_and_one_volume(claim: dict[str, Any], volume: dict[str, Any],
         make_claim(**{"storage_class": "now", **claim}), make_volume(**{"storage_class": "now", **volume}), NOW
     )
     if mismatch:
-        assert outcome.action is Action.PROVISION
+        assert outcome.action is ClaimAction.PROVISION
         (rejected,) = outcome.rejected
         assert rejected.volume == "pv"
         assert mismatch in [str(m) for m in rejected.mismatches]
     else:
-        assert (outcome.action, outcome.volume, outcome.rejected) == (Action.BIND, "pv", ())
+        assert (outcome.action, outcome.volume, outcome.rejected) == (ClaimAction.BIND, "pv", ())
 
 
 WAITING = "waiting for first consumer to be created before binding"
@@ -117,79 +117,85 @@ CREATED = "Waiting for a volume to be created either by the external provisioner
 @pytest.mark.parametrize(
     ("claim", "objects", "action", "message"),
     [
-        pytest.param(make_claim(), [LATE], Action.WAIT_FOR_FIRST_CONSUMER, WAITING, id="nobody uses it yet"),
+        pytest.param(make_claim(), [LATE], ClaimAction.WAIT_FOR_FIRST_CONSUMER, WAITING, id="nobody uses it yet"),
         pytest.param(
-            make_claim(), [LATE, make_volume()], Action.WAIT_FOR_FIRST_CONSUMER, WAITING, id="a volume would be there"
+            make_claim(),
+            [LATE, make_volume()],
+            ClaimAction.WAIT_FOR_FIRST_CONSUMER,
+            WAITING,
+            id="a volume would be there",
         ),
         pytest.param(
             make_claim(),
             [LATE, make_volume(claim="default/data", phase="Available")],
-            Action.BIND,
+            ClaimAction.BIND,
             "",
             id="a volume that names it is taken at once",
         ),
         pytest.param(
             make_claim(),
             [LATE, make_pod("web", volumes=mount("data"))],
-            Action.WAIT_FOR_POD,
+            ClaimAction.WAIT_FOR_POD,
             "waiting for pod web to be scheduled",
             id="a pod uses it",
         ),
         pytest.param(
             make_claim(),
             [LATE, make_pod("web-0", volumes=mount("data")), make_pod("web-1", volumes=mount("data"))],
-            Action.WAIT_FOR_POD,
+            ClaimAction.WAIT_FOR_POD,
             "waiting for pods web-0,web-1 to be scheduled",
             id="pods use it",
         ),
         pytest.param(
             make_claim(),
             [LATE, make_pod("web", namespace="else", volumes=mount("data"))],
-            Action.WAIT_FOR_FIRST_CONSUMER,
+            ClaimAction.WAIT_FOR_FIRST_CONSUMER,
             WAITING,
             id="a pod of another namespace uses another claim",
         ),
         pytest.param(
             make_claim(annotations={SELECTED_NODE: "n"}),
             [LATE],
-            Action.PROVISION,
+            ClaimAction.PROVISION,
             CREATED.replace("DRIVER", "csi.example.com"),
             id="a node has been selected",
         ),
         pytest.param(
             now_claim(),
             [make_storage_class("now", waits=False, provisioner="kubernetes.io/aws-ebs")],
-            Action.PROVISION,
+            ClaimAction.PROVISION,
             CREATED.replace("DRIVER", "ebs.csi.aws.com"),
             id="an in-tree provisioner",
         ),
         pytest.param(
             now_claim(),
             [],
-            Action.PROVISIONING_FAILED,
+            ClaimAction.PROVISIONING_FAILED,
             'storageclass.storage.k8s.io "now" not found',
             id="a class that does not exist",
         ),
         pytest.param(
             now_claim(),
             [make_storage_class("now", waits=False, provisioner="kubernetes.io/no-provisioner")],
-            Action.PROVISIONING_FAILED,
+            ClaimAction.PROVISIONING_FAILED,
             "no volume plugin matched name: kubernetes.io/no-provisioner",
             id="a class that does not provision",
         ),
-        pytest.param(make_claim(storage_class=""), [NOW], Action.FAILED_BINDING, NO_CLASS, id="no class wanted"),
-        pytest.param(make_claim(storage_class=None), [NOW], Action.FAILED_BINDING, NO_CLASS, id="no default class"),
+        pytest.param(make_claim(storage_class=""), [NOW], ClaimAction.FAILED_BINDING, NO_CLASS, id="no class wanted"),
+        pytest.param(
+            make_claim(storage_class=None), [NOW], ClaimAction.FAILED_BINDING, NO_CLASS, id="no default class"
+        ),
         pytest.param(
             now_claim(selector={"matchExpressions": [{"key": "tier", "operator": "Like"}]}),
             [NOW],
-            Action.FAILED_BINDING,
+            ClaimAction.FAILED_BINDING,
             'the selector of claim default/data is wrong: "Like" is not a selector operator',
             id="a selector that is wrong",
         ),
     ],
 )
 def test_claims_without_a_volume(
-    claim: PersistentVolumeClaim, objects: list[ApiObject], action: Action, message: str
+    claim: PersistentVolumeClaim, objects: list[ApiObject], action: ClaimAction, message: str
 ) -> None:
     outcome = sync(claim, *objects)
     assert outcome.action is action
@@ -200,49 +206,49 @@ def test_claims_without_a_volume(
 @pytest.mark.parametrize(
     ("volume", "action", "message"),
     [
-        pytest.param(None, Action.WAIT_FOR_VOLUME, "", id="it does not exist"),
-        pytest.param(make_volume(), Action.BIND, "", id="it is free"),
-        pytest.param(make_volume(phase="Released"), Action.BIND, "", id="its phase is not asked"),
-        pytest.param(make_volume(claim="default/data"), Action.BIND, "", id="it names the claim"),
+        pytest.param(None, ClaimAction.WAIT_FOR_VOLUME, "", id="it does not exist"),
+        pytest.param(make_volume(), ClaimAction.BIND, "", id="it is free"),
+        pytest.param(make_volume(phase="Released"), ClaimAction.BIND, "", id="its phase is not asked"),
+        pytest.param(make_volume(claim="default/data"), ClaimAction.BIND, "", id="it names the claim"),
         pytest.param(
             make_volume(claim="default/else"),
-            Action.FAILED_BINDING,
+            ClaimAction.FAILED_BINDING,
             'volume "pv" already bound to a different claim.',
             id="it is another claim's",
         ),
         pytest.param(
             make_volume(size="1Mi"),
-            Action.VOLUME_MISMATCH,
+            ClaimAction.VOLUME_MISMATCH,
             'Cannot bind to requested volume "pv": requested PV is too small',
             id="it is too small",
         ),
         pytest.param(
             make_volume(storage_class="else"),
-            Action.VOLUME_MISMATCH,
+            ClaimAction.VOLUME_MISMATCH,
             'Cannot bind to requested volume "pv": storageClassName does not match',
             id="it is of another class",
         ),
         pytest.param(
             make_volume(modes=["ReadOnlyMany"]),
-            Action.VOLUME_MISMATCH,
+            ClaimAction.VOLUME_MISMATCH,
             'Cannot bind to requested volume "pv": incompatible accessMode',
             id="it has other access modes",
         ),
         pytest.param(
             make_volume(volumeMode="Block", modes=["ReadOnlyMany"]),
-            Action.VOLUME_MISMATCH,
+            ClaimAction.VOLUME_MISMATCH,
             'Cannot bind to requested volume "pv": incompatible volumeMode',
             id="the first problem is told",
         ),
         pytest.param(
             make_volume(deleting=True, size="1Mi"),
-            Action.VOLUME_MISMATCH,
+            ClaimAction.VOLUME_MISMATCH,
             'Cannot bind to requested volume "pv": the volume is marked for deletion "pv"',
             id="it is being deleted",
         ),
     ],
 )
-def test_claims_that_name_their_volume(volume: PersistentVolume | None, action: Action, message: str) -> None:
+def test_claims_that_name_their_volume(volume: PersistentVolume | None, action: ClaimAction, message: str) -> None:
     outcome = sync(make_claim(volumeName="pv"), LATE, *([volume] if volume is not None else []))
     assert (outcome.action, outcome.message, outcome.volume) == (action, message, "pv")
 
@@ -253,18 +259,18 @@ LOST = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
 @pytest.mark.parametrize(
     ("objects", "action", "message"),
     [
-        pytest.param([make_volume(claim="default/data")], Action.KEEP, "", id="all is well"),
-        pytest.param([make_volume()], Action.BIND, "", id="the volume has come loose"),
-        pytest.param([], Action.LOST, LOST, id="the volume is gone"),
+        pytest.param([make_volume(claim="default/data")], ClaimAction.KEEP, "", id="all is well"),
+        pytest.param([make_volume()], ClaimAction.BIND, "", id="the volume has come loose"),
+        pytest.param([], ClaimAction.LOST, LOST, id="the volume is gone"),
         pytest.param(
             [make_volume(claim="default/else")],
-            Action.LOST,
+            ClaimAction.LOST,
             "Two claims are bound to the same volume, this one is bound incorrectly",
             id="the volume is another claim's",
         ),
     ],
 )
-def test_bound_claims(objects: list[ApiObject], action: Action, message: str) -> None:
+def test_bound_claims(objects: list[ApiObject], action: ClaimAction, message: str) -> None:
     outcome = sync(make_claim(bound="pv"), *objects)
     assert (outcome.action, outcome.message) == (action, message)
 
@@ -276,7 +282,7 @@ def test_a_bound_claim_without_a_volume_is_lost() -> None:
 
 def test_a_claim_that_does_not_say_gets_the_default_class() -> None:
     outcome = sync(make_claim(storage_class=None), make_storage_class("standard", waits=False, default=True))
-    assert (outcome.action, outcome.default_class) == (Action.PROVISION, "standard")
+    assert (outcome.action, outcome.default_class) == (ClaimAction.PROVISION, "standard")
     assert outcome.claim.spec.storage_class_name == "standard"
     assert outcome.provisioner == "csi.example.com"
 
@@ -284,4 +290,4 @@ def test_a_claim_that_does_not_say_gets_the_default_class() -> None:
 def test_volumes_without_a_class_go_before_the_default_class() -> None:
     standard = make_storage_class("standard", default=True)
     outcome = sync(make_claim(storage_class=None), standard, make_volume(storage_class=""))
-    assert (outcome.action, outcome.volume, outcome.default_class) == (Action.BIND, "pv", "")
+    assert (outcome.action, outcome.volume, outcome.default_class) == (ClaimAction.BIND, "pv", "")

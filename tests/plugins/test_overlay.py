@@ -16,7 +16,7 @@ from kschedctl.plugins.node_resources.fit import NodeResourcesFit
 from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
 from kschedctl.releases.release import RELEASES
 from kschedctl.testing.contract import plugin_checks
-from kschedctl.testing.samples import Sample, World
+from kschedctl.testing.samples import Sample, SampleObjects
 from tests.builders import ZONE, decide, make_cluster, make_node, make_pod, said
 from tests.strategies import pods, uses_ports_once, worlds
 
@@ -37,7 +37,7 @@ def test_overlay_equals_really_changing(
 ) -> None:
     world = data.draw(worlds(aspect, of_nodes=of_nodes, pending=2).filter(lambda world: uses_ports_once(world.pods)))
     pod = data.draw(pods(aspect, "nodeSelector", "tolerations").filter(_selects_something))
-    sample = Sample("drawn", pod, World((*world.nodes, *world.pods, *world.namespaces)))
+    sample = Sample("drawn", pod, SampleObjects((*world.nodes, *world.pods, *world.namespaces)))
     checks = {check.clause.__name__: check for check in plugin_checks(plugin, samples=[sample])}
     checks["overlay_equals_really_changing"]()
 

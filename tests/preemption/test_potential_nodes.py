@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kschedctl.framework.node_statuses import FilterRun, NodeStatuses
 from kschedctl.framework.status import Code, Rejections, Status
-from kschedctl.framework.verdicts import FilterRun, NodeStatuses
 from kschedctl.preemption.potential_nodes import potential_nodes
 
 FULL, CORDONED = Status(Code.UNSCHEDULABLE, ("full",)), Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("cordoned",))

@@ -17,10 +17,10 @@ from kschedctl.analyses.lint.answer import report
 from kschedctl.answers.schema import schema
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.terminal import ColorWhen, open_console
-from kschedctl.linter.reading import read_text
+from kschedctl.linter.lint_files import read_text
 from kschedctl.linter.rules import RULES
-from kschedctl.linter.run import Linted, LintRequest, lint_files
-from kschedctl.linter.selection import asked
+from kschedctl.linter.run import LintRequest, LintResult, lint_files
+from kschedctl.linter.selection import selected_rules
 from kschedctl.linter.settings import Settings, SettingsIgnore
 from kschedctl.presentation.lint import LintView
 from kschedctl.render.form import FormKind, Medium
@@ -92,9 +92,9 @@ TEXTS = {
 }
 
 
-def linted(texts: Mapping[str, str], **options: Any) -> Linted:
+def linted(texts: Mapping[str, str], **options: Any) -> LintResult:
     files = [read_text(text.encode(), name) for name, text in texts.items()]
-    return lint_files(files, LintRequest(rules=asked(["ALL"]), **options))
+    return lint_files(files, LintRequest(rules=selected_rules(["ALL"]), **options))
 
 
 MEDIUM = Medium(lambda: open_console(ColorWhen.NEVER), Invocation(command="", values={}, arguments={}).command_line)

@@ -13,7 +13,7 @@ from kschedctl.api.device import ResourceClaimTemplate
 from kschedctl.api.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate import capacity as module
-from kschedctl.simulate.capacity import Capacity, Copy, capacity
+from kschedctl.simulate.capacity import Copy, CopyCount, capacity
 from tests import strategies
 from tests.builders import make_cluster, make_node, make_object, make_pod
 from tests.devices.builders import make_class, make_device, make_slice, request
@@ -26,7 +26,7 @@ def copies_of(pod: Pod) -> Copy:
     return lambda number: replace(pod, metadata=replace(pod.metadata, name=f"copy+{number}", uid=""))
 
 
-def fill(pod: Pod, nodes: Iterable[Node], *pods: Pod, most: int | None = None) -> Capacity:
+def fill(pod: Pod, nodes: Iterable[Node], *pods: Pod, most: int | None = None) -> CopyCount:
     return capacity(Scheduler(make_cluster(nodes, pods)), copies_of(pod), most)
 
 

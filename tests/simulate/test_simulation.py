@@ -21,7 +21,7 @@ from kschedctl.releases.release import LATEST, RELEASES, Release
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import TieBreak, as_recorded
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import Happening
+from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
 from tests.builders import (
     HOSTNAME,
@@ -112,7 +112,7 @@ def test_victims_take_their_grace_period_before_the_preemptor_gets_their_place()
     simulation = simulate(small(victim), make_pod("high", requests={"cpu": "2"}, priority=9))
     assert told(simulation) == ["high!n1-low", "high>n1"]
     times = {entry.event: (entry.time - simulation.began).total_seconds() for entry in simulation.timeline}
-    assert 40 <= times[Happening.DELETED] <= times[Happening.SCHEDULED] < 41
+    assert 40 <= times[TimelineEvent.DELETED] <= times[TimelineEvent.SCHEDULED] < 41
 
 
 def test_without_grace_they_are_gone_at_once() -> None:
@@ -206,10 +206,10 @@ def test_a_pod_that_waits_is_allowed_by_the_next_one() -> None:
     first = next(iter(simulation))
     assert first.waits
     assert places(simulation)["a"] == "n1", "it counts on its node while it waits"
-    assert [entry.pod for entry in simulation.timeline if entry.event is Happening.SCHEDULED] == []
+    assert [entry.pod for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED] == []
     for _ in simulation:
         pass
-    scheduled = [entry.pod for entry in simulation.timeline if entry.event is Happening.SCHEDULED]
+    scheduled = [entry.pod for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
     assert sorted(scheduled) == ["default/a", "default/b"]
 
 
@@ -221,7 +221,7 @@ def test_a_pod_that_waits_too_long_goes_back_to_the_queue() -> None:
     simulation.scheduler.waiting_pods.due(simulation.clock.now())
     simulation._settle_waiting()
     assert places(simulation)["a"] == ""
-    said = [entry.why for entry in simulation.timeline if entry.event is Happening.FAILED]
+    said = [entry.why for entry in simulation.timeline if entry.event is TimelineEvent.FAILED]
     assert said == ["0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin Waits."]
 
 

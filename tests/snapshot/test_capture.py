@@ -17,7 +17,7 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.errors import InputError
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import check_target, write_capture
-from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS
+from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.volumes import claims, migration

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from kschedctl.errors import InputError
-from kschedctl.snapshot.conform import json_text
-from kschedctl.snapshot.documents import Document, Envelope, documents, read_envelope
+from kschedctl.snapshot.decoding import json_text
+from kschedctl.snapshot.documents import Document, ObjectHeader, documents, read_envelope
 
 
 def read(text: str, file: str = "f.yaml", *, as_data: bool = False) -> list[tuple[int, object] | str]:
@@ -113,7 +113,7 @@ def test_items_stay_text() -> None:
 
 
 def test_an_envelope_without_items_tells_them_from_null() -> None:
-    assert read_envelope(msgspec.Raw(b"{}")) == Envelope(None, None, msgspec.UNSET)
-    assert read_envelope(msgspec.Raw(b'{"items":null}')) == Envelope(None, None, None)
-    assert read_envelope({}) == Envelope(None, None, msgspec.UNSET)
-    assert read_envelope({"items": None}) == Envelope(None, None, None)
+    assert read_envelope(msgspec.Raw(b"{}")) == ObjectHeader(None, None, msgspec.UNSET)
+    assert read_envelope(msgspec.Raw(b'{"items":null}')) == ObjectHeader(None, None, None)
+    assert read_envelope({}) == ObjectHeader(None, None, msgspec.UNSET)
+    assert read_envelope({"items": None}) == ObjectHeader(None, None, None)

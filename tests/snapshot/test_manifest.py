@@ -15,9 +15,9 @@ import yaml
 from msgspec.json import Decoder
 
 from kschedctl.api.pod import Pod
-from kschedctl.api.schema.decode import decoded
+from kschedctl.api.schema.decode import decode_object
 from kschedctl.releases.release import LATEST
-from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.documents import YamlText
 from kschedctl.snapshot.manifest import refuse
 from kschedctl.snapshot.reading import read_manifest
@@ -55,7 +55,7 @@ PARSERS = {
         "parse": (EventReader.document, LineReader.document),
         "repeated": (vars(YamlText)["repeated"].func,),
         "positions": (read_tree,),
-        "server": (decoded,),
+        "server": (decode_object,),
     }.items()
     for function in functions
 }

@@ -17,7 +17,7 @@ from kschedctl.api.meta import Int32, Int64
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import write_capture
-from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS, kept_fields
+from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS, kept_fields
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.rewriting import structs_in
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from kschedctl.sweep.job import Job
-from kschedctl.sweep.reading import plan_of
+from kschedctl.sweep.job import SweepJob
+from kschedctl.sweep.plan_reader import plan_of
 from tests.builders import make_node, make_pod, write_snapshot
 
 HEAD = {"apiVersion": "kschedctl/v1", "kind": "Sweep"}
@@ -24,10 +24,10 @@ PODS = [
 ]
 
 
-def make_job(folder: Path, *, base: dict[str, Any] | None = None, **fields: Any) -> Job:
+def make_job(folder: Path, *, base: dict[str, Any] | None = None, **fields: Any) -> SweepJob:
     """A plan over a cluster of three nodes with 2 of 16 cpu in use, for which two pods of 3 cpu wait."""
     snapshot = folder / "cluster.json"
     if not snapshot.exists():
         write_snapshot(folder, NODES, PODS).rename(snapshot)
     plan = {**HEAD, "base": {"snapshot": "cluster.json", **(base or {})}, **fields}
-    return Job(plan_of(yaml.safe_dump(plan, sort_keys=False).encode(), "plan.yaml"), folder)
+    return SweepJob(plan_of(yaml.safe_dump(plan, sort_keys=False).encode(), "plan.yaml"), folder)

@@ -19,7 +19,7 @@ from kschedctl.render.forms import parse_form
 from kschedctl.render.parquet import _alike
 from kschedctl.render.svg import picture as drawn
 from kschedctl.sweep.analysis import sweep_answer
-from kschedctl.sweep.reading import plan_of
+from kschedctl.sweep.plan_reader import plan_of
 from kschedctl.sweep.row import Row
 from tests.presentation.printing import lines
 

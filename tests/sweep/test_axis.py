@@ -8,12 +8,12 @@ import pytest
 
 from kschedctl.errors import InputError
 from kschedctl.sweep.axis import EDITS_BY_NAME, read_axis
-from kschedctl.sweep.plan import AxisPlan, Range
+from kschedctl.sweep.plan import AxisPlan, NumberRange
 from kschedctl.whatif.edits import EDITS
 
 
-def span(first: float, to: float, step: float = 1) -> Range:
-    return Range(first=first, to=to, step=step)
+def span(first: float, to: float, step: float = 1) -> NumberRange:
+    return NumberRange(first=first, to=to, step=step)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def span(first: float, to: float, step: float = 1) -> Range:
     ],
     ids=str,
 )
-def test_ranges(values: Range, expected: tuple[float, ...]) -> None:
+def test_ranges(values: NumberRange, expected: tuple[float, ...]) -> None:
     found = read_axis("seed" if isinstance(expected[0], int) else "args.NodeResourcesFit.x", AxisPlan(values=values))
     assert found.values == expected
     assert [type(value) for value in found.values] == [type(value) for value in expected]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedctl.sweep.job import Job
-from kschedctl.sweep.reading import read_plan
+from kschedctl.sweep.job import SweepJob
+from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.sweep.row import Row
 from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
@@ -19,11 +19,11 @@ from tests.sweep.plans import make_job
 SHOP = Path(__file__).parents[2] / "fixtures" / "shop"
 
 
-def rows(job: Job) -> list[Row]:
+def rows(job: SweepJob) -> list[Row]:
     return [job.row(number) for number in range(1, len(job.read.cases) + 1)]
 
 
-def told(job: Job, column: str) -> list[Any]:
+def told(job: SweepJob, column: str) -> list[Any]:
     return [row.error or row.values[column] for row in rows(job)]
 
 
@@ -149,7 +149,7 @@ SAME = [
 @pytest.mark.parametrize(("plan", "number", "options"), SAME)
 def test_a_row_is_what_the_command_says(plan: str, number: int, options: list[str]) -> None:
     path = SHOP / "sweeps" / plan
-    row = Job(read_plan(path), path.parent).row(number)
+    row = SweepJob(read_plan(path), path.parent).row(number)
     assert [row.values[name] for name in ("placed", "waiting", "evicted")] == simulated(options)
 
 
@@ -161,7 +161,7 @@ def simulated(options: list[str]) -> list[int]:
 
 def test_the_configuration_of_a_case_reproduces_its_row(tmp_path: Path) -> None:
     path = SHOP / "sweeps" / "tuning.yaml"
-    job = Job(read_plan(path), path.parent)
+    job = SweepJob(read_plan(path), path.parent)
     printed = {number: run("sweep", str(path), "--config-of", str(number)).out for number in (1, 10, 11, 17)}
     found = {}
     for number, text in printed.items():

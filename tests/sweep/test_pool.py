@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.sweep.job import Job
+from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.pool import DIED, run_here
 from kschedctl.sweep.row import Row
 from tests.sweep.plans import make_job
@@ -19,7 +19,7 @@ from tests.sweep.plans import make_job
 AXES = {"fail-zone": [None, "a", "b", "c"], "size": {"of": "set-request", "values": ["cpu=1", "cpu=2", "cpu=5"]}}
 
 
-class Deadly(Job):
+class Deadly(SweepJob):
     """Some of whose cases end the process that works on them: some always, some once."""
 
     always: frozenset[int] = frozenset()

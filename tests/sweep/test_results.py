@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from kschedctl.errors import InputError
-from kschedctl.sweep.job import Job
-from kschedctl.sweep.results import digest, opened
+from kschedctl.sweep.job import SweepJob
+from kschedctl.sweep.results import digest, open_results
 from tests.builders import make_node, write_snapshot
 from tests.sweep.plans import make_job
 
 AXES: dict[str, Any] = {"fail-zone": [None, "a", "b", "c"]}
 
 
-def filled(job: Job, file: Path, *numbers: int, resume: bool = False) -> list[int]:
+def filled(job: SweepJob, file: Path, *numbers: int, resume: bool = False) -> list[int]:
     """Write down the rows of some cases; the cases that are left then."""
-    with opened(str(file), job, resume=resume) as results:
+    with open_results(str(file), job, resume=resume) as results:
         for number in numbers:
             results.add(job.row(number))
         return results.left(len(job.read.cases))
@@ -29,7 +29,7 @@ def test_what_is_done_is_not_left(tmp_path: Path) -> None:
     assert filled(job, file, 1, 3) == [2, 4]
     # The last one fails, and is tried again.
     assert filled(job, file, 4, resume=True) == [2, 4]
-    with opened(str(file), job, resume=True) as results:
+    with open_results(str(file), job, resume=True) as results:
         assert results.rows == {number: job.row(number) for number in (1, 3, 4)}
 
 
@@ -45,7 +45,7 @@ def test_a_last_line_that_was_cut_off_is_done_again(cut: int, tmp_path: Path) ->
 
 def test_without_a_file_nothing_is_written(tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
-    with opened("", make_job(tmp_path, axes=AXES), resume=False) as results:
+    with open_results("", make_job(tmp_path, axes=AXES), resume=False) as results:
         assert results.left(4) == [1, 2, 3, 4]
     assert sorted(tmp_path.iterdir()) == [*before, tmp_path / "cluster.json"]
 

@@ -12,16 +12,16 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.arithmetic import Arithmetic, Step
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING, Reach, Reads
+from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING, Dependencies, Reach
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.contract import CLAUSES, check_plugin, plugin_checks
 from kschedctl.testing.probe import ask
-from kschedctl.testing.samples import SAMPLES, WORLD, Change
+from kschedctl.testing.samples import SAMPLES, WORLD, SampleChange
 from tests.framework.plugins import make_plugin
 
 Method = Callable[..., Any]
@@ -291,7 +291,7 @@ def test_an_honest_plugin_keeps_it() -> None:
             id="no overlay",
         ),
         pytest.param(
-            filter_by(lambda plugin, nodes: used(plugin, nodes) > 1, reads=Reads()),
+            filter_by(lambda plugin, nodes: used(plugin, nodes) > 1, reads=Dependencies()),
             "leaves_pods_out_where_reads_does",
             "reads leaves pods out, but its pods removed matter",
             id="a false promise",
@@ -303,7 +303,7 @@ def test_an_honest_plugin_keeps_it() -> None:
             id="pods that are not declared",
         ),
         pytest.param(
-            filter_by(busiest, reads=Reads(pods=Reach.NODE)),
+            filter_by(busiest, reads=Dependencies(pods=Reach.NODE)),
             "answers_depend_on_no_more_than_reads_says",
             "the verdict of n1 depends on more than reads says: with the pods of n3 removed",
             id="pods of other nodes",
@@ -364,9 +364,9 @@ def test_the_world_has_what_its_checks_need() -> None:
     cluster = WORLD.cluster()
     assert cluster.warnings == ()
     assert (cluster.pods.node_row == PENDING).sum() == 3
-    assert WORLD.cluster(Change()) is cluster
+    assert WORLD.cluster(SampleChange()) is cluster
     assert WORLD.new_cluster() is not cluster
-    changed = WORLD.cluster(Change("n5", frozenset({"default/cache-1"}), frozenset({"default/more-web"})))
+    changed = WORLD.cluster(SampleChange("n5", frozenset({"default/cache-1"}), frozenset({"default/more-web"})))
     assert [changed.pods.key(i) for i in changed.pods.on_node(5)] == ["default/more-web"]
     assert WORLD.reversed().cluster().nodes.names == cluster.nodes.names[::-1]
 

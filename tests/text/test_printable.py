@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from kschedctl.text.printable import json_text, printable, unseen
+from kschedctl.text.printable import is_invisible, json_text, printable
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_every_control_format_and_separator_is_unseen() -> None:
     for number in range(sys.maxunicode + 1):
         character = chr(number)
         if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            assert unseen(character)
+            assert is_invisible(character)
             assert printable(character) != character
 
 

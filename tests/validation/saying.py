@@ -10,9 +10,9 @@ from kschedctl.api.schema.decode import UNREADABLE
 from kschedctl.api.schema.strict import unknown_fields
 from kschedctl.findings.finding import Finding
 from kschedctl.releases.release import RELEASES, Release
-from kschedctl.validation.pods_refused import FAILED_CREATE, FORBIDDEN
+from kschedctl.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
+from kschedctl.validation.shared_warnings import WARNING
 from kschedctl.validation.validate import refuses, validate
-from kschedctl.validation.warned import WARNING
 
 RELEASE = RELEASES["1.36"]
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -10,8 +10,8 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.binder_results import FoundVolumes
 from kschedctl.volumes.claims import SELECTED_NODE
-from kschedctl.volumes.found_volumes import FoundVolumes
 from kschedctl.volumes.pod_claims import group_claims
 from tests.builders import (
     HOSTNAME,

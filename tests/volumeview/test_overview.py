@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.answers.volumes import Action, Verdict
+from kschedctl.answers.volumes import ClaimAction, ClaimVerdict
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
@@ -39,7 +39,7 @@ def look_at_pod(pod: Any, *objects: ApiObject) -> PodOverview:
 def test_a_bound_claim_ties_its_pods_to_its_zone() -> None:
     user = make_pod("web", node="b", volumes=mount("data"))
     found = look_at_claim(make_claim(bound="pv"), in_zone("b"), LATE, user)
-    assert found.outcome.action is Action.KEEP
+    assert found.outcome.action is ClaimAction.KEEP
     assert found.volume is not None
     assert found.volume.name == "pv"
     assert found.storage_class is not None
@@ -58,7 +58,7 @@ def test_one_claim_on_every_node() -> None:
     overview = VolumeOverview(make_cluster(NODES, (), *objects))
     bound, open_ = (overview.on_nodes(found.claim) for found in overview.claims())
     assert [(node.node, node.usable) for node in bound] == [("a", False), ("b", True), ("c", False)]
-    assert [node.claims[0].verdict for node in open_] == [Verdict.PROVISIONED] * 3
+    assert [node.claims[0].verdict for node in open_] == [ClaimVerdict.PROVISIONED] * 3
 
 
 def test_claims_in_two_zones_leave_no_node() -> None:
@@ -73,9 +73,9 @@ def test_claims_in_two_zones_leave_no_node() -> None:
     assert found.zones == ()
     assert [claim.zones for claim in found.claims] == [("a",), ("b",)]
     assert [[claim.verdict for claim in node.claims] for node in found.nodes] == [
-        [Verdict.BOUND, Verdict.UNREACHABLE],
-        [Verdict.UNREACHABLE, Verdict.BOUND],
-        [Verdict.UNREACHABLE, Verdict.UNREACHABLE],
+        [ClaimVerdict.BOUND, ClaimVerdict.UNREACHABLE],
+        [ClaimVerdict.UNREACHABLE, ClaimVerdict.BOUND],
+        [ClaimVerdict.UNREACHABLE, ClaimVerdict.UNREACHABLE],
     ]
 
 
@@ -89,8 +89,8 @@ def test_claims_of_a_pod_do_not_take_the_same_volume() -> None:
     ]
     found = look_at_pod(make_pod(volumes=mount("one", "two")), *objects)
     assert [[(claim.verdict, claim.volume) for claim in node.claims] for node in found.nodes[:2]] == [
-        [(Verdict.TAKES, "pv-1"), (Verdict.TAKES, "pv-2")],
-        [(Verdict.TAKES, "pv-1"), (Verdict.NONE, "")],
+        [(ClaimVerdict.TAKES, "pv-1"), (ClaimVerdict.TAKES, "pv-2")],
+        [(ClaimVerdict.TAKES, "pv-1"), (ClaimVerdict.NONE, "")],
     ]
 
 
@@ -99,31 +99,31 @@ def test_claims_of_a_pod_do_not_take_the_same_volume() -> None:
     [
         pytest.param(
             [make_claim(bound="pv")],
-            Verdict.MISSING,
+            ClaimVerdict.MISSING,
             "claim data is bound to volume pv, which does not exist",
             id="missing",
         ),
         pytest.param(
             [make_claim(bound="pv"), make_volume(claim="default/data", labels={ZONE: "b"})],
-            Verdict.OTHER_ZONE,
+            ClaimVerdict.OTHER_ZONE,
             "",
             id="another zone by its label",
         ),
         pytest.param(
             [make_claim(annotations={"volume.kubernetes.io/selected-node": "b"}), LATE],
-            Verdict.ELSEWHERE,
+            ClaimVerdict.ELSEWHERE,
             "being provisioned for node b",
             id="another node selected",
         ),
         pytest.param(
             [make_claim(storage_class="now"), NOW],
-            Verdict.IMMEDIATE,
+            ClaimVerdict.IMMEDIATE,
             "it waits for the PersistentVolume controller",
             id="not the scheduler's",
         ),
     ],
 )
-def test_verdicts(objects: list[ApiObject], verdict: Verdict, detail: str) -> None:
+def test_verdicts(objects: list[ApiObject], verdict: ClaimVerdict, detail: str) -> None:
     node = look_at_pod(make_pod(volumes=mount("data")), *objects).nodes[0]
     assert not node.usable
     assert (node.claims[0].verdict, node.claims[0].detail) == (verdict, detail)

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from kschedctl.api.core import Namespace, Node, Service
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.loading import over
+from kschedctl.loading import scheduling_cluster
 from kschedctl.snapshot.load import Snapshot
-from kschedctl.watch.answers import Answers, Waits
 from kschedctl.watch.cache import Cache
-from kschedctl.watch.feed import Changes, Name
+from kschedctl.watch.feed import FeedChanges, Name
+from kschedctl.watch.pod_answers import PendingReport, PodAnswers
 from tests.builders import LONG_AGO, make_cluster, make_namespace, make_node, make_object, make_pod
 from tests.cluster.test_moved import assert_same, pods_of
 from tests.strategies import World, nodes, worlds
@@ -32,9 +32,9 @@ def model_of(*objects: ApiObject) -> Model:
     return model
 
 
-def changes_of(**kinds: Any) -> Changes:
+def changes_of(**kinds: Any) -> FeedChanges:
     """``nodes=[...]`` are all nodes there are, ``put=[...]`` and ``gone=[...]`` objects of any kind."""
-    changes = Changes()
+    changes = FeedChanges()
     for obj in kinds.get("put", ()):
         changes.objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
     for obj in kinds.get("gone", ()):
@@ -47,16 +47,16 @@ def changes_of(**kinds: Any) -> Changes:
 
 def answers(cluster: Any) -> dict[str, tuple[str, str, bool]]:
     """What is said of every pod that waits."""
-    found = Answers(lambda metadata: True).round(cluster)
+    found = PodAnswers(lambda metadata: True).round(cluster)
     return {
         told.pod.key: (told.answer.outcome, told.answer.message, told.answer.helped)
         for told in found.told
-        if isinstance(told, Waits)
+        if isinstance(told, PendingReport)
     }
 
 
 def scheduling(cluster: Any) -> Any:
-    return over(Snapshot(cluster=cluster, paths=(), scheduler_config=None, left_out={}))
+    return scheduling_cluster(Snapshot(cluster=cluster, paths=(), scheduler_config=None, left_out={}))
 
 
 @given(worlds("requests", "spread", "podAffinity", "tolerations", pending=3), st.data())
@@ -87,9 +87,9 @@ def test_moved_cache_answers_as_a_cluster_that_is_built_anew(world: World, data:
 
 
 @st.composite
-def _told(draw: st.DrawFn, model: Model, world: World, others: list[Node]) -> Changes:
+def _told(draw: st.DrawFn, model: Model, world: World, others: list[Node]) -> FeedChanges:
     """A few objects that come, change or go."""
-    changes = Changes()
+    changes = FeedChanges()
     pods = draw(st.lists(st.sampled_from([*model[Pod].values(), *world.pods]), max_size=3)) if world.pods else []
     names = [node.name for node in (*world.nodes, *others)]
     for pod in pods:
@@ -113,7 +113,7 @@ def _told(draw: st.DrawFn, model: Model, world: World, others: list[Node]) -> Ch
 
 
 @st.composite
-def _relisted(draw: st.DrawFn, model: Model, others: list[Node]) -> Changes:
+def _relisted(draw: st.DrawFn, model: Model, others: list[Node]) -> FeedChanges:
     """A kind that is listed anew, after some of its objects have gone unseen and others come."""
     if draw(st.booleans()):
         nodes = [*model[Node].values(), *others]
@@ -124,7 +124,7 @@ def _relisted(draw: st.DrawFn, model: Model, others: list[Node]) -> Changes:
     return changes_of(pods=draw(st.lists(st.sampled_from(pods), unique_by=lambda pod: pod.name)) if pods else [])
 
 
-def _book(model: Model, changes: Changes) -> None:
+def _book(model: Model, changes: FeedChanges) -> None:
     for kind, listed in changes.lists.items():
         model[kind] = dict(listed)
     for kind, objects in changes.objects.items():

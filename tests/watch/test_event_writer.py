@@ -18,8 +18,8 @@ from kschedctl.live.context import LiveContext
 from kschedctl.live.object_client import ObjectClient
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch import event_writer
-from kschedctl.watch.answers import Answer, Waits
 from kschedctl.watch.event_writer import EventWriter
+from kschedctl.watch.pod_answers import PendingReport, PodAnswer
 from tests.builders import make_pod
 from tests.live.plain_server import kubeconfig
 
@@ -100,10 +100,10 @@ def start(events: EventServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             writer.stop()
 
 
-def waits(message: str = "no room", *, again: bool = False, name: str = "web", uid: str = "u") -> Waits:
+def waits(message: str = "no room", *, again: bool = False, name: str = "web", uid: str = "u") -> PendingReport:
     pod = make_pod(name, namespace="shop")
     pod = replace(pod, metadata=replace(pod.metadata, uid=uid))
-    return Waits(pod, Answer(Outcome.UNSCHEDULABLE, message), None, None, again)  # type: ignore[arg-type]
+    return PendingReport(pod, PodAnswer(Outcome.UNSCHEDULABLE, message), None, None, again)  # type: ignore[arg-type]
 
 
 def wait_for(what: Callable[[], bool]) -> None:

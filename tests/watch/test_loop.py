@@ -8,13 +8,13 @@ import pytest
 
 from kschedctl.errors import ClusterError
 from kschedctl.watch import loop as loop_module
-from kschedctl.watch.answers import Answers
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Alone
 from kschedctl.watch.loop import Loop
+from kschedctl.watch.pod_answers import PodAnswers
 from tests.builders import make_node, make_pod
-from tests.watch.test_answers import BIG, A, B, scheduling, short
 from tests.watch.test_feed import NODES, PODS, feed
+from tests.watch.test_pod_answers import BIG, A, B, scheduling, short
 
 __all__ = ["feed"]
 
@@ -35,7 +35,7 @@ class Case:
         self.loop = Loop(
             scheduling([A], [BIG]),
             feed,
-            Answers(lambda metadata: True),
+            PodAnswers(lambda metadata: True),
             self.leadership,
             say=lambda told: self.said.extend(short(told)),
             tell=self.told.append,

@@ -16,7 +16,7 @@ from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Alone
 from kschedctl.watch.metrics import exposition
 from kschedctl.watch.server import Server, address
-from kschedctl.watch.status import Status
+from kschedctl.watch.status import LoopStatus
 from tests.watch.test_feed import NODES, PODS, feed
 
 __all__ = ["feed"]
@@ -33,14 +33,14 @@ class Standby(Alone):
 
 
 @pytest.fixture
-def status(feed: Feed) -> Status:
+def status(feed: Feed) -> LoopStatus:
     feed.listed(NODES, [])
     feed.listed(PODS, [])
-    return Status(feed, Alone())
+    return LoopStatus(feed, Alone())
 
 
 @pytest.fixture
-def port(status: Status) -> Iterator[int]:
+def port(status: LoopStatus) -> Iterator[int]:
     checks = {"/healthz": status.health, "/readyz": status.readiness}
     server = Server(("127.0.0.1", 0), lambda: exposition(status), checks)
     server.start()
@@ -63,7 +63,7 @@ def metrics(port: int) -> dict[tuple[str, ...], float]:
     return {(s.name, *s.labels.values()): s.value for family in families for s in family.samples}
 
 
-def test_metrics_tell_how_it_is_doing(status: Status, port: int) -> None:
+def test_metrics_tell_how_it_is_doing(status: LoopStatus, port: int) -> None:
     status.causes.update({"NodeResourcesFit": 3, "none": 1})
     status.answers["unschedulable"] = 7
     status.rounds, status.round_seconds = 2, 0.5
@@ -85,7 +85,7 @@ def test_metrics_tell_how_it_is_doing(status: Status, port: int) -> None:
     assert get(port, "/metrics")[1].startswith("text/plain; version=0.0.4")
 
 
-def test_who_does_not_lead_knows_of_no_pods(status: Status, port: int) -> None:
+def test_who_does_not_lead_knows_of_no_pods(status: LoopStatus, port: int) -> None:
     status.causes["NodeResourcesFit"] = 3
     status.leadership = Standby()
     found = metrics(port)
@@ -98,7 +98,7 @@ def test_all_is_well(port: int) -> None:
     assert get(port, "/")[0] == 404
 
 
-def test_leader_that_neither_renews_nor_ends_is_not_healthy(status: Status, port: int) -> None:
+def test_leader_that_neither_renews_nor_ends_is_not_healthy(status: LoopStatus, port: int) -> None:
     status.leadership = Standby()
     code, _, text = get(port, "/healthz")
     assert code == 500
@@ -109,12 +109,14 @@ def test_leader_that_neither_renews_nor_ends_is_not_healthy(status: Status, port
     ]
 
 
-def test_loop_that_hangs_is_not_healthy(status: Status, port: int) -> None:
+def test_loop_that_hangs_is_not_healthy(status: LoopStatus, port: int) -> None:
     status.turned_at -= 1000
     assert "[-]loop failed: has not turned for 10" in get(port, "/healthz")[2]
 
 
-def test_cache_that_is_old_is_not_ready_but_healthy(status: Status, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_that_is_old_is_not_ready_but_healthy(
+    status: LoopStatus, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A new start would not make the server answer."""
     monkeypatch.setattr(status_module, "MOST_AGE", -1.0)
     status.feed.failed(NODES, ClusterError("it is away"))

@@ -16,7 +16,7 @@ from kschedctl.api.core import Namespace, Node
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.whatif.edit import Edit, PodEdit
-from kschedctl.whatif.edit_sequence import edited_pod
+from kschedctl.whatif.edit_sequence import apply_pod_edits
 from tests.builders import make_cluster
 
 CLASSES: tuple[dict[str, Any], ...] = (
@@ -43,7 +43,7 @@ def manifest(spec: dict[str, Any], name: str = "new", **metadata: Any) -> dict[s
 def edited_spec(spec: dict[str, Any], edit: PodEdit) -> dict[str, Any]:
     """What an edit leaves of a pod's spec, as a manifest has it, without what admission and defaults add."""
     pod = msgspec.convert(manifest(spec), Pod)
-    changed = edited_pod(pod, [edit], make_cluster([], []))
+    changed = apply_pod_edits(pod, [edit], make_cluster([], []))
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(changed.spec))
     return found
 

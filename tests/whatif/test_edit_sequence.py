@@ -19,7 +19,7 @@ from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.releases.release import LATEST
-from kschedctl.whatif.edit_sequence import Edited, edited
+from kschedctl.whatif.edit_sequence import EditedCluster, apply_edits
 from kschedctl.whatif.edits import Apply, Cordon, Delete, Drain, Edit, FailZone, LabelNode, SetReplicas, TaintNode
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_object, make_pod
 from tests.devices.builders import make_claim, make_slice
@@ -72,8 +72,8 @@ def _claim_volume(name: str, claim: str) -> dict[str, Any]:
     return {"name": name, "persistentVolumeClaim": {"claimName": claim}}
 
 
-def edit(cluster: Cluster, *edits: Edit) -> Edited:
-    return edited(cluster, edits, release=LATEST)
+def edit(cluster: Cluster, *edits: Edit) -> EditedCluster:
+    return apply_edits(cluster, edits, release=LATEST)
 
 
 def places(cluster: Cluster) -> dict[str, str]:

@@ -8,14 +8,14 @@ from kschedctl.errors import InputError
 from kschedctl.framework.remedy import (
     Change,
     Create,
-    Delete,
+    ObjectDeletion,
     ObjectKey,
     Patch,
-    added,
+    add_operation,
     created,
     deleted,
     patched,
-    removed,
+    remove_operation,
 )
 from kschedctl.whatif.patches import make_changes
 from tests.builders import make_claim, make_cluster, make_node, make_pod
@@ -30,14 +30,14 @@ def after(*changes: Change) -> object:
 
 
 def test_a_node_is_patched_and_the_first_cluster_stays() -> None:
-    change = patched(NODE, removed("spec", "taints", 0), added("y", "metadata", "labels", "pool"))
+    change = patched(NODE, remove_operation("spec", "taints", 0), add_operation("y", "metadata", "labels", "pool"))
     found = make_changes(CLUSTER, POD, [change]).cluster.nodes.objects[0]
     assert (found.spec.taints, found.metadata.labels["pool"]) == ((), "y")
     assert CLUSTER.nodes.objects[0].spec.taints
 
 
 def test_the_pod_that_is_asked_about_need_not_be_in_the_cluster() -> None:
-    found = make_changes(CLUSTER, POD, [patched(POD, added({"pool": "y"}, "spec", "nodeSelector"))])
+    found = make_changes(CLUSTER, POD, [patched(POD, add_operation({"pool": "y"}, "spec", "nodeSelector"))])
     assert found.pod.spec.node_selector == {"pool": "y"}
     assert found.cluster is CLUSTER
 
@@ -59,13 +59,19 @@ def test_a_node_goes_with_its_pods() -> None:
     ("change", "problem"),
     [
         pytest.param(
-            Delete(ObjectKey("v1", "Pod", "none", "default")), "the cluster has no Pod default/none", id="nobody"
+            ObjectDeletion(ObjectKey("v1", "Pod", "none", "default")),
+            "the cluster has no Pod default/none",
+            id="nobody",
         ),
         pytest.param(
-            Patch("v1", "Node", "a", patch=(removed("spec", "taints", 7),)), "cannot be patched", id="no such field"
+            Patch("v1", "Node", "a", patch=(remove_operation("spec", "taints", 7),)),
+            "cannot be patched",
+            id="no such field",
         ),
         pytest.param(
-            Patch("v1", "Node", "a", patch=(added(7, "spec", "taints"),)), "cannot be patched", id="no such type"
+            Patch("v1", "Node", "a", patch=(add_operation(7, "spec", "taints"),)),
+            "cannot be patched",
+            id="no such type",
         ),
         pytest.param(Create({"apiVersion": "v1", "kind": "Secret"}), "not a kind that scheduling reads", id="a kind"),
     ],

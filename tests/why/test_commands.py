@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.framework.remedy import Change, Remedy, Size, added, created, deleted, patched, removed
-from kschedctl.framework.remedy_scope import Scope
+from kschedctl.framework.remedy import Change, Remedy, Size, add_operation, created, deleted, patched, remove_operation
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.why.commands import commands_of
 from tests.builders import make_claim, make_cluster, make_node, make_pod
 
@@ -14,7 +14,7 @@ NODE = make_node("a")
 CLUSTER = make_cluster([NODE], [STORED])
 
 
-def remedy(change: Change, scope: Scope = Scope.POD, command: str = "") -> Remedy:
+def remedy(change: Change, scope: RemedyScope = RemedyScope.POD, command: str = "") -> Remedy:
     return Remedy(summary="", scope=scope, changes=(change,), size=Size.DROPPED, family="", command=command)
 
 
@@ -22,33 +22,35 @@ def remedy(change: Change, scope: Scope = Scope.POD, command: str = "") -> Remed
     ("asked", "expected"),
     [
         pytest.param(
-            remedy(patched(STORED, added({"key": "gpu"}, "spec", "tolerations", "-"))),
+            remedy(patched(STORED, add_operation({"key": "gpu"}, "spec", "tolerations", "-"))),
             "kubectl patch pod stored -n default --type=json -p "
             '\'[{"op":"add","path":"/spec/tolerations/-","value":{"key":"gpu"}}]\'',
             id="a toleration may be added to a pod that waits",
         ),
         pytest.param(
-            remedy(patched(STORED, removed("spec", "nodeSelector", "example.com/pool"))),
+            remedy(patched(STORED, remove_operation("spec", "nodeSelector", "example.com/pool"))),
             "# in the manifest of pod default/stored: without spec.nodeSelector.example.com/pool",
             id="its selector is as it is",
         ),
         pytest.param(
-            remedy(patched(NEW, added({"key": "gpu"}, "spec", "tolerations", "-"))),
+            remedy(patched(NEW, add_operation({"key": "gpu"}, "spec", "tolerations", "-"))),
             '# in the manifest of pod default/new: spec.tolerations += {"key":"gpu"}',
             id="a pod that is not there",
         ),
         pytest.param(
-            remedy(patched(NODE, removed("spec", "taints", 0)), Scope.NODE, "kubectl taint nodes a gpu-"),
+            remedy(
+                patched(NODE, remove_operation("spec", "taints", 0)), RemedyScope.NODE, "kubectl taint nodes a gpu-"
+            ),
             "kubectl taint nodes a gpu-",
             id="a command that says it better",
         ),
         pytest.param(
-            remedy(deleted(make_claim("data")), Scope.CLUSTER),
+            remedy(deleted(make_claim("data")), RemedyScope.CLUSTER),
             "kubectl delete persistentvolumeclaim data -n default",
             id="what goes",
         ),
         pytest.param(
-            remedy(created(make_pod("more").__class__(metadata=make_pod("more").metadata)), Scope.CLUSTER),
+            remedy(created(make_pod("more").__class__(metadata=make_pod("more").metadata)), RemedyScope.CLUSTER),
             "kubectl create -f - <<< '"
             '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"more","namespace":"default",'
             '"uid":"uid-default-more"}}\'',
@@ -61,6 +63,6 @@ def test_a_line_for_each(asked: Remedy, expected: str) -> None:
 
 
 def test_a_workload_is_patched_instead_of_its_pods() -> None:
-    through = (patched(NODE, removed("spec", "taints", 0)),)
-    found = commands_of(CLUSTER, [remedy(patched(NEW, removed("spec", "nodeSelector")))], through)
+    through = (patched(NODE, remove_operation("spec", "taints", 0)),)
+    found = commands_of(CLUSTER, [remedy(patched(NEW, remove_operation("spec", "nodeSelector")))], through)
     assert found == ('kubectl patch node a --type=json -p \'[{"op":"remove","path":"/spec/taints/0"}]\'',)

@@ -12,7 +12,7 @@ from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.remedy import Remedy, RemedyContext, added
+from kschedctl.framework.remedy import Remedy, RemedyContext, add_operation
 from kschedctl.framework.status import Code, Reason, Rejections
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
@@ -28,13 +28,13 @@ class NotLicensed(Operands, frozen=True):
         node = context.node.name
         yield context.node_patch(
             f"license node {node}",
-            added("yes", "metadata", "labels", KEY),
+            add_operation("yes", "metadata", "labels", KEY),
             family="license",
             command=f"label node {node} {KEY}=yes",
         )
         yield context.node_patch(
             f"wish for a license on node {node}",
-            added("perhaps", "metadata", "labels", KEY),
+            add_operation("perhaps", "metadata", "labels", KEY),
             family="wish",
             command=f"label node {node} {KEY}=perhaps",
         )

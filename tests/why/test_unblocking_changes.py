@@ -5,22 +5,22 @@ from __future__ import annotations
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.why.pending_groups import WaitingGroup, waiting_groups
-from kschedctl.why.unblocking_changes import Unblocked, unblock
+from kschedctl.why.pending_groups import PendingGroup, group_pending_pods
+from kschedctl.why.unblocking_changes import UnblockingResult, unblock
 from tests.builders import make_cluster, make_node, make_pod
 
 WEB = ("apps/v1", "ReplicaSet", "web-1")
 
 
-def waiting(nodes: list[Node], running: list[Pod], pods: list[Pod]) -> tuple[list[WaitingGroup], Unblocked]:
+def waiting(nodes: list[Node], running: list[Pod], pods: list[Pod]) -> tuple[list[PendingGroup], UnblockingResult]:
     scheduler = Scheduler(make_cluster(nodes, [*running, *pods]))
     index = scheduler.cluster.pods.index
     stored = [scheduler.cluster.pods.pod(index[pod.namespace, pod.name]) for pod in pods]
-    groups = waiting_groups(scheduler, stored)
+    groups = group_pending_pods(scheduler, stored)
     return groups, unblock(scheduler, groups)
 
 
-def told(found: Unblocked) -> list[tuple[str, int]]:
+def told(found: UnblockingResult) -> list[tuple[str, int]]:
     return [(one.summary, len(one.placed)) for one in found.changes]
 
 
@@ -66,7 +66,7 @@ def test_pods_that_preempt_are_left_to_preemption() -> None:
 def test_nobody_waits() -> None:
     groups, found = waiting([make_node("a")], [], [])
     assert groups == []
-    assert found == Unblocked((), {}, (), ())
+    assert found == UnblockingResult((), {}, (), ())
 
 
 def test_a_request_that_all_pods_fit_with() -> None:

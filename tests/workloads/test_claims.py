@@ -8,7 +8,7 @@ from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import ReplicaSet
-from kschedctl.workloads.claims import renamed
+from kschedctl.workloads.claims import replica_named
 from kschedctl.workloads.pods import pods_of
 from tests.builders import make_cluster, make_container, make_object, make_pod
 
@@ -23,7 +23,7 @@ OWNER = make_object(
 def test_a_replica_under_another_name_has_claims_of_its_own() -> None:
     cluster = make_cluster()
     (first,) = pods_of(OWNER, cluster)
-    second = renamed(first, "web-2", cluster)
+    second = replica_named(first, "web-2", cluster)
     assert [claim.name for claim in first.claims] == ["web-xxxxx-scratch"]
     assert [claim.name for claim in second.claims] == ["web-2-scratch"]
     assert second.claims[0].metadata.owner_references[0].name == second.pod.name == "web-2"
@@ -78,6 +78,6 @@ def test_otherwise_no_claim_for_devices_is_made(pod: Pod, objects: list[ApiObjec
 def test_another_replica_has_its_own_claim_for_devices() -> None:
     cluster = make_cluster([], [], CLAIM_TEMPLATE)
     (made,) = pods_of(make_pod("web", resourceClaims=FROM_TEMPLATE), cluster)
-    other = renamed(made, "web-2", cluster)
+    other = replica_named(made, "web-2", cluster)
     assert [claim.name for claim in other.objects] == ["web-2-gpu"]
     assert [s.resource_claim_name for s in other.pod.status.resource_claim_statuses] == ["web-2-gpu"]

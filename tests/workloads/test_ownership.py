@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kschedctl.api.meta import ApiObject, OwnerReference
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet
-from kschedctl.workloads.ownership import between, pods_made_by, workloads
+from kschedctl.workloads.ownership import intermediate_owners, pods_made_by, workloads
 from tests.builders import make_cluster, make_object, make_pod
 
 
@@ -51,7 +51,7 @@ def test_workload_of_a_pod(case: str) -> None:
 
 def test_what_a_workload_makes_its_pods_through() -> None:
     cluster = make_cluster([], [], REPLICA_SET, JOB)
-    assert between(cluster, Deployment, "default", "shop") == (REPLICA_SET,)
-    assert between(cluster, CronJob, "default", "nightly") == (JOB,)
-    assert between(cluster, Deployment, "default", "web") == ()
-    assert between(cluster, ReplicaSet, "default", "web-abc") == ()
+    assert intermediate_owners(cluster, Deployment, "default", "shop") == (REPLICA_SET,)
+    assert intermediate_owners(cluster, CronJob, "default", "nightly") == (JOB,)
+    assert intermediate_owners(cluster, Deployment, "default", "web") == ()
+    assert intermediate_owners(cluster, ReplicaSet, "default", "web-abc") == ()

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import OwnerReference
 from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import template_hash
 from tests.builders import make_cluster, make_container, make_object

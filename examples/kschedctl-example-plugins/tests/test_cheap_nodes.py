@@ -10,14 +10,14 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.releases.release import LATEST
-from kschedctl.testing.contract import Check, plugin_checks
-from kschedctl.testing.probe import Subject
+from kschedctl.testing.contract import ContractCheck, plugin_checks
+from kschedctl.testing.probe import PluginSubject
 
 LABEL = "price"
 
 
 @pytest.mark.parametrize("check", plugin_checks(CheapNodes, args=CheapNodesArgs(label=LABEL)), ids=str)
-def test_contract(check: Check) -> None:
+def test_contract(check: ContractCheck) -> None:
     check()
 
 
@@ -37,7 +37,7 @@ def test_scores(prices: list[str], raw: list[int], scores: list[int]) -> None:
     for i, price in enumerate(prices):
         builder.add(Node(metadata=ObjectMeta(name=f"n{i}", labels={LABEL: price} if price else {})))
     cluster = builder.build()
-    plugin = Subject(CheapNodes, CheapNodesArgs(label=LABEL), LATEST).over(cluster)
+    plugin = PluginSubject(CheapNodes, CheapNodesArgs(label=LABEL), LATEST).over(cluster)
     assert isinstance(plugin, CheapNodes)
     given = plugin.score(CycleState(), Pod(), np.arange(len(prices)))
     assert given.tolist() == raw

@@ -15,13 +15,13 @@ from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.testing.contract import Check, plugin_checks
+from kschedctl.testing.contract import ContractCheck, plugin_checks
 
 ARGS = GangArgs((PodGroup("two", min_member=2), PodGroup("three", min_member=3)))
 
 
 @pytest.mark.parametrize("check", plugin_checks(Gang, args=ARGS), ids=str)
-def test_contract(check: Check) -> None:
+def test_contract(check: ContractCheck) -> None:
     check()
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from kschedctl.framework.interface import PostFilterResult
+from kschedctl.framework.node_statuses import FilterRun
 from kschedctl.framework.runtime import PreFilterOutcome
 from kschedctl.framework.status import Code, Status
-from kschedctl.framework.verdicts import FilterRun
 from kschedctl.scheduler.decision import Decision
 
 Answer = dict[str, Any]

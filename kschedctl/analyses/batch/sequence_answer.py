@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from kschedctl.analyses.batch.answer import Answer
-from kschedctl.analyses.batch.sequence_cases import Played
+from kschedctl.analyses.batch.sequence_cases import SequenceResult
 from kschedctl.simulate.attempt import Attempt
 
 
-def sequence_answer(case_id: str, played: Played) -> Answer:
+def sequence_answer(case_id: str, played: SequenceResult) -> Answer:
     """Return the answer to a case of many pods.
 
     Parameters
     ----------
     case_id : str
         The ``id`` of the case.
-    played : Played
+    played : SequenceResult
         The result of the case.
     """
     pods = played.simulation.cluster.pods

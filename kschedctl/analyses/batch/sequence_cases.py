@@ -43,7 +43,7 @@ class SequenceCase(CaseCluster, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class SequenceResult:
     """The result of a case of many pods.
 
     Attributes
@@ -61,7 +61,7 @@ class Played:
     untried: tuple[str, ...]
 
 
-def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Played:
+def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> SequenceResult:
     """Run a case to the end of its queue.
 
     Raises
@@ -86,4 +86,4 @@ def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Pl
             raise UnsupportedError("does not settle", hint="pods preempt each other for ever")
         attempts.append(attempt)
     tried = {attempt.pod for attempt in attempts}
-    return Played(simulation, tuple(attempts), tuple(pod.key for pod in pods if pod.key not in tried))
+    return SequenceResult(simulation, tuple(attempts), tuple(pod.key for pod in pods if pod.key not in tried))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kschedctl.analyses.devices.answer import claim_answer, class_answer, overview_answer
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.devices import DevicesOverview, DeviceSupply
 from kschedctl.api.device import DeviceClass, ResourceClaim
@@ -29,7 +29,7 @@ class DevicesRequest:
 
 
 def devices(
-    cluster: LoadedCluster, request: DevicesRequest, handle: Handle
+    cluster: LoadedCluster, request: DevicesRequest, handle: AnalysisHandle
 ) -> tuple[DevicesOverview | DeviceSupply, ...]:
     """Report all devices, or the nodes on which each claim or a device of each class can be allocated.
 

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from kschedctl.analyses.asked_pod import AskedPod
 from kschedctl.analyses.diff.nodes import NodeChanges, NodeColumns
 from kschedctl.analyses.diff.words import describe, summary
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
-from kschedctl.answers.diff import Diff, OutcomeData, Part, PodChangeData, SideData, SideOutcome
+from kschedctl.analyses.subjects import PodSubject
+from kschedctl.answers.diff import AnswerPart, Diff, OutcomeData, PodChangeData, SideData, SideOutcome
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.records import PENDING
@@ -51,7 +51,7 @@ class DiffRequest:
 
     other: LoadedCluster
     pods: tuple[Key, ...]
-    new_pods: tuple[Mapping[Key, AskedPod], Mapping[Key, AskedPod]] = ({}, {})
+    new_pods: tuple[Mapping[Key, PodSubject], Mapping[Key, PodSubject]] = ({}, {})
     configs: tuple[str, str] = ("", "")
 
     @classmethod
@@ -75,7 +75,7 @@ class DiffRequest:
                 other=other, pods=tuple(dict.fromkeys((own.metadata.namespace, own.metadata.name) for own in every))
             )
         keys: dict[Key, None] = {}
-        new_pods: tuple[dict[Key, AskedPod], dict[Key, AskedPod]] = {}, {}
+        new_pods: tuple[dict[Key, PodSubject], dict[Key, PodSubject]] = {}, {}
         for pod in pods:
             if isinstance(pod, str) and not is_manifest(pod):
                 keys[_key_of(sides, pod)] = None
@@ -83,7 +83,7 @@ class DiffRequest:
             for side, own in zip(sides, new_pods, strict=True):
                 found, where = side.written_pod(pod)
                 key = found.namespace or DEFAULT_NAMESPACE, found.name
-                own[key] = AskedPod(found, where=where)
+                own[key] = PodSubject(found, where=where)
                 keys[key] = None
         return cls(other=other, pods=tuple(keys), new_pods=new_pods)
 
@@ -114,7 +114,7 @@ def found_on(sides: Iterable[LoadedCluster], find: Callable[[LoadedCluster], T])
     return found
 
 
-def diff(cluster: LoadedCluster, request: DiffRequest, handle: Handle) -> Diff:
+def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -> Diff:
     """Compare the decisions of two clusters for pods.
 
     Pods that lose their node are placed one after another, the most important first; each other pod is decided for by
@@ -177,7 +177,7 @@ class _Side:
 
     cluster: LoadedCluster
     config: str
-    new_pods: Mapping[Key, AskedPod]
+    new_pods: Mapping[Key, PodSubject]
     missing: dict[Missing, None] = field(default_factory=dict)
     not_modelled: dict[NotModelled, None] = field(default_factory=dict)
 
@@ -211,7 +211,7 @@ class _Side:
         return SideData(**shared, config=self.config)
 
 
-def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: Handle) -> dict[Key, PodChangeData]:
+def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: AnalysisHandle) -> dict[Key, PodChangeData]:
     displaced = _displaced(before.cluster, after.cluster, pods)
     keys = [*displaced, *(key for key in pods if key not in displaced)]
     seen: set[tuple[str, ...]] | None = None if len(keys) <= _FEW else set()
@@ -277,18 +277,18 @@ def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | 
     return PodChangeData("", "", summary, parts, had and not has, old, new, nodes.data() if is_listed else None)
 
 
-def _parts(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> Iterator[Part]:
+def _parts(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> Iterator[AnswerPart]:
     if old.node_name != new.node_name:
-        yield Part.PLACE
+        yield AnswerPart.PLACE
     if old.outcome != new.outcome or old.error != new.error:
-        yield Part.OUTCOME
+        yield AnswerPart.OUTCOME
     if old.nodes != new.nodes:
-        yield Part.WINNER
+        yield AnswerPart.WINNER
     if old.victims != new.victims:
-        yield Part.VICTIMS
+        yield AnswerPart.VICTIMS
     if (nodes.changed & ~nodes.fitting).any():
-        yield Part.NODES
+        yield AnswerPart.NODES
     if nodes.fitting.any():
-        yield Part.SCORES
+        yield AnswerPart.SCORES
     if old.message != new.message:
-        yield Part.MESSAGE
+        yield AnswerPart.MESSAGE

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.analyses.diff.nodes import NodeChanges
-from kschedctl.answers.diff import OutcomeData, Part, PodChangeData, SideOutcome
+from kschedctl.answers.diff import AnswerPart, OutcomeData, PodChangeData, SideOutcome
 from kschedctl.api.wording import counted, listed
 from kschedctl.framework.status import Status
 
@@ -19,7 +19,7 @@ _NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |
 #: The name of the rejecting stage for a node that no filter inspects.
 _NO_PLUGIN: Final = "PreFilter"
 #: The parts of the outcome itself; the other parts are how kube-scheduler arrives at it.
-_ENDS: Final = frozenset({Part.PLACE, Part.OUTCOME, Part.WINNER, Part.VICTIMS})
+_ENDS: Final = frozenset({AnswerPart.PLACE, AnswerPart.OUTCOME, AnswerPart.WINNER, AnswerPart.VICTIMS})
 
 
 def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
@@ -41,29 +41,29 @@ def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
     return ", ".join([f"{first} of {of} {does}", *(f"{number} {words}" for number, words in rest)]) + "."
 
 
-def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: NodeChanges) -> tuple[str, ...]:
+def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> tuple[str, ...]:
     """Return sentences about the parts of the outcome that change, the most important first."""
     return tuple(_sentences(old, new, parts, nodes))
 
 
-def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: NodeChanges) -> Iterator[str]:
-    if SideOutcome.ABSENT in (old.outcome, new.outcome) or Part.PLACE in parts:
+def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> Iterator[str]:
+    if SideOutcome.ABSENT in (old.outcome, new.outcome) or AnswerPart.PLACE in parts:
         yield _place(old, new)
         return
     anew = "scheduled anew, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
-    if Part.OUTCOME in parts:
+    if AnswerPart.OUTCOME in parts:
         yield f"{anew}{_does(new)}{_because(new)} (before: {_does(old)})"
         return
-    if Part.WINNER in parts:
+    if AnswerPart.WINNER in parts:
         yield f"{anew}{_winner(old, new, nodes)}"
-    if Part.VICTIMS in parts:
+    if AnswerPart.VICTIMS in parts:
         yield _victims(old, new)
-    if Part.NODES in parts:
+    if AnswerPart.NODES in parts:
         yield from _fitting(nodes)
-    if Part.SCORES in parts and Part.WINNER not in parts:
+    if AnswerPart.SCORES in parts and AnswerPart.WINNER not in parts:
         by = nodes.scored_by()
         yield f"same node, other scores ({', '.join(by)})" if by else "same node, other scores"
-    if parts == (Part.MESSAGE,):
+    if parts == (AnswerPart.MESSAGE,):
         numbers = _NUMBER.sub("#", old.message) == _NUMBER.sub("#", new.message)
         yield "the numbers in the event message change" if numbers else "the event message changes"
 

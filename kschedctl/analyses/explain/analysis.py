@@ -8,21 +8,21 @@ from typing import Final
 
 from msgspec import structs
 
-from kschedctl.analyses.asked_pod import AskedPod
 from kschedctl.analyses.explain.cause import cause
+from kschedctl.analyses.explain.failure_tolerance import withstand
 from kschedctl.analyses.explain.grouping import DecidedPod, decide_together
-from kschedctl.analyses.explain.prefer import prefer
+from kschedctl.analyses.explain.node_preference import prefer
 from kschedctl.analyses.explain.replicas import count_placed
 from kschedctl.analyses.explain.story import story_data
 from kschedctl.analyses.explain.suggestions import suggestion_data
-from kschedctl.analyses.explain.withstand import withstand
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.explain import (
     DaemonSetExplanation,
     Explanation,
     ExplanationSummary,
-    FateData,
+    OutcomeGroupData,
 )
 from kschedctl.api.wording import counted, similar
 from kschedctl.completeness.missing import Missing
@@ -44,7 +44,7 @@ class ExplainRequest:
 
     Attributes
     ----------
-    pods : tuple of AskedPod
+    pods : tuple of PodSubject
         The pods; those of one workload follow each other.
     nodes : tuple of str
         The nodes of interest: if suggestions help there, only these are given.
@@ -62,7 +62,7 @@ class ExplainRequest:
         The seed of the random choice between equally good nodes; ``None`` to choose none.
     """
 
-    pods: tuple[AskedPod, ...]
+    pods: tuple[PodSubject, ...]
     nodes: tuple[str, ...] = ()
     stories: bool = False
     suggest: int | None = None
@@ -82,7 +82,7 @@ class ExplainRequest:
         return all(one.node and one.workload == self.pods[0].workload for one in self.pods)
 
 
-def explain(cluster: LoadedCluster, request: ExplainRequest, handle: Handle) -> Iterator[Explanation]:
+def explain(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> Iterator[Explanation]:
     """Yield the answer for each pod; pods of a workload with equal answers share one.
 
     Raises
@@ -94,14 +94,14 @@ def explain(cluster: LoadedCluster, request: ExplainRequest, handle: Handle) -> 
         yield _answer(cluster, request, decided)
 
 
-def explain_daemon_set(cluster: LoadedCluster, request: ExplainRequest, handle: Handle) -> DaemonSetExplanation:
+def explain_daemon_set(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> DaemonSetExplanation:
     """Explain the pods of one DaemonSet together."""
     every = list(_decided(cluster, request, handle))
     answers = tuple(_answer(cluster, request, decided) for decided in every)
     return DaemonSetExplanation(answers=answers, nodes=tuple(node for one in every for node in one.own_nodes))
 
 
-def summarize(cluster: LoadedCluster, pods: Iterable[AskedPod], handle: Handle) -> ExplanationSummary:
+def summarize(cluster: LoadedCluster, pods: Iterable[PodSubject], handle: AnalysisHandle) -> ExplanationSummary:
     """Summarize the decisions for many pods: outcomes and causes, each with its pods."""
     known: dict[object, tuple[Outcome, str]] = {}
     refused = False
@@ -121,12 +121,12 @@ def summarize(cluster: LoadedCluster, pods: Iterable[AskedPod], handle: Handle) 
     ordered = sorted(fates.items(), key=lambda item: (_ORDER.index(item[0][0]), -len(item[1])))
     return ExplanationSummary(
         **envelope(cluster.cluster, provenance(cluster, missing), not_modelled),
-        fates=tuple(FateData(outcome, why, tuple(keys)) for (outcome, why), keys in ordered),
+        fates=tuple(OutcomeGroupData(outcome, why, tuple(keys)) for (outcome, why), keys in ordered),
         refused=refused,
     )
 
 
-def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: Handle) -> Iterator[DecidedPod]:
+def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> Iterator[DecidedPod]:
     for option, name in (*(("--node", name) for name in request.nodes), ("--prefer", request.prefer)):
         if name and name not in cluster.nodes.row:
             raise _no_such_node(cluster, name, option)

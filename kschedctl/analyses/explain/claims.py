@@ -12,7 +12,7 @@ from kschedctl.answers.devices import AllocationData
 from kschedctl.answers.explain import ClaimsData, NodeData, ReasonData
 from kschedctl.arrays import Rows
 from kschedctl.devices.explain import NotAllocated
-from kschedctl.devices.places import Place, together
+from kschedctl.devices.places import Place, merge_places
 from kschedctl.plugins.dynamic_resources.allocation import allocations_on
 from kschedctl.plugins.dynamic_resources.plugin import DynamicResources
 from kschedctl.scheduler.decision import Decision
@@ -37,7 +37,7 @@ def claims_data(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
             places.append(Place(rows, found))
             allocations[node.name] = tuple(map(allocation_data, found))
         places += [_refused(rows, reason) for reason in node.reasons if reason.plugin == DynamicResources.name]
-    groups = tuple(place_data(place, decision.cluster, names_claims=True) for place in together(places))
+    groups = tuple(place_data(place, decision.cluster, names_claims=True) for place in merge_places(places))
     return ClaimsData(groups, allocations)
 
 

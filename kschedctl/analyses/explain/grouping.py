@@ -9,16 +9,16 @@ from itertools import groupby
 import msgspec
 
 from kschedctl.admission.chain import Admitted
-from kschedctl.analyses.asked_pod import AskedPod
 from kschedctl.analyses.explain.answer import explanation, node_data
 from kschedctl.analyses.provenance import Provenance, provenance
+from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.explain import Explanation, NodeData, WorkloadData
 from kschedctl.answers.operands import encode_operands
 from kschedctl.answers.workload import T, standing_for
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 
-CountPlaced = Callable[[LoadedCluster, Sequence[AskedPod]], int | None]
+CountPlaced = Callable[[LoadedCluster, Sequence[PodSubject]], int | None]
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class DecidedPod:
 
     Attributes
     ----------
-    alike : list of AskedPod
+    alike : list of PodSubject
         The pods of the workload that share the answer, this one included.
     workload : WorkloadData or None
         The workload with the names of these pods.
@@ -35,13 +35,13 @@ class DecidedPod:
         For each of these pods of a DaemonSet, the verdict on the node that the pod is for.
     """
 
-    asked: AskedPod
+    asked: PodSubject
     decision: Decision
     provenance: Provenance
     node_name: str
     seed: int | None
     admitted: Admitted
-    alike: list[AskedPod] = field(default_factory=list)
+    alike: list[PodSubject] = field(default_factory=list)
     workload: WorkloadData | None = None
     own_nodes: list[NodeData] = field(default_factory=list)
 
@@ -60,13 +60,13 @@ class DecidedPod:
 
 
 def decide_together(
-    cluster: LoadedCluster, asked: Iterable[AskedPod], seed: int | None, count_placed: CountPlaced | None = None
+    cluster: LoadedCluster, asked: Iterable[PodSubject], seed: int | None, count_placed: CountPlaced | None = None
 ) -> Iterator[DecidedPod]:
     """Decide for pods; pods of one workload with equal answers are yielded as one.
 
     Parameters
     ----------
-    asked : iterable of AskedPod
+    asked : iterable of PodSubject
         The pods; those of one workload follow each other.
     seed : int or None
         The seed of the random choice between equally good nodes.
@@ -99,7 +99,7 @@ def decide_together(
             yield decided
 
 
-def _decide(cluster: LoadedCluster, one: AskedPod, seed: int | None) -> DecidedPod:
+def _decide(cluster: LoadedCluster, one: PodSubject, seed: int | None) -> DecidedPod:
     admitted = cluster.admit(one.pod, where=one.where)
     decision = cluster.decide_admitted(admitted.pod)
     rests_on = provenance(cluster, cluster.missing(one.pod, decision), pod=one.pod)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kschedctl.analyses.asked_pod import AskedPod
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.subjects import PodSubject
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.whatif.workload_pods import fresh_names
 
@@ -14,7 +14,7 @@ from kschedctl.whatif.workload_pods import fresh_names
 MOST: Final = 500
 
 
-def count_placed(cluster: LoadedCluster, members: Sequence[AskedPod], handle: Handle) -> int | None:
+def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: AnalysisHandle) -> int | None:
     """Count the pods of a workload that fit, one after another.
 
     Of equally good nodes, a pod is bound to the first by name. Other effects of a bound pod, such as a volume that is
@@ -22,7 +22,7 @@ def count_placed(cluster: LoadedCluster, members: Sequence[AskedPod], handle: Ha
 
     Parameters
     ----------
-    members : sequence of AskedPod
+    members : sequence of PodSubject
         The pods of the workload that differ in more than their name, each with its number of replicas.
 
     Returns

@@ -9,9 +9,9 @@ from typing import Final, cast
 import numpy as np
 
 from kschedctl.framework.arithmetic import Arithmetic, Step
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.extender import MAX_EXTENDER_PRIORITY
 from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, ScorePlugin
 from kschedctl.framework.scoring import Scores
 from kschedctl.scheduler.decision import Decision

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from kschedctl.answers.explain import SuggestionData
-from kschedctl.answers.tried import ThenData
+from kschedctl.answers.tried_changes import ThenData
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.template import through_templates

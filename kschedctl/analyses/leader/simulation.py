@@ -15,11 +15,11 @@ from kschedctl.answers.leader import (
     TermData,
     TimesData,
 )
-from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, made_exclusive, settings_for
+from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.faults import Fault, Scenario, as_option
 from kschedctl.leaderelection.simulation.search import Counterexample, find_counterexample
-from kschedctl.leaderelection.simulation.timeline import Term, Timeline
+from kschedctl.leaderelection.simulation.timeline import LeaderTerm, Timeline
 from kschedctl.leaderelection.simulation.world import simulate
 
 #: The shortest simulation, in seconds.
@@ -74,7 +74,7 @@ def simulate_election(request: SimulationRequest) -> LeaderSimulation:
     if request.fail_over is not None:
         suggested: ElectionSettings | None = settings_for(request.fail_over, conditions, settings)
     else:
-        suggested = None if promised.exclusive else made_exclusive(settings, conditions)
+        suggested = None if promised.exclusive else with_exclusive_deadline(settings, conditions)
     return simulation_answer(request, timeline, promised, runs, found, suggested)
 
 
@@ -151,7 +151,7 @@ def _times(settings: ElectionSettings) -> TimesData:
     )
 
 
-def _term(term: Term) -> TermData:
+def _term(term: LeaderTerm) -> TermData:
     return TermData(term.who, _rounded(term.start), _rounded(term.end))
 
 

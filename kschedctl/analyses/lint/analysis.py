@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.api.wording import listed
 from kschedctl.errors import InputError
-from kschedctl.linter.run import Linted, LintRequest
+from kschedctl.linter.run import LintRequest, LintResult
 from kschedctl.linter.run import lint as lint_paths
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 
@@ -17,7 +17,9 @@ _UNREADABLE: Final = "KS901"
 _TEMPLATES: Final = "KS902"
 
 
-def lint(paths: Sequence[str], request: LintRequest, handle: Handle, *, allow_empty: bool = False) -> Linted:
+def lint(
+    paths: Sequence[str], request: LintRequest, handle: AnalysisHandle, *, allow_empty: bool = False
+) -> LintResult:
     """Check manifests.
 
     Parameters

@@ -15,10 +15,10 @@ from kschedctl.answers.lint import (
 )
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.diagnosis import Diagnosis
-from kschedctl.linter.run import Linted
+from kschedctl.linter.run import LintResult
 
 
-def report(linted: Linted, fixed: int = 0) -> LintReport:
+def report(linted: LintResult, fixed: int = 0) -> LintReport:
     """Return the result of a run as the answer; ``fixed`` is the number of findings that were repaired before."""
     counts = Counter(each.severity for each in linted.found)
     return LintReport(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.optimum.answer import optimum_answer
 from kschedctl.analyses.optimum.buy_answer import purchase_answer
 from kschedctl.analyses.optimum.empty_answer import emptied_answer
@@ -39,7 +39,7 @@ class OptimumRequest:
     seconds: float = TIME_LIMIT
 
 
-def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: Handle) -> Optimum:
+def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHandle) -> Optimum:
     """Find the best placement of all pending pods at once, and compare it with the scheduler's placement one by one.
 
     Raises
@@ -54,7 +54,9 @@ def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: Handle) -> 
     return optimum_answer(comparison, found, provenance(cluster, many=True))
 
 
-def purchase(cluster: LoadedCluster, catalog: Catalog, handle: Handle, *, seconds: float = TIME_LIMIT) -> Purchased:
+def purchase(
+    cluster: LoadedCluster, catalog: Catalog, handle: AnalysisHandle, *, seconds: float = TIME_LIMIT
+) -> Purchased:
     """Find the cheapest nodes of a catalog that place every pending pod, with no evictions.
 
     Raises
@@ -68,7 +70,7 @@ def purchase(cluster: LoadedCluster, catalog: Catalog, handle: Handle, *, second
     return purchase_answer(cluster.cluster, found, provenance(cluster, many=True))
 
 
-def consolidate(cluster: LoadedCluster, handle: Handle, *, seconds: float = TIME_LIMIT) -> Emptied:
+def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: float = TIME_LIMIT) -> Emptied:
     """Find the most nodes that can be drained one after another.
 
     Raises

@@ -19,7 +19,7 @@ from kschedctl.answers.optimum import (
 from kschedctl.api.wording import counted
 from kschedctl.optimum.adjustments import Adjustment
 from kschedctl.optimum.comparison import Comparison, stranded
-from kschedctl.optimum.trial import Step
+from kschedctl.optimum.trial import PlacementStep
 from kschedctl.workloads.ownership import workload_of
 
 #: A gap of more than 100 percent is not reported, as it says nothing.
@@ -123,7 +123,7 @@ def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) 
     return f"{both}; in {first.goal.name} it may be {first.gap:.1f} % off the best"
 
 
-def _workloads(comparison: Comparison, steps: Iterable[Step]) -> Iterator[OptimumWorkloadData]:
+def _workloads(comparison: Comparison, steps: Iterable[PlacementStep]) -> Iterator[OptimumWorkloadData]:
     cluster = comparison.question.start.cluster
     nodes = {step.pod.key: step.node for step in steps if not step.again}
     groups: dict[tuple[str, str, str], list[str]] = {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedctl.analyses.asked_pod import AskedPod
 from kschedctl.analyses.explain.grouping import DecidedPod, decide_together
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.preempt.answer import PreemptionView, preemption_answer
+from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.preempt import Preemption
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.aftermath import aftermath
@@ -20,7 +20,7 @@ class PreemptRequest:
 
     Attributes
     ----------
-    pods : tuple of AskedPod
+    pods : tuple of PodSubject
         The pods; those of one workload follow each other.
     min_candidate_nodes : int or None
         The number of candidates after which the search ends, as in large clusters; ``None`` to search all nodes.
@@ -30,18 +30,18 @@ class PreemptRequest:
         The seed of the random choice between equally good nodes; ``None`` to choose none.
     """
 
-    pods: tuple[AskedPod, ...]
+    pods: tuple[PodSubject, ...]
     min_candidate_nodes: int | None = None
     offset: int = 0
     seed: int | None = None
 
 
-def in_queue_order(pods: list[AskedPod]) -> list[AskedPod]:
+def in_queue_order(pods: list[PodSubject]) -> list[PodSubject]:
     """Return pods in the scheduler's queue order: the highest priority first, then the oldest."""
     return sorted(pods, key=lambda one: queue_order(one.pod))
 
 
-def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: Handle) -> tuple[Preemption, ...]:
+def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: AnalysisHandle) -> tuple[Preemption, ...]:
     """Report the pods that each pod would evict; pods of a workload with equal answers share one."""
     view = PreemptionView(min_candidate_nodes=request.min_candidate_nodes, offset=request.offset, seed=request.seed)
     every = decide_together(cluster, handle.track(request.pods, "deciding for pods"), request.seed)

@@ -13,7 +13,6 @@ from kschedctl.answers.explain import Explanation, NodeData, ReasonData, StatusD
 from kschedctl.answers.preempt import (
     BudgetData,
     Cause,
-    FateData,
     LostAtData,
     NextData,
     NotHelpfulData,
@@ -24,6 +23,7 @@ from kschedctl.answers.preempt import (
     ReplacementData,
     Result,
     VictimData,
+    VictimFateData,
 )
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
@@ -35,7 +35,7 @@ from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATI
 from kschedctl.preemption.reasons import NoLowerPriority
 from kschedctl.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
 from kschedctl.preemption.shortlist import calculate_num_candidates
-from kschedctl.scheduler.decision import Decision, drawn
+from kschedctl.scheduler.decision import Decision, pick_random_node
 from kschedctl.scheduler.outcome import Outcome as CycleOutcome
 from kschedctl.simulate.aftermath import Aftermath, VictimFate, grace_seconds
 
@@ -122,7 +122,7 @@ def _verdict(
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
     chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
     nodes = tuple(c.node for c in chosen)
-    picked = drawn(nodes, seed)
+    picked = pick_random_node(nodes, seed)
     violates = bool(chosen) and chosen[0].n_violations > 0
     text = _summary(decision, base, result, found, chosen, picked)
     return PreemptVerdictData(result, text, nodes, picked, violates)
@@ -275,10 +275,12 @@ def _next(decision: Decision, found: PreemptionResult, after: Aftermath) -> Next
     return NextData(after.node, after.wait_seconds, tuple(_fate(decision, fate) for fate in after.victims), losing)
 
 
-def _fate(decision: Decision, fate: VictimFate) -> FateData:
+def _fate(decision: Decision, fate: VictimFate) -> VictimFateData:
     new = fate.replacement
     replacement = None
     if new is not None:
         evicting = new.preemption.nominated if new.preemption is not None else ()
         replacement = ReplacementData(new.best, new.message or new.error, evicting)
-    return FateData(decision.cluster.pods.key(fate.pod), _owner(decision, fate.pod), fate.bound_to_node, replacement)
+    return VictimFateData(
+        decision.cluster.pods.key(fate.pod), _owner(decision, fate.pod), fate.bound_to_node, replacement
+    )

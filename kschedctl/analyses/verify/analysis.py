@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
-from kschedctl.analyses.verify.bound import BoundPods, check_bound_pods
+from kschedctl.analyses.verify.later_changes import judge
 from kschedctl.analyses.verify.pending import check_pending_pods
-from kschedctl.analyses.verify.standing import judge
-from kschedctl.answers.merging import merge, shape
+from kschedctl.analyses.verify.running_pods import BoundPods, check_bound_pods
+from kschedctl.answers.merged_text import merge, shape
 from kschedctl.answers.verify import (
     BoundCountsData,
     InfeasibleGroupData,
@@ -49,7 +49,7 @@ class VerifyRequest:
     namespace: str = ""
 
 
-def verify(cluster: LoadedCluster, request: VerifyRequest, handle: Handle) -> Verification:
+def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandle) -> Verification:
     """Compare the answers for all pods with those of the real scheduler, as far as the snapshot holds them.
 
     Raises

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.disagreement import CUT, FAILED, GATED, without_preemption
 from kschedctl.answers.verify import ComparedPodData, Match, PendingGroupData
 from kschedctl.api.core import Condition
@@ -33,7 +33,7 @@ _N_NODES: Final = re.compile(r"0/(\d{1,18}) nodes are available")
 
 
 def check_pending_pods(
-    scheduler: Scheduler, before: Scheduler | None, handle: Handle, namespace: str = ""
+    scheduler: Scheduler, before: Scheduler | None, handle: AnalysisHandle, namespace: str = ""
 ) -> list[PendingGroupData]:
     """Compare the message of each pending pod, in the order in which the scheduler tries them.
 

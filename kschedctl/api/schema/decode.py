@@ -238,7 +238,7 @@ _LEAVES: Final[Mapping[str, Callable[[_Reader, Any, _Type], Any]]] = {
 }
 
 
-def decoded(obj: Mapping[str, Any], api_version: str, kind: str) -> tuple[dict[str, Any], Finding | None]:
+def decode_object(obj: Mapping[str, Any], api_version: str, kind: str) -> tuple[dict[str, Any], Finding | None]:
     """Decode an object.
 
     Parameters

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import typer
 
 from kschedctl.cli.command import command
-from kschedctl.cli.help import Command, Group
+from kschedctl.cli.help import Command, CommandGroup
 from kschedctl.cli.leader.run_command import run
 from kschedctl.cli.leader.simulate import simulate
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 @command
-def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions) -> Shown | None:
+def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions) -> CommandResult | None:
     """Show the leader of every election on a Lease, since when it leads, and when another candidate would take over.
 
     Reported are the age of the last renewal at the time of the snapshot, the number of leader changes, holders that are
@@ -37,11 +37,11 @@ def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions
     if ctx.invoked_subcommand is not None:
         return None
     from kschedctl.analyses.leader.elections import leader
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.cli.shown import Shown
 
     loaded = cluster.request().load(TerminalHandle())
-    return Shown(answer=leader(loaded, check_configuration=bool(cluster.config)))
+    return CommandResult(answer=leader(loaded, check_configuration=bool(cluster.config)))
 
 
 app.command(cls=Command)(simulate)

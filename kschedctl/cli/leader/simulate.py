@@ -14,9 +14,9 @@ from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.shared import ConfigOption
 
 if TYPE_CHECKING:
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
 
-_WRONG = "What goes wrong"
+_WRONG = "Faults"
 
 
 def _fault(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
@@ -98,7 +98,7 @@ def simulate(
     config: ConfigOption = "",
     times: ElectionOptions,
     output: OutputOptions,
-) -> Shown:
+) -> CommandResult:
     """Simulate a leader election with failures, and report whether two candidates can ever lead at once.
 
     The candidates behave like client-go on a virtual clock, and end like kube-scheduler after they have lost the lease.
@@ -115,7 +115,7 @@ def simulate(
         raise typer.BadParameter("is no time in which anything happens", param_hint="--duration")
 
     from kschedctl.analyses.leader.simulation import SimulationRequest, long_enough, simulate_election
-    from kschedctl.cli.shown import Shown
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.leaderelection.simulation.faults import Scenario
 
     settings = times.settings(config)
@@ -128,4 +128,4 @@ def simulate(
         seed=seed,
     )
     request = SimulationRequest(settings=settings, scenario=scenario, runs=runs, fail_over=wanted)
-    return Shown(answer=simulate_election(request))
+    return CommandResult(answer=simulate_election(request))

@@ -31,8 +31,8 @@ from kschedctl.render.form import FormKind, Medium
 from kschedctl.render.forms import names, parse_form
 
 if TYPE_CHECKING:
-    from kschedctl.linter.fixing import Repaired
-    from kschedctl.linter.run import Linted
+    from kschedctl.linter.applied_fixes import FixResult
+    from kschedctl.linter.run import LintResult
     from kschedctl.requests.lint import RuleChoice
 
 _RULES: Final = "KS201,KS3,..."
@@ -284,10 +284,10 @@ def lint(
         return
     fixed = 0
     if fixes.asked:
-        from kschedctl.linter.fixing import repaired
+        from kschedctl.linter.applied_fixes import apply_fixes
         from kschedctl.linter.run import lint_files
 
-        out = repaired(linted, partial(lint_files, request=request), unsafe=fixes.unsafe_fixes)
+        out = apply_fixes(linted, partial(lint_files, request=request), unsafe=fixes.unsafe_fixes)
         if fixes.diff:
             _show_diff(out)
             return
@@ -331,7 +331,7 @@ def _default_form() -> str:
     return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "human"
 
 
-def _update_baseline(linted: Linted, path: str) -> None:
+def _update_baseline(linted: LintResult, path: str) -> None:
     from kschedctl.api.wording import counted
     from kschedctl.linter.baseline import baseline_text
 
@@ -339,7 +339,7 @@ def _update_baseline(linted: Linted, path: str) -> None:
     tell(f"{counted(len(linted.found), 'finding')} in the baseline {path}.")
 
 
-def _show_diff(out: Repaired) -> None:
+def _show_diff(out: FixResult) -> None:
     from kschedctl.api.wording import counted
 
     for line in out.diff():
@@ -366,7 +366,7 @@ def _write_file(path: str, text: str) -> None:
         raise InputError(f"cannot be written: {error.strerror}", where=path) from None
 
 
-def _show_statistics(linted: Linted) -> None:
+def _show_statistics(linted: LintResult) -> None:
     """Print the rules with findings, most findings first."""
     from kschedctl.api.wording import counted
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import typer
 
-from kschedctl.cli.given import GIVEN
+from kschedctl.cli.raw_arguments import GIVEN
 from kschedctl.render.form import FormKind
 from kschedctl.render.forms import names
 

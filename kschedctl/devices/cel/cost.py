@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from kschedctl.devices.cel.syntax import Call, Constant, ListLiteral, Name, Node, Select
+from kschedctl.devices.cel.syntax import Call, Constant, Identifier, ListLiteral, Node, Select
 from kschedctl.devices.cel.values import CIDR, IP, URL, CelError, Quantity, Semver
 
 #: The largest cost that an evaluation of a selector may have.
@@ -49,7 +49,7 @@ def step_cost(operand: Node) -> int:
     """Return the cost of a step into a value: 1 if the value comes from a variable, otherwise 2."""
     while True:
         match operand:
-            case Name():
+            case Identifier():
                 return 1
             case Select(inner, _, False) | Call("_[_]" | "_[?_]" | "_?._", (inner, _), _):
                 operand = inner
@@ -60,7 +60,7 @@ def step_cost(operand: Node) -> int:
 def is_path(node: Node) -> bool:
     """Report whether a value is reached by steps from a variable."""
     match node:
-        case Name():
+        case Identifier():
             return True
         case Select(operand, _, False) | Call("_[_]" | "_[?_]" | "_?._", (operand, _), _):
             return is_path(operand)

@@ -16,9 +16,9 @@ from kschedctl.devices.cel.syntax import (
     Call,
     Comprehension,
     Constant,
+    Identifier,
     ListLiteral,
     MapLiteral,
-    Name,
     Node,
     Select,
 )
@@ -79,7 +79,7 @@ def _compiled(node: Node) -> Evaluation:
     match node:
         case Constant(value):
             return lambda _: value
-        case Name(name):
+        case Identifier(name):
             return _name(name)
         case Select():
             return _select(node)
@@ -115,7 +115,7 @@ def _select(node: Select) -> Evaluation:
             return index(value, field)
 
         return select
-    if isinstance(node.operand, Name) and node.operand.name == "device":
+    if isinstance(node.operand, Identifier) and node.operand.name == "device":
         return lambda _: True
 
     def test(scope: Scope) -> bool:
@@ -143,7 +143,7 @@ def _call(node: Call) -> Evaluation:
     if node.function in ("_[_]", "_[?_]", "_?._"):
         return _step(node)
     function, arguments = node.function, node.arguments
-    if node.is_method and isinstance(arguments[0], Name) and arguments[0].name in _NAMESPACES:
+    if node.is_method and isinstance(arguments[0], Identifier) and arguments[0].name in _NAMESPACES:
         function, arguments = f"{arguments[0].name}.{function}", arguments[1:]
     if node.is_method and f".{function}" in _FUNCTIONS:
         function = f".{function}"

@@ -17,7 +17,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Identifier:
     """A variable, a comprehension variable or a type; the name may contain dots."""
 
     name: str
@@ -69,7 +69,7 @@ class Comprehension:
     result: Node
 
 
-Node = Constant | Name | Select | Call | ListLiteral | MapLiteral | Comprehension
+Node = Constant | Identifier | Select | Call | ListLiteral | MapLiteral | Comprehension
 
 
 class UnknownSyntaxError(Exception):
@@ -98,7 +98,7 @@ def _node(expr: Message, names: dict[int, str]) -> Node:
     if expr.has(3):
         return Constant(_constant(expr.message(3)))
     if expr.has(4):
-        return Name(names.get(expr_id, expr.message(4).text(1)))
+        return Identifier(names.get(expr_id, expr.message(4).text(1)))
     if expr.has(5):
         return _select(expr.message(5), expr_id, names)
     if expr.has(6):
@@ -114,7 +114,7 @@ def _node(expr: Message, names: dict[int, str]) -> Node:
 def _select(select: Message, expr_id: int, names: dict[int, str]) -> Node:
     field, test_only = select.text(2), bool(select.integer(3))
     if not test_only and expr_id in names:
-        return Name(names[expr_id])
+        return Identifier(names[expr_id])
     operand = _node(select.message(1), names)
     return Select(operand, field, test_only)
 

@@ -30,7 +30,7 @@ from kschedctl.framework.config.types import (
     API_VERSION,
     KIND,
     ConfigStruct,
-    Extender,
+    ExtenderConfig,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     PluginConfig,
@@ -60,7 +60,7 @@ class SchedulerConfiguration:
     ----------
     profiles : mapping of str to Profile
         The profiles by scheduler name, in the order of the file.
-    extenders : tuple of Extender
+    extenders : tuple of ExtenderConfig
         The extenders in calling order: ignorable extenders come last.
     percentage_of_nodes_to_score : int
         The percentage; 0 means that the scheduler computes it from the number of nodes.
@@ -71,7 +71,7 @@ class SchedulerConfiguration:
     """
 
     profiles: Mapping[str, Profile]
-    extenders: tuple[Extender, ...]
+    extenders: tuple[ExtenderConfig, ...]
     percentage_of_nodes_to_score: int
     settings: KubeSchedulerConfiguration
     warnings: tuple[str, ...]

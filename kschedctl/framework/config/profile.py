@@ -15,7 +15,7 @@ import msgspec
 
 from kschedctl.framework.config.args_validation import validate_args
 from kschedctl.framework.config.problems import Problems
-from kschedctl.framework.config.types import KubeSchedulerProfile, Plugin, PluginSet
+from kschedctl.framework.config.types import KubeSchedulerProfile, PluginRef, PluginSet
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.releases.release import Release
 
@@ -101,7 +101,7 @@ def merge_default_plugins(plugins: PluginSet, release: Release, warnings: list[s
             replaced.add(custom[name])
             enabled.append(plugins.enabled[custom[name]])
         else:
-            enabled.append(Plugin(name, weight))
+            enabled.append(PluginRef(name, weight))
     enabled += [plugin for i, plugin in enumerate(plugins.enabled) if i not in replaced]
     return PluginSet(tuple(enabled), plugins.disabled)
 
@@ -210,7 +210,7 @@ class ProfileBuilder:
             if plugin.name not in self._implements:
                 self._problems.add(self._multi_point_path(plugin), f'{interface} "{plugin.name}" does not exist')
 
-    def _multi_point_path(self, plugin: Plugin) -> str:
+    def _multi_point_path(self, plugin: PluginRef) -> str:
         written = self._profile.plugins.multi_point.enabled
         # Compared by identity: if a name is listed twice, the second entry is the invalid one.
         place = next((f".enabled[{i}]" for i, other in enumerate(written) if other is plugin), "")
@@ -276,7 +276,7 @@ def _interface(point: str) -> str:
     return f"{point[0].upper()}{point[1:]}Plugin"
 
 
-def _names(plugins: Iterable[Plugin]) -> tuple[str, ...]:
+def _names(plugins: Iterable[PluginRef]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plugin.name for plugin in plugins))
 
 

@@ -50,7 +50,7 @@ class ClientConnection(ConfigStruct, frozen=True):
     burst: Int32 = 100
 
 
-class Plugin(ConfigStruct, frozen=True):
+class PluginRef(ConfigStruct, frozen=True):
     """A plugin in a list of plugins; weight 0 means that no weight is set."""
 
     name: str = ""
@@ -60,8 +60,8 @@ class Plugin(ConfigStruct, frozen=True):
 class PluginSet(ConfigStruct, frozen=True):
     """The enabled and disabled plugins of one extension point."""
 
-    enabled: tuple[Plugin, ...] = ()
-    disabled: tuple[Plugin, ...] = ()
+    enabled: tuple[PluginRef, ...] = ()
+    disabled: tuple[PluginRef, ...] = ()
 
 
 class Plugins(ConfigStruct, frozen=True):
@@ -123,7 +123,7 @@ class ExtenderTLSConfig(ConfigStruct, frozen=True):
     ca_data: bytes = b""
 
 
-class Extender(ConfigStruct, frozen=True):
+class ExtenderConfig(ConfigStruct, frozen=True):
     """A scheduler extender; its HTTP timeout is 5 seconds by default."""
 
     zero_means_default: ClassVar[frozenset[str]] = frozenset({"http_timeout"})
@@ -154,5 +154,5 @@ class KubeSchedulerConfiguration(ConfigStruct, frozen=True):
     pod_initial_backoff_seconds: Int64 = 1
     pod_max_backoff_seconds: Int64 = 10
     profiles: tuple[KubeSchedulerProfile, ...] = (KubeSchedulerProfile(scheduler_name=DEFAULT_SCHEDULER_NAME),)
-    extenders: tuple[Extender, ...] = ()
+    extenders: tuple[ExtenderConfig, ...] = ()
     delay_cache_until_active: bool = False

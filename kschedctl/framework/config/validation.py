@@ -13,7 +13,7 @@ from kschedctl.api.names import extended_resource_problems
 from kschedctl.framework.config.problems import Problems, child
 from kschedctl.framework.config.types import (
     API_VERSION,
-    Extender,
+    ExtenderConfig,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     LeaderElection,
@@ -129,7 +129,7 @@ def _as_printed(plugins: PluginSet) -> dict[str, Any]:
     return {"Enabled": enabled or None, "Disabled": disabled or None}
 
 
-def _extenders(extenders: tuple[Extender, ...], problems: Problems) -> None:
+def _extenders(extenders: tuple[ExtenderConfig, ...], problems: Problems) -> None:
     seen: set[str] = set()
     for i, extender in enumerate(extenders):
         path = f"extenders[{i}]"

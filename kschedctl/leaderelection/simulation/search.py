@@ -10,7 +10,7 @@ from typing import Final
 
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.faults import LEADER, Crash, Fault, Partition, Scenario, SlowApi
-from kschedctl.leaderelection.simulation.timeline import Term, Timeline
+from kschedctl.leaderelection.simulation.timeline import LeaderTerm, Timeline
 from kschedctl.leaderelection.simulation.world import simulate
 
 #: The maximum duration of a random fault, in lease durations; and the maximum number of random faults.
@@ -31,14 +31,14 @@ class Counterexample:
         The scenario with its faults and seed: another simulation of it gives the same result.
     timeline : Timeline
         The events of the election.
-    first, second : Term
+    first, second : LeaderTerm
         The overlapping terms, in the order of their beginnings.
     """
 
     scenario: Scenario
     timeline: Timeline
-    first: Term
-    second: Term
+    first: LeaderTerm
+    second: LeaderTerm
 
     @property
     def seconds(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class What(StrEnum):
+class EventType(StrEnum):
     """The type of an event."""
 
     STARTED = "started"
@@ -34,7 +34,7 @@ class Event:
         The true time since the beginning, in seconds.
     who : str
         The identity of the candidate; empty for all candidates.
-    what : What
+    what : EventType
         The type of the event.
     detail : str
         Details of the event, in words.
@@ -42,12 +42,12 @@ class Event:
 
     at: float
     who: str
-    what: What
+    what: EventType
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class LeaderTerm:
     """A period in which a candidate led.
 
     Attributes
@@ -98,34 +98,34 @@ class Timeline:
     events: list[Event] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     _open: dict[str, float] = field(default_factory=dict)
-    _closed: list[Term] = field(default_factory=list)
+    _closed: list[LeaderTerm] = field(default_factory=list)
 
-    def note(self, at: float, who: str, what: What, detail: str = "") -> None:
+    def note(self, at: float, who: str, what: EventType, detail: str = "") -> None:
         """Add an event."""
         self.events.append(Event(at, who, what, detail))
 
     def begin(self, at: float, who: str) -> None:
         """Record that a candidate begins to lead."""
         self._open[who] = at
-        self.note(at, who, What.LEADS)
+        self.note(at, who, EventType.LEADS)
 
     def end(self, at: float, who: str) -> None:
         """Record that a candidate stops leading, if it leads."""
         start = self._open.pop(who, None)
         if start is not None:
-            self._closed.append(Term(who, start, at))
-            self.note(at, who, What.STOPPED)
+            self._closed.append(LeaderTerm(who, start, at))
+            self.note(at, who, EventType.STOPPED)
 
     def leading(self) -> list[str]:
         """Return the identities of the current leaders."""
         return list(self._open)
 
-    def terms(self) -> list[Term]:
+    def terms(self) -> list[LeaderTerm]:
         """Return all terms, sorted by their beginning; current terms end with the simulation."""
-        running = [Term(who, start, self.duration) for who, start in self._open.items()]
+        running = [LeaderTerm(who, start, self.duration) for who, start in self._open.items()]
         return sorted([*self._closed, *running], key=lambda term: (term.start, term.who))
 
-    def overlaps(self) -> Iterator[tuple[Term, Term]]:
+    def overlaps(self) -> Iterator[tuple[LeaderTerm, LeaderTerm]]:
         """Yield the pairs of overlapping terms, each in the order of their beginnings."""
         terms = self.terms()
         for i, first in enumerate(terms):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, Final
 
-from kschedctl.api.kind_names import placed
+from kschedctl.api.kind_names import with_namespace
 from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.workload import PodTemplate
 from kschedctl.errors import InputError
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.labels import PodLabels, holds
-from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
-from kschedctl.linter.pods import Part, Pods
+from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.pods import TemplatePart, WorkloadPods
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.whatif.edit_sequence import edited
+from kschedctl.whatif.edit_sequence import apply_edits
 from kschedctl.whatif.edits import Apply
 from kschedctl.workloads.pods import WORKLOADS
 
@@ -29,15 +29,15 @@ class ClusterOverlay:
     ----------
     before : LoadedCluster
         The cluster before the manifests are applied.
-    manifests : ManifestSet
+    manifests : LintManifests
         The manifests.
     namespace : str
         The namespace of objects without a namespace of their own.
     """
 
-    def __init__(self, before: LoadedCluster, manifests: ManifestSet, *, namespace: str = "") -> None:
+    def __init__(self, before: LoadedCluster, manifests: LintManifests, *, namespace: str = "") -> None:
         self._namespace = namespace
-        self._trials: dict[ManifestObject, Trial] = {}
+        self._trials: dict[LintObject, Trial] = {}
         self.before = before
         release = before.release_choice.release
         edits: list[Apply] = []
@@ -45,21 +45,21 @@ class ClusterOverlay:
             typed = obj.typed
             if typed is None or isinstance(typed, (*WORKLOADS, PodTemplate)) or manifests.is_variant(obj):
                 continue
-            edit = Apply(((placed(typed, self._namespace), obj.location),), source="manifests")
+            edit = Apply(((with_namespace(typed, self._namespace), obj.location),), source="manifests")
             try:
                 edit.apply(before.cluster, release=release)
             except InputError:
                 continue
             edits.append(edit)
-        self.cluster = before.over(edited(before.cluster, edits, release=release).cluster) if edits else before
+        self.cluster = before.over(apply_edits(before.cluster, edits, release=release).cluster) if edits else before
 
-    def trial(self, pods: Pods) -> Trial | None:
+    def trial(self, pods: WorkloadPods) -> Trial | None:
         """Return the trial of a workload; ``None`` if the workload is not of a known kind or malformed."""
         obj, typed = pods.obj, pods.obj.typed
         if not isinstance(typed, WORKLOADS) or isinstance(typed, PodTemplate):
             return None
         if obj not in self._trials:
-            self._trials[obj] = Trial(self.cluster, placed(typed, self._namespace), obj.location)
+            self._trials[obj] = Trial(self.cluster, with_namespace(typed, self._namespace), obj.location)
         return self._trials[obj]
 
     @property
@@ -85,7 +85,7 @@ class ClusterOverlay:
                 found.setdefault(key, set()).add(value)
         return found
 
-    def has_pods_of(self, part: Part[PodAffinityTerm], owner: Pods) -> bool:
+    def has_pods_of(self, part: TemplatePart[PodAffinityTerm], owner: WorkloadPods) -> bool:
         """Report whether the selector of a pod affinity term may match a pod of the cluster, in any namespace."""
         selector = part.raw.get("labelSelector")
         return any(holds(selector, PodLabels(each.labels)) is not False for each in self.cluster.pods.classes)

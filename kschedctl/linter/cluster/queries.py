@@ -7,8 +7,8 @@ from typing import cast
 from kschedctl.api.workload import DaemonSet
 from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 from kschedctl.linter.cluster.trial import Trial
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.scheduler.decision import Decision
 
 #: The plugins that reject a pod for a node whatever other pods run there.
@@ -25,12 +25,12 @@ STANDING = frozenset(
 )
 
 
-def overlay_of(context: Context) -> ClusterOverlay:
+def overlay_of(context: LintContext) -> ClusterOverlay:
     """Return the snapshot with the manifests applied; it exists, as rules that need a snapshot run only with one."""
     return cast("ClusterOverlay", context.overlay)
 
 
-def trial_of(pods: Pods, context: Context, rule: str) -> Trial | None:
+def trial_of(pods: WorkloadPods, context: LintContext, rule: str) -> Trial | None:
     """Return the trial of pods that a scheduler of the cluster schedules; ``None`` if there are none.
 
     There are none for a DaemonSet, for pods that name a node, for pods of another scheduler, and if the pods are
@@ -79,6 +79,6 @@ def domains(nodes: list[str], key: str, decision: Decision) -> set[str]:
     return {values[key] for values in labels if key in values}
 
 
-def said(decision: Decision) -> str:
+def failure_message(decision: Decision) -> str:
     """Return kube-scheduler's message for an unschedulable pod, without the sentences on claims and preemption."""
     return (decision.message or decision.error).partition(". ")[0].rstrip(". ")

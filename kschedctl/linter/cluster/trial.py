@@ -18,14 +18,14 @@ from kschedctl.findings.location import Location
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.whatif.workload_pods import fresh_names
-from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.ownership import MAKERS, pods_made_by
 
 #: The maximum number of replicas that are tried.
 MOST: Final = 200
 
 
-class Placed(NamedTuple):
+class PlacementResult(NamedTuple):
     """The result of placing pods one after another."""
 
     #: The number of pods that fit.
@@ -124,7 +124,7 @@ class Trial:
     def _empty(self) -> LoadedCluster:
         return self.base.over(self.base.cluster.with_pods(removed=range(len(self.base.pods))))
 
-    def placed(self, n: int, *, without_nodes: frozenset[str] = frozenset()) -> Placed:
+    def placed(self, n: int, *, without_nodes: frozenset[str] = frozenset()) -> PlacementResult:
         """Place `n` pods one after another, each beside the pods before it, until one does not fit.
 
         Parameters
@@ -142,10 +142,10 @@ class Trial:
         for pod in self._copies(n):
             decision = cluster.decide_admitted(cluster.admit(pod, where=self.place).pod)
             if not decision.schedulable:
-                return Placed(n_placed, decision, cluster)
+                return PlacementResult(n_placed, decision, cluster)
             cluster = cluster.with_bound(decision, decision.best[0])
             n_placed += 1
-        return Placed(n_placed, None, cluster)
+        return PlacementResult(n_placed, None, cluster)
 
     def surge(self, low: int) -> Decision | None:
         """Return the decision for a pod of a new revision beside `low` old ones; ``None`` if those do not fit."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.rule import About, Rule, Stop
+from kschedctl.linter.rule import Rule, RuleSubject, Stage
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
-_A, _B, _C, _D = Stop.REFUSED, Stop.PODS_REFUSED, Stop.WAITS, Stop.HANGS
-_PODS: Final = About.PODS
+_A, _B, _C, _D = Stage.REFUSED, Stage.PODS_REFUSED, Stage.WAITS, Stage.HANGS
+_PODS: Final = RuleSubject.PODS
 _PDB: Final = "policy/PodDisruptionBudget"
 _PRIORITY_CLASS: Final = "scheduling.k8s.io/PriorityClass"
 _STORAGE_CLASS: Final = "storage.k8s.io/StorageClass"
@@ -96,15 +96,15 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("KS605", "profiles-conflict", _E, _C, _CONFIG, "scheduler.profiles_conflict"),
     Rule("KS606", "default-constraints-ignored", _E, _C, _CONFIG, "scheduler.default_constraints_ignored"),
     Rule("KS607", "schedulername-unserved", _W, _C, _PODS, "scheduler.scheduler_name_unserved"),
-    Rule("KS901", "not-yaml", _E, _A, About.FILE, "manifest.not_yaml"),
-    Rule("KS902", "unrendered-template", _I, None, About.FILE, "manifest.unrendered_template"),
-    Rule("KS903", "duplicate-key", _E, _A, About.OBJECT, "manifest.duplicate_key"),
-    Rule("KS904", "misplaced-field", _E, _A, About.OBJECT, "manifest.misplaced_field"),
-    Rule("KS905", "api-gone", _E, _A, About.OBJECT, "manifest.api_gone"),
-    Rule("KS906", "api-server-refuses", _E, _A, About.OBJECT, "manifest.api_server_refuses"),
-    Rule("KS907", "pods-refused", _E, _B, About.OBJECT, "manifest.pods_refused"),
-    Rule("KS908", "partial", _I, None, About.OBJECT, "manifest.partial", counted=True),
-    Rule("KS909", "live", _I, None, About.OBJECT, "manifest.live", counted=True),
-    Rule("KS910", "unused-ignore", _W, None, About.IGNORES, "manifest.unused_ignore"),
-    Rule("KS911", "ignore-without-reason", _W, None, About.IGNORES, "manifest.ignore_without_reason", on=False),
+    Rule("KS901", "not-yaml", _E, _A, RuleSubject.FILE, "manifest.not_yaml"),
+    Rule("KS902", "unrendered-template", _I, None, RuleSubject.FILE, "manifest.unrendered_template"),
+    Rule("KS903", "duplicate-key", _E, _A, RuleSubject.OBJECT, "manifest.duplicate_key"),
+    Rule("KS904", "misplaced-field", _E, _A, RuleSubject.OBJECT, "manifest.misplaced_field"),
+    Rule("KS905", "api-gone", _E, _A, RuleSubject.OBJECT, "manifest.api_gone"),
+    Rule("KS906", "api-server-refuses", _E, _A, RuleSubject.OBJECT, "manifest.api_server_refuses"),
+    Rule("KS907", "pods-refused", _E, _B, RuleSubject.OBJECT, "manifest.pods_refused"),
+    Rule("KS908", "partial", _I, None, RuleSubject.OBJECT, "manifest.partial", counted=True),
+    Rule("KS909", "live", _I, None, RuleSubject.OBJECT, "manifest.live", counted=True),
+    Rule("KS910", "unused-ignore", _W, None, RuleSubject.IGNORES, "manifest.unused_ignore"),
+    Rule("KS911", "ignore-without-reason", _W, None, RuleSubject.IGNORES, "manifest.ignore_without_reason", on=False),
 )

@@ -16,8 +16,8 @@ from kschedctl.devices.extended_resources import can_be_backed, new_claim
 from kschedctl.devices.inventory import Inventory
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
-from kschedctl.plugins.dynamic_resources.reasons import LeftoverClaim, ResourceFromNowhere, claim_elsewhere
-from kschedctl.plugins.dynamic_resources.state import Extended, State, Verdict
+from kschedctl.plugins.dynamic_resources.reasons import LeftoverClaim, UnavailableExtendedResource, claim_elsewhere
+from kschedctl.plugins.dynamic_resources.state import AllocationVerdict, Extended, State
 from kschedctl.releases.device_rules import DeviceRules
 
 NOT_AVAILABLE: Final = "resourceclaim not available on the node"
@@ -34,18 +34,18 @@ def examine(state: State, inventory: Inventory, rows: Int64Array) -> None:
         state.verdicts.append(verdict)
 
 
-def _verdicts(state: State, inventory: Inventory, rows: Int64Array) -> list[tuple[Verdict, Int64Array]]:
+def _verdicts(state: State, inventory: Inventory, rows: Int64Array) -> list[tuple[AllocationVerdict, Int64Array]]:
     """Return one verdict per group of nodes that need the same claims, with the rows of the group."""
     if not len(rows):
         return []
     if state.extended is None:
-        return [(_allocated(state, inventory, rows, Verdict()), rows)]
+        return [(_allocated(state, inventory, rows, AllocationVerdict()), rows)]
     if state.extended.leftover is not None and state.extended.leftover.spec.devices.requests:
-        return [(Verdict(refusal=LEFTOVER), rows)]
+        return [(AllocationVerdict(refusal=LEFTOVER), rows)]
     out = []
     delegated, misfit = _served(inventory.cluster, state.extended, rows)
     if misfit.any():
-        out.append((Verdict(refusal=CANNOT_FIT), rows[misfit]))
+        out.append((AllocationVerdict(refusal=CANNOT_FIT), rows[misfit]))
     names = list(state.extended.amounts)
     patterns, pattern_of = np.unique(delegated[:, ~misfit], axis=1, return_inverse=True)
     for number, pattern in enumerate(patterns.T.tolist()):
@@ -81,20 +81,23 @@ def _served(cluster: Cluster, extended: Extended, rows: Int64Array) -> tuple[Mas
 
 def _with_resources(
     state: State, extended: Extended, inventory: Inventory, resources: list[str], rows: Int64Array
-) -> Verdict:
+) -> AllocationVerdict:
     if not resources and not state.claims:
-        return Verdict()
+        return AllocationVerdict()
     pod_claim = extended.leftover
     if pod_claim is None or pod_claim.status.allocation is None:
         if state.template is None:
             raise AssertionError("a pod with extended resources has a template for their claim")
         return _allocated(
-            state, inventory, rows, Verdict(extended_claim=new_claim(state.template, resources, extended.classes))
+            state,
+            inventory,
+            rows,
+            AllocationVerdict(extended_claim=new_claim(state.template, resources, extended.classes)),
         )
-    return _allocated(state, inventory, rows, Verdict())
+    return _allocated(state, inventory, rows, AllocationVerdict())
 
 
-def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: Verdict) -> Verdict:
+def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: AllocationVerdict) -> AllocationVerdict:
     """Allocate the unallocated claims on each of the nodes, and store the result in the verdict."""
     claims = [*state.open_claims, *([verdict.extended_claim] if verdict.extended_claim is not None else [])]
     if claims:
@@ -132,7 +135,7 @@ def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Ar
 
 
 def _statuses(
-    state: State, verdict: Verdict, rows: Int64Array, here: Mask, unavailable: Mask
+    state: State, verdict: AllocationVerdict, rows: Int64Array, here: Mask, unavailable: Mask
 ) -> Iterator[tuple[Mask | int, Code, str]]:
     """Yield the statuses of a verdict's nodes, each with its positions; a later status overrides an earlier one.
 
@@ -174,7 +177,7 @@ def _operands(state: State, cluster: Cluster, rules: DeviceRules, row: int, text
     if state.extended is not None and text == CANNOT_FIT:
         offered, known = cluster.nodes.allocatable[row], state.extended.classes
         names = (name for name in state.extended.amounts if can_be_backed(name))
-        return ResourceFromNowhere(tuple(name for name in names if name not in offered and name not in known))
+        return UnavailableExtendedResource(tuple(name for name in names if name not in offered and name not in known))
     if text in (CANNOT_ALLOCATE, INVALID_POOLS) and verdict.allocations is not None:
         return explain_allocation(verdict.allocations.plans, verdict.allocations.site(row))
     return None

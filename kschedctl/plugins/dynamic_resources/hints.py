@@ -11,7 +11,7 @@ from kschedctl.framework.interface import Handle
 _CHANGED = ActionType.ADD | ActionType.UPDATE
 
 
-class Hints:
+class DynamicResourcesHints:
     """The queueing hints of DynamicResources.
 
     Parameters

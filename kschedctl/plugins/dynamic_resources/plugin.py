@@ -24,8 +24,8 @@ from kschedctl.devices.claims import (
     available_on,
     check_classes,
     is_lost,
-    moment_of,
     pod_claims,
+    state_time,
 )
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.extended_resources import backing_classes, leftover_claim, resources_with_class
@@ -34,7 +34,7 @@ from kschedctl.devices.remedies import device_remedies
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import DynamicResourcesArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
-from kschedctl.framework.dependencies import Reach, Reads
+from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
@@ -52,12 +52,12 @@ from kschedctl.framework.interface import (
     default_normalize_score,
     explain_default_normalize_score,
 )
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
-from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.plugins.dynamic_resources.allocation import bind_pod_claims
 from kschedctl.plugins.dynamic_resources.filtering import examine, rejections
-from kschedctl.plugins.dynamic_resources.hints import Hints
+from kschedctl.plugins.dynamic_resources.hints import DynamicResourcesHints
 from kschedctl.plugins.dynamic_resources.post_filter import post_filter_status
 from kschedctl.plugins.dynamic_resources.scoring import explain_scores, raw_scores
 from kschedctl.plugins.dynamic_resources.state import Extended, State
@@ -79,7 +79,7 @@ class DynamicResources(
     """Upstream: plugins/dynamicresources."""
 
     name = "DynamicResources"
-    reads = Reads(nodes=Reach.CLUSTER, kinds=frozenset({*KINDS, ResourceClaimTemplate}))
+    reads = Dependencies(nodes=Reach.CLUSTER, kinds=frozenset({*KINDS, ResourceClaimTemplate}))
     prepares_from = reads
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
@@ -110,7 +110,7 @@ class DynamicResources(
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Return changes of nodes, slices, classes and claims, and claims generated for the pod."""
-        return Hints(self.handle).events
+        return DynamicResourcesHints(self.handle).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         """Return an empty signature for pods without claims; pods with claims cannot be signed."""
@@ -179,7 +179,7 @@ class DynamicResources(
         """Return the nodes on which a claim can be used if it is allocated: bool, shape (n_nodes,)."""
         cluster, rules = self.handle.cluster, self.handle.release.devices
         mask = available_on(cluster, claim, rules)
-        if rules.binding_conditions and is_lost(claim, moment_of(cluster), self._binding_timeout):
+        if rules.binding_conditions and is_lost(claim, state_time(cluster), self._binding_timeout):
             mask = np.zeros_like(mask)
         return mask
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code, Status
-from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.plugins.dynamic_resources.filtering import NOT_AVAILABLE
 from kschedctl.plugins.dynamic_resources.state import State
 

@@ -10,7 +10,7 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
 
 
-class ClaimElsewhere(Operands, frozen=True):
+class ClaimNotUsableOnNode(Operands, frozen=True):
     """A claim of the pod is allocated, but cannot be used on the node.
 
     Attributes
@@ -43,7 +43,7 @@ class ClaimElsewhere(Operands, frozen=True):
         return device_remedies(context)
 
 
-class ResourceFromNowhere(Operands, frozen=True):
+class UnavailableExtendedResource(Operands, frozen=True):
     """The pod requests an extended resource that the node does not list and that no DeviceClass backs.
 
     Attributes
@@ -75,11 +75,11 @@ class LeftoverClaim(Operands, frozen=True):
         return f"claim {self.claim} is left over from an earlier attempt and is deleted first"
 
 
-def claim_elsewhere(claim: ResourceClaim, *, ready: bool) -> ClaimElsewhere:
+def claim_elsewhere(claim: ResourceClaim, *, ready: bool) -> ClaimNotUsableOnNode:
     """Return the operands for a claim that cannot be used on a node."""
     allocation = claim.status.allocation
     results = allocation.devices.results if allocation is not None else ()
-    return ClaimElsewhere(
+    return ClaimNotUsableOnNode(
         claim.key,
         tuple(f"{result.driver}/{result.pool}/{result.device}" for result in results),
         ready,

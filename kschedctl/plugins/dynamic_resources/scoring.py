@@ -10,9 +10,9 @@ import numpy as np
 from kschedctl.api.device import FIRST_AVAILABLE_MAX, ResourceClaim
 from kschedctl.api.wording import listed
 from kschedctl.arrays import Int64Array
-from kschedctl.devices.allocator import Outcome
+from kschedctl.devices.allocator import SearchOutcome
 from kschedctl.devices.claims import alternatives_score
-from kschedctl.framework.arithmetic import Arithmetic, Step, added
+from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.interface import PluginError
 from kschedctl.plugins.dynamic_resources.state import State
 
@@ -56,11 +56,11 @@ def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -
     return out
 
 
-def _score(claims: Sequence[ResourceClaim], outcome: Outcome) -> int:
+def _score(claims: Sequence[ResourceClaim], outcome: SearchOutcome) -> int:
     return sum(alternatives_score(claim, chosen) for claim, chosen in _chosen(claims, outcome))
 
 
-def _chosen(claims: Sequence[ResourceClaim], outcome: Outcome) -> Iterator[tuple[ResourceClaim, list[str]]]:
+def _chosen(claims: Sequence[ResourceClaim], outcome: SearchOutcome) -> Iterator[tuple[ResourceClaim, list[str]]]:
     """Yield each claim with the requests that its devices are for; nothing if a claim cannot be allocated."""
     if outcome.solution is None:
         return
@@ -109,12 +109,12 @@ class AlternativesScore(Arithmetic, frozen=True):
     def steps(self) -> Iterator[Step]:
         """Yield one step per claim, then the sum."""
         for one in self.claims:
-            terms = added(f"(8 - {FIRST_AVAILABLE_MAX - score})" for score in one.scores)
+            terms = sum_expression(f"(8 - {FIRST_AVAILABLE_MAX - score})" for score in one.scores)
             note = f"gets {listed(one.requests)}" if one.requests else "gets nothing"
             yield Step(f"claim {one.claim}", terms, sum(one.scores), note)
         scores = [sum(one.scores) for one in self.claims]
         none = "" if self.claims else "no claim is allocated for this pod"
-        yield Step("score", added(map(str, scores)), sum(scores), none)
+        yield Step("score", sum_expression(map(str, scores)), sum(scores), none)
 
 
 def explain_scores(state: State | None, row: int) -> AlternativesScore:

@@ -33,7 +33,7 @@ class Extended:
 
 
 @dataclass(slots=True)
-class Verdict:
+class AllocationVerdict:
     """The outcome on a group of nodes that need the same claims.
 
     Attributes
@@ -65,7 +65,7 @@ class State:
         The pod, from which the claim for extended resources is made.
     available : ndarray of bool, shape (n_claims, n_nodes)
         True if an allocated claim can be used on the node; see ``available_on``.
-    verdicts : list of Verdict
+    verdicts : list of AllocationVerdict
         The verdicts, one per group of nodes.
     verdict_of : ndarray of int64, shape (n_nodes,)
         Index into ``verdicts``; -1 for nodes that were not examined.
@@ -77,7 +77,7 @@ class State:
     extended: Extended | None = None
     template: Pod | None = None
     available: Mask = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[AllocationVerdict] = field(default_factory=list)
     verdict_of: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     place_of: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 

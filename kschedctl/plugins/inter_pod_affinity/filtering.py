@@ -14,10 +14,21 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.checks import FilterCheck
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.status import Code, Reason, Rejections, Status
-from kschedctl.plugins.inter_pod_affinity.reasons import NominatedPodInTheWay, NoPodNear, UnwantedPods, UnwillingPods
-from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodLabels, PodTerms, Term, classes_matching
+from kschedctl.plugins.inter_pod_affinity.reasons import (
+    ExistingAntiAffinity,
+    NominatedPodInTheWay,
+    NoPodNear,
+    OwnAntiAffinity,
+)
+from kschedctl.plugins.inter_pod_affinity.terms import (
+    AffinityTerm,
+    ExistingTerms,
+    PodAndNamespaceLabels,
+    PodTerms,
+    classes_matching,
+)
 from kschedctl.plugins.topology import NoTopologyLabel
 
 REASON_EXISTING: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -129,7 +140,9 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
         matching = classes_matching(cluster, term).astype(np.int64)
         far[term.topology_key] = far.get(term.topology_key, 0) + matching
     theirs: dict[str, Int64Array] = {}
-    for key, (class_ids, weights) in existing.required_anti_affinity(PodLabels.of(cluster, pod), n_classes).items():
+    for key, (class_ids, weights) in existing.required_anti_affinity(
+        PodAndNamespaceLabels.of(cluster, pod), n_classes
+    ).items():
         theirs[key] = np.zeros(n_classes, dtype=np.int64)
         np.add.at(theirs[key], class_ids, weights)
     near = all_terms.astype(np.int64)
@@ -141,7 +154,7 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
     )
 
 
-def judge(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts], Reason]) -> Rejections:
+def reject_nodes(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts], Reason]) -> Rejections:
     """Reject nodes by the pod's required affinity, then its anti-affinity, then the anti-affinity of existing pods.
 
     Parameters
@@ -202,7 +215,7 @@ def _near(state: FilterState, nodes: Overlay) -> Mask:
     return allowed
 
 
-class Culprits:
+class MatchingPods:
     """The pods on nodes that cause matches, by topology domain; each table is built on first use."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -227,18 +240,18 @@ class Culprits:
         return self._pods.key(index)
 
 
-def word_reason(culprits: Culprits, row: int, counts: KeyCounts, terms: tuple[Term, ...]) -> Reason:
+def word_reason(culprits: MatchingPods, row: int, counts: KeyCounts, terms: tuple[AffinityTerm, ...]) -> Reason:
     """Return the reason for a rejected node, with the pod that blocks its domain or the term without a match.
 
     Parameters
     ----------
-    culprits : Culprits
+    culprits : MatchingPods
         The pods that cause the matches.
     row : int
         The row of the node.
     counts : KeyCounts
         The counts that reject the node.
-    terms : tuple of Term
+    terms : tuple of AffinityTerm
         The pod's required affinity terms.
     """
     key = counts.key
@@ -254,7 +267,7 @@ def word_reason(culprits: Culprits, row: int, counts: KeyCounts, terms: tuple[Te
     found = culprits.in_domain(counts, code)
     if not len(found):
         return Reason(text, NominatedPodInTheWay(key, domain))
-    kind = UnwantedPods if own else UnwillingPods
+    kind = OwnAntiAffinity if own else ExistingAntiAffinity
     return Reason(text, kind(key, domain, culprits.key(int(found[0])), len(found)))
 
 

@@ -18,11 +18,11 @@ from kschedctl.framework.events import (
     registered,
     same_pod,
 )
-from kschedctl.plugins.inter_pod_affinity.terms import Term, parse_pod_terms
+from kschedctl.plugins.inter_pod_affinity.terms import AffinityTerm, parse_pod_terms
 from kschedctl.releases.queue_rules import QueueRules
 
 
-class Hints:
+class InterPodAffinityHints:
     """The queueing hints of InterPodAffinity under the rules of a release.
 
     Parameters
@@ -71,7 +71,7 @@ class Hints:
             # Upstream queues the pod if a hint returns an error.
             return True
 
-    def _parted(self, terms: tuple[Term, ...], pod: Pod) -> bool:
+    def _parted(self, terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
         return _means(any if self._rules.any_anti_affinity_term_wakes else all, terms, pod)
 
     def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
@@ -93,6 +93,6 @@ class Hints:
         )
 
 
-def _means(quantifier: Callable[[Iterable[bool]], bool], terms: tuple[Term, ...], pod: Pod) -> bool:
+def _means(quantifier: Callable[[Iterable[bool]], bool], terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
     """Report whether all, or any, of the terms match a pod; False without terms."""
     return bool(terms) and quantifier(term.matches(pod, {}) for term in terms)

@@ -15,10 +15,10 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import InterPodAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ClusterEventWithHint
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -31,14 +31,14 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.plugins.inter_pod_affinity.filtering import (
-    Culprits,
     FilterState,
+    MatchingPods,
     explain_domains,
-    judge,
     prepare,
+    reject_nodes,
     word_reason,
 )
-from kschedctl.plugins.inter_pod_affinity.hints import Hints
+from kschedctl.plugins.inter_pod_affinity.hints import InterPodAffinityHints
 from kschedctl.plugins.inter_pod_affinity.scoring import (
     affinity_scores,
     explain_normalized,
@@ -86,7 +86,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Return added, deleted or relabelled pods, and added or relabelled nodes."""
-        return Hints(self.handle.release.queue).events
+        return InterPodAffinityHints(self.handle.release.queue).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         """Sign the pod by its labels, or by nothing if the profile ignores preferred terms of existing pods.
@@ -126,9 +126,9 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('error reading "PreFilterInterPodAffinity" from cycleState: not found')
-        culprits = Culprits(self.handle.cluster)
+        culprits = MatchingPods(self.handle.cluster)
         terms = found.terms.required_affinity
-        return judge(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
+        return reject_nodes(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Sum the weights by domain; return Skip if no term matches any pod."""

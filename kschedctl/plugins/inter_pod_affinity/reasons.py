@@ -78,7 +78,7 @@ class PodsInTheWay(InDomain, frozen=True):
             yield from context.pod_removed(self.pod)
 
 
-class UnwantedPods(PodsInTheWay, frozen=True):
+class OwnAntiAffinity(PodsInTheWay, frozen=True):
     """The pod's own anti-affinity matches pods in the domain."""
 
     def words(self) -> str:
@@ -91,7 +91,7 @@ class UnwantedPods(PodsInTheWay, frozen=True):
         yield from super().remedies(context)
 
 
-class UnwillingPods(PodsInTheWay, frozen=True):
+class ExistingAntiAffinity(PodsInTheWay, frozen=True):
     """The anti-affinity of pods in the domain matches the pod."""
 
     def words(self) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.arithmetic import Arithmetic, Step, added
+from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.interface import MAX_NODE_SCORE
-from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodLabels, PodTerms, classes_matching
+from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodAndNamespaceLabels, PodTerms, classes_matching
 
 
 class _Contributions:
@@ -54,7 +54,7 @@ def affinity_scores(
     ndarray of int64, shape (n_nodes,), or None
         ``None`` if no term matches any pod.
     """
-    labels, n_classes = PodLabels.of(cluster, pod), len(cluster.pods.classes)
+    labels, n_classes = PodAndNamespaceLabels.of(cluster, pod), len(cluster.pods.classes)
     contributions = _Contributions(n_classes)
     for term, weight in terms.preferred:
         contributions.add(term.topology_key, np.flatnonzero(classes_matching(cluster, term)), weight)
@@ -139,10 +139,10 @@ class AffinityScore(Arithmetic, frozen=True):
             name = f"{part.topology_key}={part.domain}"
             yield Step(name, f"{part.pods} * {_signed(part.weight)}", values[-1], part.whose)
         none = "" if self.parts else "no term matches a pod of its domains"
-        yield Step("score", added(_signed(value) for value in values), sum(values), none)
+        yield Step("score", sum_expression(_signed(value) for value in values), sum(values), none)
 
 
-class SpreadOver(Arithmetic, frozen=True):
+class RescaledScore(Arithmetic, frozen=True):
     """A score of InterPodAffinity scaled to 0..100.
 
     Attributes
@@ -188,7 +188,7 @@ def explain_scores(
     row : int
         The row of the node.
     """
-    labels, n_classes = PodLabels.of(cluster, pod), len(cluster.pods.classes)
+    labels, n_classes = PodAndNamespaceLabels.of(cluster, pod), len(cluster.pods.classes)
     parts = []
 
     def add(whose: str, key: str, class_ids: Int64Array, weight: int) -> None:
@@ -221,6 +221,6 @@ def explain_scores(
     return AffinityScore(tuple(parts))
 
 
-def explain_normalized(scores: Int64Array, position: int) -> SpreadOver:
+def explain_normalized(scores: Int64Array, position: int) -> RescaledScore:
     """Return the arithmetic of ``normalize`` for one of the scores."""
-    return SpreadOver(int(scores[position]), int(scores.min()), int(scores.max()))
+    return RescaledScore(int(scores[position]), int(scores.min()), int(scores.max()))

@@ -25,7 +25,7 @@ _MOST_KNOWN: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class AffinityTerm:
     """A parsed term.
 
     Attributes
@@ -57,7 +57,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class PodLabels:
+class PodAndNamespaceLabels:
     """The properties of a pod that terms match: its namespace, its labels and the labels of the namespace."""
 
     namespace: str
@@ -65,7 +65,7 @@ class PodLabels:
     namespace_labels: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, cluster: Cluster, pod: Pod) -> PodLabels:
+    def of(cls, cluster: Cluster, pod: Pod) -> PodAndNamespaceLabels:
         """Return the labels of a pod and of its namespace."""
         namespace = pod.metadata.namespace
         of_namespace = cluster.namespace_labels.get(namespace, _NO_LABELS)
@@ -76,7 +76,7 @@ def _selects(selector: Selector | None, labels: Labels) -> bool:
     return selector is not None and matches(selector, labels)
 
 
-def parse_term(term: PodAffinityTerm, namespace: str) -> Term:
+def parse_term(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
     """Parse a term of a pod in a namespace.
 
     Raises
@@ -88,7 +88,9 @@ def parse_term(term: PodAffinityTerm, namespace: str) -> Term:
     namespaces = term.namespaces
     if not namespaces and term.namespace_selector is None:
         namespaces = (namespace,)
-    return Term(term.topology_key, _parse(term.label_selector), frozenset(namespaces), _parse(term.namespace_selector))
+    return AffinityTerm(
+        term.topology_key, _parse(term.label_selector), frozenset(namespaces), _parse(term.namespace_selector)
+    )
 
 
 def _parse(selector: LabelSelector | None) -> Selector | None:
@@ -99,9 +101,9 @@ def _parse(selector: LabelSelector | None) -> Selector | None:
 class PodTerms:
     """The terms of a pod. The weights of preferred terms are negative for anti-affinity."""
 
-    required_affinity: tuple[Term, ...] = ()
-    required_anti_affinity: tuple[Term, ...] = ()
-    preferred: tuple[tuple[Term, int], ...] = ()
+    required_affinity: tuple[AffinityTerm, ...] = ()
+    required_anti_affinity: tuple[AffinityTerm, ...] = ()
+    preferred: tuple[tuple[AffinityTerm, int], ...] = ()
 
 
 def parse_pod_terms(pod: Pod) -> PodTerms:
@@ -118,7 +120,7 @@ def parse_pod_terms(pod: Pod) -> PodTerms:
     near, far = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAffinity()
     namespace = pod.metadata.namespace
 
-    def required(terms: Iterable[PodAffinityTerm], kind: str) -> tuple[Term, ...]:
+    def required(terms: Iterable[PodAffinityTerm], kind: str) -> tuple[AffinityTerm, ...]:
         try:
             return tuple(parse_term(term, namespace) for term in terms)
         except SelectorError as error:
@@ -135,7 +137,7 @@ def parse_pod_terms(pod: Pod) -> PodTerms:
     )
 
 
-def merge_namespaces(cluster: Cluster, term: Term) -> Term:
+def merge_namespaces(cluster: Cluster, term: AffinityTerm) -> AffinityTerm:
     """Return a term of the pod to place, extended by the namespaces that its namespace selector matches.
 
     The namespace selector is kept: upstream also matches it against an empty set of labels, which satisfies a selector
@@ -144,10 +146,10 @@ def merge_namespaces(cluster: Cluster, term: Term) -> Term:
     if not term.namespace_selector:
         return term
     found = {name for name, labels in cluster.namespace_labels.items() if matches(term.namespace_selector, labels)}
-    return Term(term.topology_key, term.selector, term.namespaces | found, term.namespace_selector)
+    return AffinityTerm(term.topology_key, term.selector, term.namespaces | found, term.namespace_selector)
 
 
-def classes_matching(cluster: Cluster, term: Term) -> Mask:
+def classes_matching(cluster: Cluster, term: AffinityTerm) -> Mask:
     """Return the pod classes that a term of the pod matches, namespaces merged: bool, shape (n_classes,)."""
     pods = cluster.pods
     if term.selector is None:
@@ -167,20 +169,20 @@ class TermTable:
 
     Attributes
     ----------
-    terms : list of Term
+    terms : list of AffinityTerm
         The distinct terms.
     class_id, term_id, weight : ndarray of int64, shape (n_entries,)
         One entry per class and term, with the term's weight; sorted by class.
     """
 
     def __init__(self) -> None:
-        self.terms: list[Term] = []
+        self.terms: list[AffinityTerm] = []
         self.class_id = self.term_id = self.weight = np.zeros(0, dtype=np.int64)
-        self._number: dict[Term, int] = {}
-        self._known: dict[PodLabels, tuple[int, dict[str, list[int]]]] = {}
-        self._matching: dict[PodLabels, tuple[int, ByKey]] = {}
+        self._number: dict[AffinityTerm, int] = {}
+        self._known: dict[PodAndNamespaceLabels, tuple[int, dict[str, list[int]]]] = {}
+        self._matching: dict[PodAndNamespaceLabels, tuple[int, ByKey]] = {}
 
-    def add(self, entries: Iterable[tuple[int, Term, int]]) -> None:
+    def add(self, entries: Iterable[tuple[int, AffinityTerm, int]]) -> None:
         """Add the terms of (class, term, weight) entries, classes ascending."""
         rows = [
             (class_id, self._number.setdefault(term, len(self._number)), weight) for class_id, term, weight in entries
@@ -192,7 +194,7 @@ class TermTable:
             self.weight = np.concatenate((self.weight, columns[:, 2]))
             self.terms += list(self._number)[len(self.terms) :]
 
-    def matching(self, pod: PodLabels, n_classes: int) -> ByKey:
+    def matching(self, pod: PodAndNamespaceLabels, n_classes: int) -> ByKey:
         """Return the entries whose term matches a pod, of the first ``n_classes`` classes."""
         n_entries, found = self._matching.get(pod, (-1, {}))
         if n_entries != len(self.term_id):
@@ -213,7 +215,7 @@ class TermTable:
             }
         return found
 
-    def _terms_of(self, pod: PodLabels) -> dict[str, list[int]]:
+    def _terms_of(self, pod: PodAndNamespaceLabels) -> dict[str, list[int]]:
         """Return the indices of the terms that match a pod, by topology key."""
         n_asked, by_key = self._known.get(pod, (0, {}))
         labels, namespace_labels = dict(pod.labels), dict(pod.namespace_labels)
@@ -257,14 +259,14 @@ class ExistingTerms:
             )
             self._preferred.add((i, term, weight) for i, terms in parsed for term, weight in terms.preferred)
 
-    def required_affinity(self, pod: PodLabels, n_classes: int) -> ByKey:
+    def required_affinity(self, pod: PodAndNamespaceLabels, n_classes: int) -> ByKey:
         """Return the required affinity terms of the first ``n_classes`` classes that match a pod."""
         return self._required_affinity.matching(pod, n_classes)
 
-    def required_anti_affinity(self, pod: PodLabels, n_classes: int) -> ByKey:
+    def required_anti_affinity(self, pod: PodAndNamespaceLabels, n_classes: int) -> ByKey:
         """Return the required anti-affinity terms of the first ``n_classes`` classes that match a pod."""
         return self._required_anti_affinity.matching(pod, n_classes)
 
-    def preferred(self, pod: PodLabels, n_classes: int) -> ByKey:
+    def preferred(self, pod: PodAndNamespaceLabels, n_classes: int) -> ByKey:
         """Return the preferred terms of the first ``n_classes`` classes that match a pod."""
         return self._preferred.matching(pod, n_classes)

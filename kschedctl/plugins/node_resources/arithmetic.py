@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.api.amounts import format_amount
-from kschedctl.framework.arithmetic import Arithmetic, Step, added
+from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 
 #: The formulas of NodeResourcesFit, by strategy.
 FORMULAS: Final = {
@@ -94,8 +94,8 @@ class StrategyScore(Arithmetic, frozen=True):
         if not counted:
             yield Step("score", "0", 0)
             return
-        total = added(f"{one.score} * {one.weight}" for one in counted)
-        weights = added(str(one.weight) for one in counted)
+        total = sum_expression(f"{one.score} * {one.weight}" for one in counted)
+        weights = sum_expression(str(one.weight) for one in counted)
         expression = f"round(({total}) / ({weights}))" if ratio else f"({total}) // ({weights})"
         yield Step("score", expression, self.score, "the mean by weight")
 
@@ -213,6 +213,6 @@ class BalanceScore(Arithmetic, frozen=True):
         else:
             values = [min(amount / one.allocatable, 1.0) for one, amount in counted]
             mean = f"mean_{name}"
-            yield Step(mean, f"({added(shares)}) / {len(shares)}", sum(values) / len(values))
-            squares = added(f"({share} - {mean}) * ({share} - {mean})" for share in shares)
+            yield Step(mean, f"({sum_expression(shares)}) / {len(shares)}", sum(values) / len(values))
+            squares = sum_expression(f"({share} - {mean}) * ({share} - {mean})" for share in shares)
             yield Step(name, f"trunc((1 - sqrt(({squares}) / {len(shares)})) * 100)", balance, note)

@@ -11,12 +11,12 @@ from kschedctl.api.device import DeviceClass
 from kschedctl.arrays import Int64Array
 from kschedctl.devices.extended_resources import backing_classes, can_be_backed, device_totals, resources_with_class
 from kschedctl.devices.inventory import KINDS, Inventory
-from kschedctl.framework.dependencies import Reach, Reads
+from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.interface import Handle
 from kschedctl.plugins.node_resources.allocation import Allocation
 
 #: The dependencies of the plugins of node resources: the node, its pods and its devices.
-READS: Final = Reads(pods=Reach.NODE, nodes=Reach.NODE, kinds=KINDS)
+READS: Final = Dependencies(pods=Reach.NODE, nodes=Reach.NODE, kinds=KINDS)
 
 
 def backed_resources(handle: Handle, resources: Iterable[str]) -> dict[str, DeviceClass]:

@@ -22,7 +22,7 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import NodeResourcesBalancedAllocationArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
-from kschedctl.framework.dependencies import Reads
+from kschedctl.framework.dependencies import Dependencies
 from kschedctl.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
 from kschedctl.framework.status import SKIP, SUCCESS, Status
 from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
@@ -96,7 +96,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     name = "NodeResourcesBalancedAllocation"
     reads = READS
-    prepares_from = Reads(kinds=frozenset({DeviceClass}))
+    prepares_from = Dependencies(kinds=frozenset({DeviceClass}))
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)

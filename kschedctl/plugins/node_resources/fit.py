@@ -28,11 +28,11 @@ from kschedctl.api.resources import (
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import NodeResourcesFitArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NOTHING
 from kschedctl.framework.events import ClusterEventWithHint
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -48,7 +48,7 @@ from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.arithmetic import RATIO, ScoredResource, StrategyScore
 from kschedctl.plugins.node_resources.backed_resources import READS, backed_allocations, backed_resources
-from kschedctl.plugins.node_resources.hints import Hints, signed_requests
+from kschedctl.plugins.node_resources.hints import NodeResourcesHints, signed_requests
 from kschedctl.plugins.node_resources.remedies import request_remedies
 from kschedctl.plugins.node_resources.strategies import (
     Kernel,
@@ -147,7 +147,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Return deleted or scaled-down pods, added or grown nodes, and classes that back a resource."""
-        return Hints(self.handle, self.wanted).events
+        return NodeResourcesHints(self.handle, self.wanted).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         """Sign the pod by its requests; a pod whose requests devices may satisfy cannot be signed."""

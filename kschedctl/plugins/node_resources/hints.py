@@ -37,7 +37,7 @@ def signed_requests(handle: Handle, pod: Pod) -> Hashable | None:
     return frozenset(requests.items())
 
 
-class Hints:
+class NodeResourcesHints:
     """The queueing hints of NodeResourcesFit.
 
     Parameters

@@ -22,7 +22,7 @@ from kschedctl.api.resources import (
     pod_requests,
     scheduler_units,
 )
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, add_operation
 from kschedctl.plugins.node_resources.allocation import spec_only
 from kschedctl.releases.release import Release
 
@@ -91,7 +91,7 @@ def _lowered(pod: Pod, rules: RequestRules, resource: str, target: int) -> list[
         left = own - (_units(pod, rules, resource) - target)
         if left < 0:
             return []
-        patch.append(added(_requesting(whole, resource, left), "spec", "resources"))
+        patch.append(add_operation(_requesting(whole, resource, left), "spec", "resources"))
         rules = dataclasses.replace(rules, pod_level=False)
     lists = {"containers": pod.spec.containers, "initContainers": pod.spec.init_containers}
     total = _units(pod, rules, resource)
@@ -105,7 +105,7 @@ def _lowered(pod: Pod, rules: RequestRules, resource: str, target: int) -> list[
                 own = _own(container.resources, resource)
                 if own:
                     lower = _requesting(container.resources, resource, own * left // shared)
-                    patch.append(added(lower, "spec", field, i, "resources"))
+                    patch.append(add_operation(lower, "spec", field, i, "resources"))
     return patch
 
 

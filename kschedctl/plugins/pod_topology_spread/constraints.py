@@ -34,7 +34,7 @@ SYSTEM_DEFAULTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
+class SpreadConstraint:
     """A parsed constraint.
 
     Attributes
@@ -72,7 +72,7 @@ def parse_constraints(
     *,
     match_label_keys: bool = True,
     selector: Selector | None = None,
-) -> tuple[Constraint, ...]:
+) -> tuple[SpreadConstraint, ...]:
     """Return the constraints with a given ``whenUnsatisfiable``, parsed.
 
     Parameters
@@ -108,7 +108,7 @@ def parse_constraints(
                 own = {key: labels[key] for key in constraint.match_label_keys if key in labels}
                 parsed = (*label_map_selector(own), *parsed)
         out.append(
-            Constraint(
+            SpreadConstraint(
                 topology_key=constraint.topology_key,
                 max_skew=constraint.max_skew,
                 min_domains=1 if constraint.min_domains is None else constraint.min_domains,
@@ -120,7 +120,7 @@ def parse_constraints(
     return tuple(out)
 
 
-def selected_classes(cluster: Cluster, constraint: Constraint, namespace: str) -> tuple[Int64Array, Int64Array]:
+def selected_classes(cluster: Cluster, constraint: SpreadConstraint, namespace: str) -> tuple[Int64Array, Int64Array]:
     """Return the pod classes that a constraint selects.
 
     Returns
@@ -140,7 +140,7 @@ def selected_classes(cluster: Cluster, constraint: Constraint, namespace: str) -
     return counted.astype(np.int64), moved.astype(np.int64)
 
 
-def nodes_with_all_keys(cluster: Cluster, constraints: Iterable[Constraint]) -> Mask:
+def nodes_with_all_keys(cluster: Cluster, constraints: Iterable[SpreadConstraint]) -> Mask:
     """Return the nodes that have the topology labels of all constraints: bool, shape (n_nodes,)."""
     mask = np.ones(len(cluster.nodes), dtype=np.bool_)
     for constraint in constraints:
@@ -148,7 +148,7 @@ def nodes_with_all_keys(cluster: Cluster, constraints: Iterable[Constraint]) -> 
     return mask
 
 
-def nodes_included(cluster: Cluster, constraint: Constraint, pod: Pod) -> Mask:
+def nodes_included(cluster: Cluster, constraint: SpreadConstraint, pod: Pod) -> Mask:
     """Return the nodes that count by a constraint's inclusion policies (KEP-3094): bool, shape (n_nodes,)."""
     nodes = cluster.nodes
     mask = np.ones(len(nodes), dtype=np.bool_)

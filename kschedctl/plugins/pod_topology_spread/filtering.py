@@ -17,11 +17,11 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.checks import FilterCheck
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.pod_topology_spread.constraints import (
-    Constraint,
+    SpreadConstraint,
     nodes_included,
     nodes_with_all_keys,
     selected_classes,
@@ -80,7 +80,7 @@ class DomainCounts:
 
     Attributes
     ----------
-    constraint : Constraint
+    constraint : SpreadConstraint
         The constraint.
     column : LabelColumn
         The topology label of every node.
@@ -96,7 +96,7 @@ class DomainCounts:
         1 if the constraint selects the pod itself, else 0.
     """
 
-    constraint: Constraint
+    constraint: SpreadConstraint
     column: LabelColumn
     counts: Int64Array
     exists: Mask
@@ -138,12 +138,12 @@ class DomainCounts:
         return matching, minimum, matching + self.self_match - minimum
 
 
-def count_domains(cluster: Cluster, constraints: Iterable[Constraint], pod: Pod) -> tuple[DomainCounts, ...]:
+def count_domains(cluster: Cluster, constraints: Iterable[SpreadConstraint], pod: Pod) -> tuple[DomainCounts, ...]:
     """Count the matching pods of each constraint by domain.
 
     Parameters
     ----------
-    constraints : iterable of Constraint
+    constraints : iterable of SpreadConstraint
         The hard constraints. Only nodes with the labels of all of them count.
     pod : Pod
         The pod to place.
@@ -164,7 +164,7 @@ def count_domains(cluster: Cluster, constraints: Iterable[Constraint], pod: Pod)
     return tuple(out)
 
 
-def judge(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
+def reject_nodes(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
     """Reject nodes by the first constraint whose label they lack or whose skew would be exceeded.
 
     Parameters

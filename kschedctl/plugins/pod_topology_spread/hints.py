@@ -15,11 +15,11 @@ from kschedctl.framework.events import (
     same_pod,
 )
 from kschedctl.framework.interface import PluginError
-from kschedctl.plugins.pod_topology_spread.constraints import Constraint
+from kschedctl.plugins.pod_topology_spread.constraints import SpreadConstraint
 from kschedctl.releases.queue_rules import QueueRules
 
 
-class Hints:
+class PodTopologySpreadHints:
     """The queueing hints of PodTopologySpread under the rules of a release.
 
     Parameters
@@ -30,7 +30,7 @@ class Hints:
         Returns a pod's hard constraints, or the defaults for the pod.
     """
 
-    def __init__(self, rules: QueueRules, constraints: Callable[[Pod], tuple[Constraint, ...]]) -> None:
+    def __init__(self, rules: QueueRules, constraints: Callable[[Pod], tuple[SpreadConstraint, ...]]) -> None:
         self._rules = rules
         self._constraints = constraints
 
@@ -88,9 +88,9 @@ class Hints:
         return has and (_domains(old, constraints) != _domains(new, constraints) or old.spec.taints != new.spec.taints)
 
 
-def _has_all_keys(node: Node, constraints: Iterable[Constraint]) -> bool:
+def _has_all_keys(node: Node, constraints: Iterable[SpreadConstraint]) -> bool:
     return all(constraint.topology_key in node.metadata.labels for constraint in constraints)
 
 
-def _domains(node: Node, constraints: Iterable[Constraint]) -> list[str | None]:
+def _domains(node: Node, constraints: Iterable[SpreadConstraint]) -> list[str | None]:
     return [node.metadata.labels.get(constraint.topology_key) for constraint in constraints]

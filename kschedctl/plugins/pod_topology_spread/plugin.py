@@ -13,10 +13,10 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import PodTopologySpreadArgs
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ClusterEventWithHint
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -32,12 +32,12 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
     DO_NOT_SCHEDULE,
     SCHEDULE_ANYWAY,
     SYSTEM_DEFAULTS,
-    Constraint,
+    SpreadConstraint,
     parse_constraints,
     selected_classes,
 )
-from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts, count_domains, explain_skew, judge
-from kschedctl.plugins.pod_topology_spread.hints import Hints
+from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts, count_domains, explain_skew, reject_nodes
+from kschedctl.plugins.pod_topology_spread.hints import PodTopologySpreadHints
 from kschedctl.plugins.pod_topology_spread.scoring import (
     SpreadScores,
     explain_normalized,
@@ -57,7 +57,7 @@ class _ScoreState:
     scores: SpreadScores
     rows: Int64Array
     cluster: Cluster
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[SpreadConstraint, ...]
     require_all: bool
 
 
@@ -73,7 +73,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         self._system_defaulted = args.defaulting_type == "System"
         self._defaults = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
 
-    def _constraints(self, pod: Pod, action: str) -> tuple[Constraint, ...]:
+    def _constraints(self, pod: Pod, action: str) -> tuple[SpreadConstraint, ...]:
         """Return the pod's constraints, or the defaults with the selector of its Services and controller."""
         gate = self.handle.release.enabled("MatchLabelKeysInPodTopologySpread")
         if pod.spec.topology_spread_constraints:
@@ -85,7 +85,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Return added, deleted or updated pods and nodes."""
-        return Hints(self.handle.release.queue, lambda pod: self._constraints(pod, DO_NOT_SCHEDULE)).events
+        return PodTopologySpreadHints(
+            self.handle.release.queue, lambda pod: self._constraints(pod, DO_NOT_SCHEDULE)
+        ).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         """Return an empty signature if pod and profile have no constraints; else the pod cannot be signed."""
@@ -117,7 +119,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('reading "PreFilterPodTopologySpread" from cycleState: not found')
-        return judge(found.domains, nodes)
+        return reject_nodes(found.domains, nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Compute the scores by soft constraints; return Skip for pods without soft constraints."""

@@ -19,10 +19,10 @@ from kschedctl.api.wording import counted
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.arithmetic import round_half_away
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.arithmetic import Arithmetic, Step, added
+from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.pod_topology_spread.constraints import (
-    Constraint,
+    SpreadConstraint,
     nodes_included,
     nodes_with_all_keys,
     selected_classes,
@@ -35,7 +35,7 @@ class ConstraintCounts:
 
     Attributes
     ----------
-    constraint : Constraint
+    constraint : SpreadConstraint
         The constraint.
     matching : ndarray of int64, shape (n_nodes,)
         The number of matching pods in the domain of each node.
@@ -43,7 +43,7 @@ class ConstraintCounts:
         The number of domains that contain feasible nodes.
     """
 
-    constraint: Constraint
+    constraint: SpreadConstraint
     matching: Int64Array
     size: int
 
@@ -69,7 +69,7 @@ class SpreadScores:
 
 def spread_scores(
     cluster: Cluster,
-    constraints: tuple[Constraint, ...],
+    constraints: tuple[SpreadConstraint, ...],
     pod: Pod,
     rows: Int64Array,
     *,
@@ -80,7 +80,7 @@ def spread_scores(
 
     Parameters
     ----------
-    constraints : tuple of Constraint
+    constraints : tuple of SpreadConstraint
         The soft constraints.
     pod : Pod
         The pod to place.
@@ -117,7 +117,7 @@ def spread_scores(
     return SpreadScores(tuple(counts), round_half_away(total), ~labelled)
 
 
-def _matching(cluster: Cluster, constraint: Constraint, pod: Pod) -> Int64Array:
+def _matching(cluster: Cluster, constraint: SpreadConstraint, pod: Pod) -> Int64Array:
     """Return the number of pods that a constraint counts, by node."""
     counted, _ = selected_classes(cluster, constraint, pod.metadata.namespace)
     return cluster.pods.sum_per_node(counted)
@@ -212,11 +212,11 @@ class SpreadScore(Arithmetic, frozen=True):
             yield Step("score", "0", 0, "the node lacks the label of a constraint")
             return
         there = [term.expression for term in self.terms if term.domain is not None]
-        total = there[0] if len(there) == 1 else added(f"({term})" for term in there)
+        total = there[0] if len(there) == 1 else sum_expression(f"({term})" for term in there)
         yield Step("score", f"round({total})", self.score)
 
 
-class TurnedRound(Arithmetic, frozen=True):
+class ReversedScore(Arithmetic, frozen=True):
     """A score of PodTopologySpread reversed, so that the lowest raw score is best.
 
     Attributes
@@ -266,8 +266,8 @@ def explain_scores(cluster: Cluster, found: SpreadScores, row: int) -> SpreadSco
     return SpreadScore(bool(found.ignored[row]), terms, int(found.scores[row]))
 
 
-def explain_normalized(scores: Int64Array, ignored: Mask, position: int) -> TurnedRound:
+def explain_normalized(scores: Int64Array, ignored: Mask, position: int) -> ReversedScore:
     """Return the arithmetic of ``normalize`` for one of the scores."""
     kept = scores[~ignored]
     lowest = int(kept.min()) if len(kept) else 0
-    return TurnedRound(bool(ignored[position]), int(scores[position]), int(kept.max(initial=0)), lowest)
+    return ReversedScore(bool(ignored[position]), int(scores[position]), int(kept.max(initial=0)), lowest)

@@ -8,11 +8,11 @@ from kschedctl.api.core import Node
 from kschedctl.api.selectors import Selector
 from kschedctl.api.volume import PersistentVolume
 from kschedctl.api.wording import show_labels
-from kschedctl.framework.checks import FilterCheck
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.binder_results import FoundVolumes
 from kschedctl.volumes.claims import required_affinity
 from kschedctl.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
-from kschedctl.volumes.found_volumes import FoundVolumes
 from kschedctl.volumes.topology import label_terms
 
 

@@ -22,11 +22,11 @@ from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
-from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import VolumeBindingArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Reach, Reads
+from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -46,9 +46,9 @@ from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ra
 from kschedctl.plugins.volume_binding.checks import explain_claims
 from kschedctl.plugins.volume_binding.scoring import explain_scores, scoring_caveats, storage_capacity_scores
 from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.binder_results import FoundVolumes
 from kschedctl.volumes.binding import bind_pod_volumes
 from kschedctl.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
-from kschedctl.volumes.found_volumes import FoundVolumes
 from kschedctl.volumes.hints import (
     after_capacity_change,
     after_claim_change,
@@ -56,7 +56,7 @@ from kschedctl.volumes.hints import (
     after_csi_node_change,
     after_driver_change,
 )
-from kschedctl.volumes.pod_claims import claim_uses, claims_problem, group_claims, named_after, pod_claims
+from kschedctl.volumes.pod_claims import claim_uses, claims_problem, ephemeral_claim_owner, group_claims, pod_claims
 from kschedctl.volumes.remedies import immediate_remedies
 
 REASON_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
@@ -89,7 +89,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
     """Upstream: plugins/volumebinding."""
 
     name = "VolumeBinding"
-    reads = Reads(nodes=Reach.NODE, kinds=_KINDS)
+    reads = Dependencies(nodes=Reach.NODE, kinds=_KINDS)
     prepares_from = reads
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
@@ -101,7 +101,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
 
     def own_part(self, pod: Pod) -> Hashable:
         """Return the pod's name and uid if claims for its ephemeral volumes are named after it, else ``None``."""
-        return named_after(pod)
+        return ephemeral_claim_owner(pod)
 
     @cached_property
     def binder(self) -> Binder:

@@ -18,12 +18,12 @@ from kschedctl.api.quantity import value
 from kschedctl.api.resources import EPHEMERAL_STORAGE
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.arithmetic import round_half_away
-from kschedctl.framework.arithmetic import Arithmetic, Step, added
+from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.plugins.node_resources.arithmetic import ratio_steps
 from kschedctl.plugins.node_resources.strategies import Kernel
+from kschedctl.volumes.binder_results import FoundVolumes, ProvisionCheck, StaticMatch
 from kschedctl.volumes.claims import claim_key, requested_storage, storage_capacity
-from kschedctl.volumes.found_volumes import FoundVolumes, ProvisionCheck, StaticMatch
 
 
 class ClassTotals:
@@ -199,7 +199,7 @@ class StorageScore(Arithmetic, frozen=True):
         if not self.classes:
             yield Step("score", "0", 0, "no claim takes a volume whose size counts")
             return
-        total = added(str(one.score) for one in self.classes)
+        total = sum_expression(str(one.score) for one in self.classes)
         yield Step("score", f"round(({total}) / {len(self.classes)})", self.score)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.answers.amounts import readable
 from kschedctl.answers.explain import Explanation, NodeData, ReasonData, UsageData
-from kschedctl.answers.node_groups import Group, deciding_reasons, group_nodes, wording
+from kschedctl.answers.node_groups import NodeGroup, deciding_reasons, group_nodes, wording
 from kschedctl.answers.node_story import NodeStoryData
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, Verbatim, table
@@ -163,7 +163,7 @@ def _usage_section(usage: UsageData | None) -> Document:
     yield Paragraph(text, Tone.FAINT, INDENT)
 
 
-def _zones(explanation: Explanation, groups: Sequence[Group]) -> tuple[str, ...]:
+def _zones(explanation: Explanation, groups: Sequence[NodeGroup]) -> tuple[str, ...]:
     """Return the zones of each group; empty unless a group of several nodes is confined to one of several zones."""
     every = {node.zone for node in explanation.nodes}
     own = [sorted({node.zone for node in group.nodes}) for group in groups]

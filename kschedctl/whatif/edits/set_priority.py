@@ -80,7 +80,7 @@ class SetPriority(PodEdit):
         """
         from msgspec.structs import replace
 
-        from kschedctl.validation.pods_refused import PREEMPT
+        from kschedctl.validation.pod_rejections import PREEMPT
 
         if isinstance(self.priority, int):
             return replace(pod, spec=replace(pod.spec, priority=self.priority, priority_class_name=""))

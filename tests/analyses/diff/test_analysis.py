@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl import CancelledError, Drain, Handle, SchedulingCluster
-from kschedctl.loading import over
+from kschedctl import AnalysisHandle, CancelledError, Drain, SchedulingCluster
+from kschedctl.loading import scheduling_cluster
 from kschedctl.snapshot.load import Snapshot
 from tests.builders import make_cluster, make_node, make_pod
 
@@ -16,7 +16,7 @@ def loaded(*edits: Drain) -> SchedulingCluster:
     web = [make_pod(f"web-{i}", requests={"cpu": "1"}, node="a", owner=OWNER, priority=i) for i in range(3)]
     nodes, waits = [make_node("a", cpu="4"), make_node("b", cpu="2")], make_pod("waits", requests={"cpu": "1"})
     snapshot = Snapshot(cluster=make_cluster(nodes, [*web, waits]), paths=(), scheduler_config=None, left_out={})
-    return over(snapshot, edits=edits)
+    return scheduling_cluster(snapshot, edits=edits)
 
 
 def test_pods_that_lose_their_node_are_placed_one_after_another() -> None:
@@ -30,7 +30,7 @@ def test_pods_that_lose_their_node_are_placed_one_after_another() -> None:
 
 
 def test_it_can_be_cancelled() -> None:
-    handle = Handle()
+    handle = AnalysisHandle()
     handle.cancel()
     with pytest.raises(CancelledError):
         loaded().diff(loaded(Drain("a")), handle=handle)

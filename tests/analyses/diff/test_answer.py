@@ -15,7 +15,7 @@ from hypothesis import given
 from kschedctl.analyses.diff.analysis import SideAnswer, compare
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.base import MissingData
-from kschedctl.answers.diff import Diff, Part, PodChangeData, SideData
+from kschedctl.answers.diff import AnswerPart, Diff, PodChangeData, SideData
 from kschedctl.answers.schema import schema
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
@@ -53,7 +53,7 @@ def gated(*names: str) -> SideAnswer:
 
 
 TAINTED = make_node("full", cpu="2", taints=["x=y:NoSchedule"])
-P = Part
+P = AnswerPart
 
 CASES = {
     "the same": (on([BIG]), on([BIG]), (), ()),

@@ -6,7 +6,7 @@ import pytest
 
 from kschedctl.analyses.diff.nodes import NodeChanges
 from kschedctl.analyses.diff.words import describe
-from kschedctl.answers.diff import OutcomeData, Part, SideOutcome
+from kschedctl.answers.diff import AnswerPart, OutcomeData, SideOutcome
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from kschedctl.answers.diff import OutcomeData, Part, SideOutcome
 )
 def test_pod_that_is_not_tried(before: tuple[str, ...], after: tuple[str, ...], said: str) -> None:
     old, new = (OutcomeData(SideOutcome.GATED, nodes=nodes) for nodes in (before, after))
-    assert describe(old, new, (Part.WINNER,), NodeChanges(None, None)) == (said,)
+    assert describe(old, new, (AnswerPart.WINNER,), NodeChanges(None, None)) == (said,)

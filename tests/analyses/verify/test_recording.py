@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from kschedctl.analyses.batch.cases import Case, decide
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.analysis import VerifyRequest, verify
 from kschedctl.analyses.verify.disagreement import Theirs, disagreement
 from kschedctl.analyses.verify.recording import differing_pod, recorded_case
 from kschedctl.api.pod import Pod
 from kschedctl.errors import InputError
 from kschedctl.framework.config.types import API_VERSION, KIND
-from kschedctl.loading import over
+from kschedctl.loading import scheduling_cluster
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.decision import Decision
@@ -37,8 +37,8 @@ def pending(message: str, name: str = "acme-waits", **more: Any) -> Pod:
 def recorded(*nodes: Any, pods: list[Pod], config: Mapping[str, Any] | None = None) -> dict[str, Any]:
     data = {"apiVersion": API_VERSION, "kind": KIND, **config} if config is not None else None
     snapshot = Snapshot(cluster=make_cluster(nodes, pods), paths=(), scheduler_config=data, left_out={})
-    cluster = over(snapshot)
-    found = verify(cluster, VerifyRequest(), Handle())
+    cluster = scheduling_cluster(snapshot)
+    found = verify(cluster, VerifyRequest(), AnalysisHandle())
     return recorded_case(cluster.scheduler, differing_pod(cluster.cluster, found), {})
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.analysis import VerifyRequest, verify
 from kschedctl.answers.verify import Match, PendingGroupData, Standing, Verification
 from kschedctl.api.core import Node
@@ -17,7 +17,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.loading import over
+from kschedctl.loading import scheduling_cluster
 from kschedctl.snapshot.load import Snapshot
 from tests.builders import GPU, make_cluster, make_node, make_pod
 from tests.devices.builders import make_claim as make_device_claim
@@ -44,12 +44,12 @@ def pending(message: str, *, reason: str = "Unschedulable", cpu: str = "64", **s
 
 
 def loaded(cluster: Cluster) -> LoadedCluster:
-    return over(Snapshot(cluster=cluster, paths=(), scheduler_config=None, left_out={}))
+    return scheduling_cluster(Snapshot(cluster=cluster, paths=(), scheduler_config=None, left_out={}))
 
 
 def verified(cluster: Cluster, before: Cluster | None = None, namespace: str = "") -> Verification:
     request = VerifyRequest(before=loaded(before) if before is not None else None, namespace=namespace)
-    return verify(loaded(cluster), request, Handle())
+    return verify(loaded(cluster), request, AnalysisHandle())
 
 
 def check(pod: Pod, *others: Pod, nodes: tuple[Node, ...] = (make_node("a"),)) -> PendingGroupData:
@@ -223,7 +223,7 @@ def test_a_message_that_differs_by_the_what_ifs_alone_says_so() -> None:
 def test_whoever_asks_is_told_how_far_it_is() -> None:
     told: list[tuple[str, int]] = []
 
-    class Told(Handle):
+    class Told(AnalysisHandle):
         def track(self, items: Collection[T], task: str) -> Iterator[T]:
             told.append((task, len(items)))
             yield from items

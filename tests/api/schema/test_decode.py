@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.api.quantity import QUANTITY_HINT
-from kschedctl.api.schema.decode import decoded
+from kschedctl.api.schema.decode import decode_object
 
 _QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
@@ -31,7 +31,7 @@ def container(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_read(obj: dict[str, Any], tree: dict[str, Any]) -> None:
-    assert decoded(obj, "v1", "Pod") == (tree, None)
+    assert decode_object(obj, "v1", "Pod") == (tree, None)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_read(obj: dict[str, Any], tree: dict[str, Any]) -> None:
     ],
 )
 def test_what_cannot_be_read(obj: dict[str, Any], field: str, problem: str, hint: str) -> None:
-    _, finding = decoded(obj, "v1", "Pod")
+    _, finding = decode_object(obj, "v1", "Pod")
     assert finding is not None
     assert (finding.field, finding.problem, finding.hint) == (field, problem, hint)
 
@@ -105,5 +105,5 @@ def test_what_cannot_be_read(obj: dict[str, Any], field: str, problem: str, hint
 def test_the_object_is_not_changed() -> None:
     obj = {"spec": {"containers": [None, {"command": [None]}], "priority": None}}
     before = repr(obj)
-    decoded(obj, "v1", "Pod")
+    decode_object(obj, "v1", "Pod")
     assert repr(obj) == before

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer
 
-from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import request_seconds
@@ -25,7 +25,7 @@ def suggested(values: dict[str, Any]) -> str:
 def test_times(text: str, seconds: float) -> None:
     assert request_seconds(text) == seconds
     source = SourceOptions(request_timeout=text).source()
-    assert source.live(Handle()).request_seconds == seconds
+    assert source.live(AnalysisHandle()).request_seconds == seconds
     assert suggested({"request_timeout": text}) == f"kschedctl explain --request-timeout {text}"
 
 
@@ -37,7 +37,7 @@ def test_no_times(text: str) -> None:
 
 def test_default() -> None:
     source = SourceOptions().source()
-    assert source.live(Handle()).request_seconds == REQUEST_SECONDS
+    assert source.live(AnalysisHandle()).request_seconds == REQUEST_SECONDS
     assert suggested({"request_timeout": ""}) == "kschedctl explain"
 
 

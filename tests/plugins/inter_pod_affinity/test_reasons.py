@@ -6,7 +6,12 @@ import pytest
 
 from kschedctl.api.selectors import Requirement
 from kschedctl.framework.operands import Operands
-from kschedctl.plugins.inter_pod_affinity.reasons import NominatedPodInTheWay, NoPodNear, UnwantedPods, UnwillingPods
+from kschedctl.plugins.inter_pod_affinity.reasons import (
+    ExistingAntiAffinity,
+    NominatedPodInTheWay,
+    NoPodNear,
+    OwnAntiAffinity,
+)
 from tests.builders import told
 
 
@@ -32,13 +37,13 @@ from tests.builders import told
             id="nominated",
         ),
         pytest.param(
-            UnwantedPods("zone", "a", "shop/web", 3),
+            OwnAntiAffinity("zone", "a", "shop/web", 3),
             "shop/web and 2 more in zone=a matches the pod's anti-affinity",
             {"topologyKey": "zone", "domain": "a", "pod": "shop/web", "pods": 3},
             id="unwanted",
         ),
         pytest.param(
-            UnwillingPods("zone", "a", "shop/web", 1),
+            ExistingAntiAffinity("zone", "a", "shop/web", 1),
             "shop/web in zone=a keeps the pod away",
             {"topologyKey": "zone", "domain": "a", "pod": "shop/web", "pods": 1},
             id="unwilling",

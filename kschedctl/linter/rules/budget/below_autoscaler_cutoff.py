@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import whole
 
@@ -26,7 +26,7 @@ PASSES = FAILS.replace("-100", "-10")
 _CUTOFF: Final = -10
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     value = whole(obj.raw.get("value"))
     if value is not None and value < _CUTOFF:
         yield Problem(

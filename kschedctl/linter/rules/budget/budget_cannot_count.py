@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.linter.budgets import selected, threshold
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import at, items
 
@@ -36,7 +36,7 @@ _WITHOUT_SCALE: Final = {
 }
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     limit = threshold(budget)
     if limit is None or (limit[0] == "minAvailable" and not isinstance(limit[1], str)):
         return
@@ -52,5 +52,5 @@ def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
             )
 
 
-def _is_owned(pods: Pods) -> bool:
+def _is_owned(pods: WorkloadPods) -> bool:
     return pods.type == "Pod" and bool(items(at(pods.obj.raw, "metadata", "ownerReferences")))

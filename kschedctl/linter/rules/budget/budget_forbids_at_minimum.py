@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.linter.budgets import always_forbids, counts, forbids, one_may_go, related_pods, threshold
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 
 FAILS = """policy/v1 PodDisruptionBudget web
@@ -29,7 +29,7 @@ maxReplicas: 10
 PASSES = FAILS.replace("minAvailable: 80%", "maxUnavailable: 20%")
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     limit = threshold(budget)
     if limit is None or always_forbids(*limit):
         return

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.linter.budgets import always_forbids, counts, forbids, one_may_go, related_pods, threshold
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 
 FAILS = """policy/v1 PodDisruptionBudget db
@@ -27,7 +27,7 @@ replicas: 3
 PASSES = FAILS.replace("67%", "66%")
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     limit = threshold(budget)
     if limit is None:
         return

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.linter.budgets import SELECTOR
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.labels import selects_everything
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at
 
@@ -26,7 +26,7 @@ selector: {}  # <-
 PASSES = FAILS.replace("selector: {}", "selector:\n  matchLabels: {app: web}")
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     selector = at(budget.raw, *SELECTOR)
     if selector is None:
         yield Problem(

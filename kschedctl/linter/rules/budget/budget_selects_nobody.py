@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.linter.budgets import SELECTOR
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.labels import holds
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at
 
@@ -30,7 +30,7 @@ apps/v1 Deployment web
 PASSES = FAILS.replace("wbe", "web")
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     selector = at(budget.raw, *SELECTOR)
     if selector is None:
         return

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import mapping
 
@@ -23,7 +23,7 @@ spec:  # <-
 PASSES = FAILS.replace("spec:  # <-", "maxUnavailable: 1")
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     spec = mapping(budget.raw.get("spec"))
     if spec.get("minAvailable") is None and spec.get("maxUnavailable") is None:
         yield Problem(

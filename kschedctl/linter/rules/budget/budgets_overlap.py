@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.linter.budgets import PDB, SELECTOR, selected
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Related
 
 FAILS = """policy/v1 PodDisruptionBudget shop
@@ -32,7 +32,7 @@ labels: {app: web, part-of: shop}
 PASSES = FAILS.replace("{part-of: shop}", "{app: shop}")
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     own = {pods.obj: pods for pods in selected(budget, context)}
     for other in context.manifests.beside(budget, PDB):
         if other is budget or other.key == budget.key or _order(other) > _order(budget):
@@ -49,5 +49,5 @@ def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
             )
 
 
-def _order(budget: ManifestObject) -> tuple[str, int, str]:
+def _order(budget: LintObject) -> tuple[str, int, str]:
     return budget.file.name, budget.document.number, budget.name

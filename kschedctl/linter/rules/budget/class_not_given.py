@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import is_rendered, text
 
@@ -29,7 +29,7 @@ value: 1000
 _BUILT_IN: Final = ("system-cluster-critical", "system-node-critical")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     name = text(pods.spec.get("priorityClassName"))
     if not name or name in _BUILT_IN or not is_rendered(name):
         return

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 
 FAILS = """scheduling.k8s.io/v1 PriorityClass shop
@@ -24,7 +24,7 @@ globalDefault: true  # <-
 PASSES = FAILS.replace("globalDefault: true", "globalDefault: false")
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if obj.raw.get("globalDefault") is True:
         yield Problem(
             message=f"every new pod without a class gets priority {obj.raw.get('value')}, in all namespaces",

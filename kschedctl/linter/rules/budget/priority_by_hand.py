@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import is_rendered, text, whole
 
@@ -35,7 +35,7 @@ _PREEMPT: Final = "PreemptLowerPriority"
 _BUILT_IN: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if pods.obj.live:
         return
     computed = _computed(pods, context)
@@ -55,7 +55,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         )
 
 
-def _computed(pods: Pods, context: Context) -> tuple[int | None, Any, str] | None:
+def _computed(pods: WorkloadPods, context: LintContext) -> tuple[int | None, Any, str] | None:
     """Return the priority and preemption policy that admission computes, with their source; ``None`` if not known."""
     name = pods.spec.get("priorityClassName")
     if name:

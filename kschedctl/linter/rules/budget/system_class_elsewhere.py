@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at, items, text
 
@@ -41,7 +41,7 @@ _SYSTEM: Final = ("system-cluster-critical", "system-node-critical")
 _KUBE_SYSTEM: Final = "kube-system"
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     name = text(pods.spec.get("priorityClassName"))
     if name not in _SYSTEM or pods.namespace in ("", _KUBE_SYSTEM):
         return

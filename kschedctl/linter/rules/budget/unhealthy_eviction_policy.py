@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at
 
@@ -26,7 +26,7 @@ maxUnavailable: 1
 PASSES = FAILS.replace("maxUnavailable: 1", "maxUnavailable: 1\nunhealthyPodEvictionPolicy: AlwaysAllow")
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     steps = ("spec", "unhealthyPodEvictionPolicy")
     if at(budget.raw, *steps) is None:
         yield Problem(

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from kschedctl.api.wording import listed
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.cluster.queries import domains, rejecting, trial_of, usable_nodes
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.labels import holds
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rollout_fixes import scaler_of
 from kschedctl.linter.rule import Problem
 
@@ -36,7 +36,7 @@ PASSES = FAILS.replace("DoNotSchedule", "DoNotSchedule\n  nodeTaintsPolicy: Hono
 OPTIONS = {"snapshot": snapshot(node("a"), node("b"), node("c", taint="gpu"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
     trial = trial_of(pods, context, "KS510") if count is not None and pods.hard_spread else None
     if count is None or trial is None:

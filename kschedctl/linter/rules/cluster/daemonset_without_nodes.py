@@ -19,9 +19,9 @@ from kschedctl.api.wording import listed
 from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.linter.cluster.queries import overlay_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.workloads.daemon_set import eligible_nodes, with_daemon_tolerations
 
@@ -34,7 +34,7 @@ PASSES = FAILS.replace("pool: gpu", "pool: gpu\ntolerations:\n- key: gpu\n  oper
 OPTIONS = {"snapshot": snapshot(node("a"), node("b", pool="gpu", taint="gpu"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     trial = overlay_of(context).trial(pods) if pods.type == "apps/DaemonSet" else None
     workload = trial.workload if trial is not None else None
     if trial is None or not isinstance(workload, DaemonSet) or workload.spec.template is None:

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from kschedctl.api.wording import listed
 from kschedctl.linter.budgets import SELECTOR, always_forbids, forbids, one_may_go, threshold
 from kschedctl.linter.cluster.queries import overlay_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot
 from kschedctl.linter.labels import PodLabels, holds
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at
 
@@ -30,7 +30,7 @@ PASSES = FAILS.replace("minAvailable: 1", "maxUnavailable: 1")
 OPTIONS = {"snapshot": snapshot(node("a"), running("web-1", "a", app="web"))}
 
 
-def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     limit = threshold(budget)
     if limit is None:
         return

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.resources import RequestRules, pod_requests, scheduler_units
-from kschedctl.linter.cluster.queries import rejecting, said, trial_of
+from kschedctl.linter.cluster.queries import failure_message, rejecting, trial_of
 from kschedctl.linter.cluster.trial import Trial
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -29,13 +29,13 @@ PASSES = FAILS.replace('cpu: "3"', 'cpu: "2"')
 OPTIONS = {"snapshot": snapshot(node("a"), node("b"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     trial = trial_of(pods, context, "KS501")
     if trial is None or fits_an_empty_node(trial):
         return
     largest = ", ".join(_too_large(trial))
     yield Problem(
-        message=f"fits on no node, even if all were empty: {said(trial.on_empty_nodes)}"
+        message=f"fits on no node, even if all were empty: {failure_message(trial.on_empty_nodes)}"
         + (f"; {largest}" if largest else ""),
         steps=pods.of_spec(),
         help="ask for less, or see what turns the nodes away: kschedctl explain",

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.cluster.queries import overlay_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.node_terms import Demand, demands_of, selector_demands
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.spelling import nearest
 
@@ -33,7 +33,7 @@ OPTIONS = {"snapshot": snapshot(node("a", pool="memory"), node("b", pool="cpu"))
 _OF_KUBERNETES = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     values = overlay_of(context).label_values
     for demand in selector_demands(pods):
         if (why := _missing(demand, values)) is not None:

@@ -21,10 +21,10 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import similar
 from kschedctl.linter.cluster.queries import overlay_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
-from kschedctl.linter.rule import Problem, Stop
+from kschedctl.linter.pods import WorkloadPods
+from kschedctl.linter.rule import Problem, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, numbered, text
 
 FAILS = """v1 Pod web
@@ -33,10 +33,10 @@ priorityClassName: shpo  # <-
 PASSES = FAILS.replace("shpo", "shop")
 OPTIONS = {"snapshot": snapshot(node("a"), "scheduling.k8s.io/v1 PriorityClass shop\nvalue: 1000\n")}
 
-_B, _C = Stop.PODS_REFUSED, Stop.WAITS
+_B, _C = Stage.PODS_REFUSED, Stage.WAITS
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     cluster = overlay_of(context).cluster
     namespace = pods.namespace or "default"
     for kind, name, steps, stop in _named(pods):
@@ -68,12 +68,12 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         )
 
 
-def _is_listed(context: Context, kind: type[ApiObject]) -> bool:
+def _is_listed(context: LintContext, kind: type[ApiObject]) -> bool:
     """Report whether the snapshot states that it has all objects of a kind."""
     return kind.__name__ in overlay_of(context).before.snapshot.summary.looked_for
 
 
-def _is_there(kind: type[ApiObject], name: str, namespace: str, context: Context) -> bool:
+def _is_there(kind: type[ApiObject], name: str, namespace: str, context: LintContext) -> bool:
     cluster = overlay_of(context).cluster.cluster
     if cluster.get(kind, name, namespace if is_namespaced(kind) else "") is not None:
         return True
@@ -81,7 +81,7 @@ def _is_there(kind: type[ApiObject], name: str, namespace: str, context: Context
     return any(obj.kind == kind.__name__ and obj.name == name for obj in context.manifests.whole)
 
 
-def _named(pods: Pods) -> Iterator[tuple[type[ApiObject], str, Steps, Stop]]:
+def _named(pods: WorkloadPods) -> Iterator[tuple[type[ApiObject], str, Steps, Stage]]:
     spec = pods.spec
     name = text(spec.get("priorityClassName"))
     if name not in {each.name for each in SYSTEM_CLASSES}:

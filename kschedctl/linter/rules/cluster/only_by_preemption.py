@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from kschedctl.api.wording import listed
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.cluster.queries import trial_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -30,7 +30,7 @@ PASSES = FAILS.replace('cpu: "2"', 'cpu: "1"')
 OPTIONS = {"snapshot": snapshot(node("a"), running("busy", "a"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     trial = trial_of(pods, context, "KS503")
     if trial is None or trial.decision.schedulable or not trial.decision.victims:
         return

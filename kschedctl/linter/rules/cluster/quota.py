@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.admission.quota_usage import is_about, pod_usage
-from kschedctl.api.canonical import parse_amounts
+from kschedctl.admission.quota_usage import matches_scopes, pod_usage
+from kschedctl.api.canonical_quantity import parse_amounts
 from kschedctl.api.limits import ResourceQuota
 from kschedctl.api.quantity import QuantityError
 from kschedctl.api.resources import RequestRules
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.cluster.queries import overlay_of, trial_of
 from kschedctl.linter.cluster.trial import Trial
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import replicas_steps
-from kschedctl.linter.rule import Problem, Stop
+from kschedctl.linter.rule import Problem, Stage
 
 FAILS = """apps/v1 Deployment web
 namespace: shop
@@ -46,7 +46,7 @@ status: {hard: {pods: "2"}, used: {pods: "0"}}
 }
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     trial = overlay_of(context).trial(pods)
     if trial is not None and trial.refusal is not None and "usage per" in trial.refusal.problem:
         yield Problem(
@@ -68,7 +68,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
             steps=replicas_steps(pods),
             help="leave room in the quota for one pod more, or set maxSurge 0 and maxUnavailable 1",
             severity=Severity.WARNING,
-            stop=Stop.HANGS,
+            stop=Stage.HANGS,
         )
 
 
@@ -80,7 +80,7 @@ def _beyond(trial: Trial, n: int) -> str | None:
     try:
         usage = pod_usage(pod, rules)
         for quota in trial.base.cluster.list(ResourceQuota):
-            if quota.namespace != pod.metadata.namespace or not is_about(quota, pod, pod_level=pod_level):
+            if quota.namespace != pod.metadata.namespace or not matches_scopes(quota, pod, pod_level=pod_level):
                 continue
             hard = parse_amounts(quota.spec.hard)
             used = parse_amounts(quota.status.used)

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.cluster.queries import said, trial_of
+from kschedctl.linter.cluster.queries import failure_message, trial_of
 from kschedctl.linter.cluster.trial import MOST
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import replicas_steps
 from kschedctl.linter.rollout_fixes import scaler_of
 from kschedctl.linter.rule import Problem
@@ -32,7 +32,7 @@ PASSES = FAILS.replace("replicas: 3", "replicas: 2")
 OPTIONS = {"snapshot": snapshot(node("a"), node("b"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
     if count is None or count.high < 2:
         return
@@ -46,7 +46,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
     wanted = count.low if low else count.high
     most = f" of {MOST} that were tried" if wanted > MOST else ""
     yield Problem(
-        message=f"{placed.n} of {wanted} replicas fit{most}; the next one: {said(placed.stopped)}",
+        message=f"{placed.n} of {wanted} replicas fit{most}; the next one: {failure_message(placed.stopped)}",
         steps=replicas_steps(pods),
         help="use fewer replicas, smaller ones, or more nodes",
         severity=None if low else Severity.INFO,

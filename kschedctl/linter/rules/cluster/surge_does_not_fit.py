@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.cluster.queries import said, trial_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.cluster.queries import failure_message, trial_of
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import replicas_steps
 from kschedctl.linter.rollout_fixes import one_down_first, scaler_of
 from kschedctl.linter.rule import Problem
@@ -31,7 +31,7 @@ PASSES = FAILS.replace("replicas: 2", "strategy:\n  rollingUpdate: {maxSurge: 0,
 OPTIONS = {"snapshot": snapshot(node("a"), node("b"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.new_pods_first(pods)
     trial = trial_of(pods, context, "KS505") if count is not None and pods.type == "apps/Deployment" else None
     if count is None or trial is None or not trial.decision.schedulable:
@@ -40,7 +40,8 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
     if decision is None or decision.schedulable:
         return
     yield Problem(
-        message=f"all {count.low} replicas fit, and a rollout needs room for one more first: {said(decision)}",
+        message=f"all {count.low} replicas fit, and a rollout needs room for one more first: "
+        f"{failure_message(decision)}",
         steps=replicas_steps(pods),
         help="set maxSurge 0 and maxUnavailable 1, or make room for one pod more",
         related=scaler_of(count),

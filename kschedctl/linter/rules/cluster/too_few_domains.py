@@ -15,12 +15,12 @@ from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.cluster.queries import domains, eligible_nodes, trial_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import self_terms
 from kschedctl.linter.rollout_fixes import one_down_first, scaler_of
-from kschedctl.linter.rule import Problem, Stop
+from kschedctl.linter.rule import Problem, Stage
 
 FAILS = """apps/v1 StatefulSet db
 replicas: 3
@@ -35,7 +35,7 @@ PASSES = FAILS.replace("replicas: 3", "replicas: 2")
 OPTIONS = {"snapshot": snapshot(node("a", zone="a"), node("b", zone="b"), node("c", zone="b"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
     wants_domains = any(one.min_domains for _, one in pods.hard_spread)
     if count is None or not (wants_domains or list(self_terms(pods))):
@@ -59,7 +59,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
             steps=steps,
             help="use fewer replicas, more domains, or a term that prefers",
             severity=Severity.WARNING if rollout else None,
-            stop=Stop.HANGS if rollout else None,
+            stop=Stage.HANGS if rollout else None,
             related=scaler_of(count),
             fix=one_down_first(pods) if rollout else None,
         )

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.cluster.queries import said, trial_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.cluster.queries import failure_message, trial_of
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.rules.cluster.fits_no_empty_node import fits_an_empty_node
 
@@ -28,8 +28,10 @@ PASSES = FAILS.replace('cpu: "2"', 'cpu: "1"')
 OPTIONS = {"snapshot": snapshot(node("a"), running("busy", "a"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     trial = trial_of(pods, context, "KS502")
     if trial is None or trial.decision.schedulable or trial.decision.victims or not fits_an_empty_node(trial):
         return
-    yield Problem(message=f"fits nowhere now: {said(trial.decision)}", steps=pods.of_spec(), help="make room for it")
+    yield Problem(
+        message=f"fits nowhere now: {failure_message(trial.decision)}", steps=pods.of_spec(), help="make room for it"
+    )

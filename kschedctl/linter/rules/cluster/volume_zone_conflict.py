@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 from kschedctl.api.wording import listed
 from kschedctl.linter.cluster.queries import rejecting, trial_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod db
@@ -60,7 +60,7 @@ _VOLUMES = ("VolumeBinding", "VolumeZone")
 _OTHERS = ("NodeAffinity", "TaintToleration")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     claims = list(pods.claims())
     trial = trial_of(pods, context, "KS508") if claims else None
     if trial is None or trial.decision.schedulable:

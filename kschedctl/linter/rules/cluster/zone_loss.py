@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.well_known import zone_of
-from kschedctl.linter.cluster.queries import said, trial_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.cluster.queries import failure_message, trial_of
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import replicas_steps
 from kschedctl.linter.rollout_fixes import scaler_of
 from kschedctl.linter.rule import Problem
@@ -31,7 +31,7 @@ PASSES = FAILS.replace('cpu: "2"', 'cpu: "1"')
 OPTIONS = {"snapshot": snapshot(node("a", zone="a"), node("b", zone="b"))}
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
     trial = trial_of(pods, context, "KS511") if count is not None and count.low else None
     if count is None or trial is None or trial.placed(count.low).stopped is not None:
@@ -43,7 +43,8 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         placed = trial.placed(count.low, without_nodes=away)
         if placed.stopped is not None:
             yield Problem(
-                message=f"without zone {zone} {placed.n} of {count.low} replicas fit: {said(placed.stopped)}",
+                message=f"without zone {zone} {placed.n} of {count.low} replicas fit: "
+                f"{failure_message(placed.stopped)}",
                 steps=replicas_steps(pods),
                 help="leave room in the other zones",
                 related=scaler_of(count),

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 
 FAILS = """policy/v1beta1 PodDisruptionBudget web  # <-
@@ -77,7 +77,7 @@ _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
 }
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     kinds = _GONE.get(obj.api_version, {})
     gone = kinds.get(obj.kind, kinds.get(_ALL))
     minor = int(context.release.version.partition(".")[2])

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.api_server import problem, said_of
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.api_server import problem, validation_findings
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
-from kschedctl.validation.pods_refused import FORBIDDEN
+from kschedctl.validation.pod_rejections import FORBIDDEN
 from kschedctl.validation.validate import refuses
 
 FAILS = """apps/v1 Deployment web
@@ -29,7 +29,7 @@ strategy:
 PASSES = FAILS.replace("maxUnavailable: 0", "maxUnavailable: 1")
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
-    for finding in said_of(obj, context):
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    for finding in validation_findings(obj, context):
         if refuses(finding) and finding.rule != FORBIDDEN:
             yield from problem(finding, obj)

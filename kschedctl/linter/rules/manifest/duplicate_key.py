@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 
 FAILS = """apiVersion: v1
@@ -30,7 +30,7 @@ spec:
 PASSES = FAILS.replace("  hostNetwork: true\n", "")
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     for repeated in obj.document.repeated():
         if repeated.steps[: len(obj.inside)] != obj.inside:
             continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.ignore import Ignore
 from kschedctl.linter.rule import Problem
 
@@ -23,6 +23,6 @@ nodeName: node-1
 PASSES = FAILS.replace('""', "only node-1 has the device")
 
 
-def check(ignore: Ignore, context: Context) -> Iterator[Problem]:
+def check(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
     if not ignore.reason:
         yield Problem(message="ignores without a reason", help="say why", line=ignore.line, column=ignore.column)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -19,7 +19,7 @@ nodeName: node-1
 PASSES = FAILS.replace("uid: 4f5a  # <-\n", "").replace("nodeName: node-1\n", "")
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if obj.live:
         metadata = obj.raw.get("metadata")
         of = metadata if isinstance(metadata, dict) else {}

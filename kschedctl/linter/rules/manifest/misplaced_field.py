@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.schema.strict import unknown_with_steps
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.spelling import nearest
 from kschedctl.linter.values import is_rendered
@@ -60,7 +60,7 @@ _SCHEDULING: Final = frozenset(
 _SHORTEST: Final = 7
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     for steps, finding in unknown_with_steps(obj.raw, obj.api_version, obj.kind):
         name = steps[-1]
         if not isinstance(name, str) or not is_rendered(name):

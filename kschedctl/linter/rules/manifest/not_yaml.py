@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.linter.charts import is_template
-from kschedctl.linter.context import Context
-from kschedctl.linter.reading import LintDocument, LintFile
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -24,7 +24,7 @@ containers: []  # <-
 PASSES = FAILS.replace("{pool: web", "{pool: web}")
 
 
-def check(file: LintFile, context: Context) -> Iterator[Problem]:
+def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
     if is_template(file):
         return
     for document in file.documents:

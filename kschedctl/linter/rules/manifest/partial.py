@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 
 FAILS = """apiVersion: apps/v1  # <-
@@ -27,7 +27,7 @@ replicas: 3
 """
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if obj.partial:
         yield Problem(
             message=f"taken for a patch, as {obj.partial}: most rules pass it over",

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kschedctl.linter.api_server import problem, said_of
-from kschedctl.linter.context import Context
+from kschedctl.linter.api_server import problem, validation_findings
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
-from kschedctl.validation.pods_refused import FAILED_CREATE, FORBIDDEN
+from kschedctl.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
 
 FAILS = """apps/v1 Deployment web
 overhead:  # <-
@@ -31,10 +31,10 @@ PASSES = FAILS.replace("overhead:  # <-\n  cpu: 100m\n", "runtimeClassName: gvis
 _PRIORITY: Final = ("priority", "preemptionPolicy")
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if obj.live:
         return
-    for finding in said_of(obj, context):
+    for finding in validation_findings(obj, context):
         if finding.rule not in (FAILED_CREATE, FORBIDDEN) or finding.field.rpartition(".")[2] in _PRIORITY:
             continue
         for found in problem(finding, obj):

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from kschedctl.api.wording import counted
 from kschedctl.findings.location import Position
 from kschedctl.linter.charts import chart_of, is_template
-from kschedctl.linter.context import Context
-from kschedctl.linter.reading import LintFile
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.rule import Problem
 from kschedctl.snapshot.templates import unrendered
 
@@ -30,7 +30,7 @@ spec:
 PASSES = FAILS.replace("{{ .Release.Name }}", '"{{ .Release.Name }}"')
 
 
-def check(file: LintFile, context: Context) -> Iterator[Problem]:
+def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
     if not _broken(file):
         return
     chart = chart_of(file)

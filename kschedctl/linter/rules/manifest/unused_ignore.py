@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.ignore import Ignore
 from kschedctl.linter.rule import Problem
 
@@ -23,7 +23,7 @@ annotations:
 PASSES = FAILS + "nodeName: node-1\n"
 
 
-def check(ignore: Ignore, context: Context) -> Iterator[Problem]:
+def check(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
     if ignore.used:
         return
     message = "leaves nothing out: no rule that it names finds anything here"

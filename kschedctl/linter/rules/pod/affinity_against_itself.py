@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods, holds_for
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods, holds_for
 from kschedctl.linter.relations import self_terms
 from kschedctl.linter.rule import Problem, Related
 
@@ -34,7 +34,7 @@ affinity:
 PASSES = FAILS.replace("hostname  # <-", "os")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
     if count is None or count.high < 2:
         return

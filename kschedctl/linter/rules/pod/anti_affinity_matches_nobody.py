@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import is_kept_apart
 from kschedctl.linter.rule import Problem
 
@@ -33,7 +33,7 @@ labels: {app: cache}
 PASSES = FAILS.replace("{part-of: shop}", "{app: db}")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if len(context.pods) < 2:
         return
     for required in (True, False):

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.tolerations import NO_SCHEDULE
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER
 from kschedctl.linter.fix import Fix, appending, setting
 from kschedctl.linter.node_terms import wanted_keys
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -32,7 +32,7 @@ PASSES = f"""{FAILS}tolerations:
 """
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     wanted = wanted_keys(pods, (CONTROL_PLANE, MASTER))
     if wanted is None or pods.tolerates(CONTROL_PLANE, NO_SCHEDULE) or context.is_openshift(pods.obj):
         return
@@ -48,7 +48,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
     )
 
 
-def _fix(pods: Pods) -> Fix:
+def _fix(pods: WorkloadPods) -> Fix:
     item = {"key": CONTROL_PLANE, "operator": "Exists", "effect": NO_SCHEDULE}
     steps, title = pods.of_spec("tolerations"), f"tolerate {CONTROL_PLANE}"
     return appending(pods.obj, title, steps, item) if pods.tolerations else setting(pods.obj, title, (steps, [item]))

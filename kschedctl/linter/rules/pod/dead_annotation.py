@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing, renaming
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps, at, mapping
 
@@ -39,7 +39,7 @@ _INSTEAD: Final = {
 }
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     places: dict[Steps, None] = dict.fromkeys(((*pods.template, "metadata"), ("metadata",)))
     for place in places:
         annotations = mapping(at(pods.obj.raw, *place, "annotations"))

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.quantity import NANO
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import mapping, nano_units
 
@@ -32,7 +32,7 @@ _MANY: Final = 64 * NANO
 _PER_CPU: Final = 256 * 2**20
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for container in pods.containers:
         cpu, memory = nano_units(container.amount("cpu")), nano_units(container.amount("memory"))
         if cpu is None or cpu < _MANY:

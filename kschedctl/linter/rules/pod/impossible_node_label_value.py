@@ -19,10 +19,10 @@ from typing import Final
 
 from kschedctl.api.selectors import DOES_NOT_EXIST, IN, NOT_IN
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, renaming, setting
 from kschedctl.linter.node_terms import demands_of
-from kschedctl.linter.pods import DO_NOT_SCHEDULE, AnyPart, Pods
+from kschedctl.linter.pods import DO_NOT_SCHEDULE, AnyPart, WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.spelling import distance
 from kschedctl.linter.values import Steps, is_rendered, text
@@ -70,7 +70,7 @@ _KNOWN: Final = {
 _SHORT: Final = 4
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     yield from _of_selector(pods)
     yield from _of_terms(pods)
     topologies: list[AnyPart] = [*pods.spread, *pods.terms("podAffinity", required=True)]
@@ -81,7 +81,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
             yield _of_key(key, meant, steps, setting(pods.obj, f"write {meant}", (steps, meant)))
 
 
-def _of_selector(pods: Pods) -> Iterator[Problem]:
+def _of_selector(pods: WorkloadPods) -> Iterator[Problem]:
     for key, value in pods.node_selector.items():
         steps = pods.of_spec("nodeSelector", key)
         if (meant := _misspelt(key)) is not None:
@@ -91,7 +91,7 @@ def _of_selector(pods: Pods) -> Iterator[Problem]:
             yield _of_value(pods, key, wrong, steps)
 
 
-def _of_terms(pods: Pods) -> Iterator[Problem]:
+def _of_terms(pods: WorkloadPods) -> Iterator[Problem]:
     terms = pods.node_terms or []
     severity = Severity.WARNING if len(terms) > 1 else None
     for demand in (demand for steps, term in terms for demand in demands_of(term, steps)):
@@ -110,7 +110,9 @@ def _of_key(name: str, meant: str, steps: Steps, fix: Fix | None, severity: Seve
     return Problem(message=message, steps=steps, help=f"write {meant}", severity=severity, fix=fix)
 
 
-def _of_value(pods: Pods, key: str, wrong: tuple[str, ...], steps: Steps, severity: Severity | None = None) -> Problem:
+def _of_value(
+    pods: WorkloadPods, key: str, wrong: tuple[str, ...], steps: Steps, severity: Severity | None = None
+) -> Problem:
     known = sorted(_VALUES[key])
     guess = _guess(key, wrong[0])
     return Problem(

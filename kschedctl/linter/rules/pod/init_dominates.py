@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.quantity import NANO
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Container, Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import TemplateContainer, WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import mapping, nano_units
 
@@ -36,7 +36,7 @@ PASSES = FAILS.replace("2Gi", "256Mi")
 _RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for resource in _RESOURCES:
         stated = [(each, each.amount(resource)) for each in pods.containers if each.amount(resource) is not None]
         amounts = [(each, nano_units(written)) for each, written in stated]
@@ -56,7 +56,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
             )
 
 
-def _field(container: Container, resource: str) -> str:
+def _field(container: TemplateContainer, resource: str) -> str:
     requests = mapping(mapping(container.raw.get("resources")).get("requests"))
     return "requests" if requests.get(resource) is not None else "limits"
 

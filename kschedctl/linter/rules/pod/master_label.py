@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER
 from kschedctl.linter.fix import renaming, setting
 from kschedctl.linter.node_terms import demands_of, wanted_keys
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -30,7 +30,7 @@ tolerations:
 PASSES = FAILS.replace("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     wanted = wanted_keys(pods, (MASTER,))
     if wanted is None or context.is_openshift(pods.obj):
         return

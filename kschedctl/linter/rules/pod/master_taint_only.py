@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER, NEAR_MISSES, tolerates_master_only
 from kschedctl.linter.fix import appending
 from kschedctl.linter.node_terms import wanted_keys
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -33,7 +33,7 @@ PASSES = f"""{FAILS}- key: node-role.kubernetes.io/control-plane
 """
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     index = tolerates_master_only(pods)
     if index is None or context.is_openshift(pods.obj):
         return

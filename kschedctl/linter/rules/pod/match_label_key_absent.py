@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import is_rendered, numbered
 
@@ -30,7 +30,7 @@ topologySpreadConstraints:
 PASSES = FAILS.replace("- pod-template-hash", "- controller-revision-hash")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     parts = [(part.steps, part.raw) for part in pods.spread]
     for affinity in ("podAffinity", "podAntiAffinity"):
         for required in (True, False):

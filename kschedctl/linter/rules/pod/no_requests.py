@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import mapping
 
@@ -28,7 +28,7 @@ resources:
 """
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     of_pod = mapping(mapping(pods.spec.get("resources")).get("requests"))
     for container in pods.containers:
         missing = [name for name in ("cpu", "memory") if container.amount(name) is None and name not in of_pod]

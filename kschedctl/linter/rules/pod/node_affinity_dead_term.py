@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import clashes, preferred_terms
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -40,7 +40,7 @@ affinity:
 PASSES = FAILS.partition("        - key: cores  # <-")[0]
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     dead, n_terms = clashes(pods)
     if len(dead) < n_terms:
         for each in dead:

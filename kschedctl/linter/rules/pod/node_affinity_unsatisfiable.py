@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import clashes
-from kschedctl.linter.pods import REQUIRED, Pods
+from kschedctl.linter.pods import REQUIRED, WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -34,7 +34,7 @@ affinity:
 PASSES = FAILS.replace("[hdd, nvme]", "[ssd, nvme]")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     dead, n_terms = clashes(pods)
     if not dead or len(dead) < n_terms:
         return

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at, is_rendered, items, mapping, text
 
@@ -24,7 +24,7 @@ nodeName: node-1  # <-
 PASSES = FAILS.replace("nodeName: node-1", "nodeSelector:\n  kubernetes.io/hostname: node-1")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     name = text(pods.spec.get("nodeName"))
     if not name or pods.obj.live or not is_rendered(name):
         return

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import REQUIRED, Pods
+from kschedctl.linter.pods import REQUIRED, WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -25,7 +25,7 @@ nodeSelector:
 PASSES = FAILS.replace("kubernetes.io/hostname: node-1", "pool: web")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if pods.type == "apps/DaemonSet" or pods.obj.live:
         return
     names = pinned(pods, HOSTNAME)

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, appending, setting
 from kschedctl.linter.labels import holds
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps, at
 
@@ -34,7 +34,7 @@ topologySpreadConstraints:
 PASSES = FAILS.replace("DoNotSchedule", "DoNotSchedule\n  matchLabelKeys: [pod-template-hash]")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if pods.type != "apps/Deployment" or at(pods.obj.raw, "spec", "strategy", "type") == "Recreate":
         return
     for part, one in pods.hard_spread:
@@ -49,7 +49,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
             )
 
 
-def _fix(pods: Pods, steps: Steps, *, has_keys: bool) -> Fix:
+def _fix(pods: WorkloadPods, steps: Steps, *, has_keys: bool) -> Fix:
     title, field = f"add matchLabelKeys: [{POD_TEMPLATE_HASH}]", (*steps, "matchLabelKeys")
     if has_keys:
         return appending(pods.obj, title, field, POD_TEMPLATE_HASH)

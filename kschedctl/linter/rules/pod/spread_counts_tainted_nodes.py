@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """apps/v1 StatefulSet db
@@ -33,7 +33,7 @@ topologySpreadConstraints:
 PASSES = FAILS.replace("DoNotSchedule", "DoNotSchedule\n  nodeTaintsPolicy: Honor")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
     if count is None or count.high < 2:
         return

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.labels import holds
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """apps/v1 Deployment web
@@ -41,7 +41,7 @@ topologySpreadConstraints:
 PASSES = FAILS.replace("minDomains: 3", "minDomains: 2")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
     if count is None:
         return

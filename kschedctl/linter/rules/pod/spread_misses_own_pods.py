@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.labels import differing, holds
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import own_selector
 from kschedctl.linter.rule import Problem
 
@@ -31,7 +31,7 @@ topologySpreadConstraints:
 PASSES = FAILS.replace("wbe", "web")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for part in pods.spread:
         selector = part.raw.get("labelSelector")
         if selector is None or holds(selector, pods.labels) is not False:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
 FAILS = """v1 Pod web
@@ -31,7 +31,7 @@ topologySpreadConstraints:
 PASSES = FAILS.replace("topologyKey: topology.kubernetes.io/zone", "topologyKey: kubernetes.io/hostname")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for part, one in pods.hard_spread:
         if one.min_domains is not None or one.node_affinity_policy == "Ignore":
             continue

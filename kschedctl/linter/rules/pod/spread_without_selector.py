@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, setting
 from kschedctl.linter.labels import selects_everything
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import own_selector
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps
@@ -31,7 +31,7 @@ topologySpreadConstraints:
 PASSES = FAILS.replace("ScheduleAnyway", "ScheduleAnyway\n  labelSelector:\n    matchLabels: {app: web}")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for part in pods.spread:
         selector = part.raw.get("labelSelector")
         if selector is None:
@@ -52,7 +52,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
             )
 
 
-def _fix(pods: Pods, steps: Steps) -> Fix | None:
+def _fix(pods: WorkloadPods, steps: Steps) -> Fix | None:
     selector = own_selector(pods)
     if selector is None:
         return None

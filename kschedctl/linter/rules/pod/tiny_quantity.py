@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kschedctl.api.quantity import NANO
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps, mapping, nano_units
 
@@ -32,7 +32,7 @@ _LEAST: Final = 2**20 * NANO
 _NAMES: Final = ("memory", "ephemeral-storage")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     places = [(container.steps, container.raw.get("resources")) for container in pods.containers]
     places.append((pods.of_spec(), pods.spec.get("resources")))
     for steps, resources in places:
@@ -42,7 +42,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
                     yield from _of_amount(pods, written, (*steps, "resources", field, name))
 
 
-def _of_amount(pods: Pods, written: Any, steps: Steps) -> Iterator[Problem]:
+def _of_amount(pods: WorkloadPods, written: Any, steps: Steps) -> Iterator[Problem]:
     nanos = nano_units(written)
     if nanos is None or not 0 < nanos < _LEAST:
         return

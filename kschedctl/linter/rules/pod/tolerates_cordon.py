@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.tolerations import NO_SCHEDULE, UNSCHEDULABLE_TAINT
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import SCALED
 from kschedctl.linter.rule import Problem
 
@@ -32,7 +32,7 @@ PASSES = FAILS.replace("- operator: Exists", "- key: dedicated\n  operator: Exis
 _UNSCHEDULABLE: Final = UNSCHEDULABLE_TAINT.key
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if pods.type not in SCALED or pods.type == "argoproj.io/Rollout":
         return
     for part in pods.tolerations:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import RWO, RWOP, attaches_to_one_node, mounted_claims
 from kschedctl.linter.replicas import SCALED
 from kschedctl.linter.rollout_fixes import scaler_of
@@ -37,7 +37,7 @@ accessModes: [ReadWriteOnce]
 PASSES = FAILS.replace("ReadWriteOnce", "ReadWriteMany")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if pods.type not in SCALED and pods.type not in ("batch/Job", "batch/CronJob"):
         return
     count = context.replicas(pods)

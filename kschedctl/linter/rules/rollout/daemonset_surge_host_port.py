@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import host_ports
 from kschedctl.linter.replicas import share
 from kschedctl.linter.rule import Problem, Related
@@ -32,7 +32,7 @@ ports:
 PASSES = FAILS.replace("maxSurge: 1", "maxSurge: 0").replace("maxUnavailable: 0", "maxUnavailable: 1")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if pods.type != "apps/DaemonSet":
         return
     strategy = ("spec", "updateStrategy")

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import autoscaler
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import at
@@ -29,7 +29,7 @@ maxReplicas: 10
 PASSES = FAILS.replace("replicas: 2  # <-\n", "")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     replicas = at(pods.obj.raw, "spec", "replicas")
     if replicas is None or pods.obj.live or not replicas:
         return

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import self_terms
 from kschedctl.linter.rule import Problem
 
@@ -34,7 +34,7 @@ affinity:
 PASSES = FAILS.replace("kubernetes.io/hostname: node-1", "pool: train")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods) if pods.type in ("batch/Job", "batch/CronJob") else None
     if count is None or count.high < 2:
         return

@@ -16,9 +16,9 @@ from typing import Final
 
 from kschedctl.api.well_known import HOSTNAME, ZONE
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import host_ports, self_terms
 from kschedctl.linter.replicas import Replicas
 from kschedctl.linter.rollout_fixes import scaler_of
@@ -46,7 +46,7 @@ PASSES = FAILS.replace("[eu-1a, eu-1b]", "[eu-1a, eu-1b, eu-1c]")
 _MOST_ZONES: Final = 3
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
     if count is None:
         return

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import is_kept_apart
 from kschedctl.linter.rule import Problem
 
@@ -29,7 +29,7 @@ PASSES = f"""{FAILS}topologySpreadConstraints:
 """
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods) if pods.type not in ("batch/Job", "batch/CronJob") else None
     if count is None or count.low < 2 or is_kept_apart(pods):
         return

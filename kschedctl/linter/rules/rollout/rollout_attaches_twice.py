@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import RWO, Mounted, attaches_to_one_node, mounted_claims
 from kschedctl.linter.rollout_fixes import recreate
 from kschedctl.linter.rule import Problem, Related
@@ -34,13 +34,15 @@ accessModes: [ReadWriteOnce]
 PASSES = FAILS.replace("volumes:", "strategy:\n  type: Recreate\nvolumes:")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for mounted, found in new_pods_before_old(pods, context, RWO, "on another node it waits for the volume"):
         if attaches_to_one_node(mounted.claim, context.manifests):
             yield found
 
 
-def new_pods_before_old(pods: Pods, context: Context, mode: str, consequence: str) -> Iterator[tuple[Mounted, Problem]]:
+def new_pods_before_old(
+    pods: WorkloadPods, context: LintContext, mode: str, consequence: str
+) -> Iterator[tuple[Mounted, Problem]]:
     """Yield the claims of an access mode that a rollout needs twice, each with its problem."""
     if context.new_pods_first(pods) is None:
         return

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import RWOP
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.rules.rollout import rollout_attaches_twice as attaches_twice
@@ -22,6 +22,6 @@ FAILS = attaches_twice.FAILS.replace("ReadWriteOnce", "ReadWriteOncePod")
 PASSES = attaches_twice.PASSES.replace("ReadWriteOnce", "ReadWriteOncePod")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for _, found in attaches_twice.new_pods_before_old(pods, context, RWOP, "the scheduler never lets the new one in"):
         yield found

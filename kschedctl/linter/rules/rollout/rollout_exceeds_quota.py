@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.quantity import NANO
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rollout_fixes import one_down_first
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import at, mapping, nano_units
@@ -36,7 +36,7 @@ resources:
 PASSES = FAILS.replace('requests.cpu: "2"', 'requests.cpu: "3"')
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.new_pods_first(pods)
     if count is None or not pods.namespace:
         return
@@ -60,7 +60,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
             )
 
 
-def _total(pods: Pods, context: Context, name: str) -> int | None:
+def _total(pods: WorkloadPods, context: LintContext, name: str) -> int | None:
     """Return the usage of a resource by all workloads of the namespace; ``None`` if it is not known."""
     total = 0
     for other in context.pods_seen_from(pods.obj):
@@ -73,7 +73,7 @@ def _total(pods: Pods, context: Context, name: str) -> int | None:
     return total
 
 
-def _used(pods: Pods, name: str) -> int | None:
+def _used(pods: WorkloadPods, name: str) -> int | None:
     """Return the usage by one pod of a resource of a quota; ``None`` if it is not known."""
     if name == "pods":
         return NANO

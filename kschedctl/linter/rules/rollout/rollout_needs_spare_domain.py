@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import self_terms
 from kschedctl.linter.rollout_fixes import one_down_first, scaler_of
 from kschedctl.linter.rule import Problem
@@ -36,7 +36,7 @@ affinity:
 PASSES = FAILS.replace("replicas: 3\n", "replicas: 3\nstrategy:\n  rollingUpdate: {maxSurge: 0, maxUnavailable: 1}\n")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.new_pods_first(pods)
     if count is None:
         return

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 from kschedctl.api.wording import listed
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import host_ports
 from kschedctl.linter.rollout_fixes import one_down_first, scaler_of
 from kschedctl.linter.rule import Problem
@@ -30,7 +30,7 @@ ports:
 PASSES = FAILS.replace("replicas: 2\n", "replicas: 2\nstrategy:\n  rollingUpdate: {maxSurge: 0, maxUnavailable: 1}\n")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     ports = host_ports(pods)
     count = context.new_pods_first(pods) if ports else None
     if count is None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 
 FAILS = """kubescheduler.config.k8s.io/v1beta3 KubeSchedulerConfiguration  # <-
@@ -23,7 +23,7 @@ PASSES = FAILS.replace("v1beta3", "v1")
 _SINCE: Final = {"v1alpha1": 22, "v1alpha2": 22, "v1beta1": 23, "v1beta2": 28, "v1beta3": 29}
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     since = _SINCE.get(obj.api_version.rpartition("/")[2])
     if since is not None and int(context.release.version.partition(".")[2]) >= since:
         yield Problem(

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing, setting
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.scheduler_profiles import profiles
 from kschedctl.linter.values import at, numbered
@@ -33,7 +33,7 @@ profiles:
 PASSES = FAILS.replace("args:", "args:\n      defaultingType: List")
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     for steps, profile in profiles(obj):
         for way, config in numbered(at(profile, "pluginConfig"), (*steps, "pluginConfig")):
             if at(config, "name") != "PodTopologySpread":

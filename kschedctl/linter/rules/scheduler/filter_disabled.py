@@ -15,10 +15,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
-from kschedctl.linter.scheduler_profiles import ALL, FILTERS, MULTI_POINT, NEEDED, Named, is_enabled, plugins, profiles
+from kschedctl.linter.scheduler_profiles import (
+    ALL,
+    FILTERS,
+    MULTI_POINT,
+    NEEDED,
+    PluginEntry,
+    is_enabled,
+    plugins,
+    profiles,
+)
 
 FAILS = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
 profiles:
@@ -32,7 +41,7 @@ PASSES = FAILS.replace("multiPoint", "score")
 _VITAL: Final = frozenset(("NodeResourcesFit", "VolumeBinding", "NodePorts"))
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     filters = [name for name, _ in context.release.default_plugins if name in FILTERS]
     for steps, profile in profiles(obj):
         named = plugins(profile, steps)
@@ -54,7 +63,7 @@ def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
             )
 
 
-def _disabled_by(name: str, point: str, named: list[Named]) -> Named | None:
+def _disabled_by(name: str, point: str, named: list[PluginEntry]) -> PluginEntry | None:
     """Return the entry of a profile that disables a plugin at an extension point, if any."""
     for at in (point, MULTI_POINT):
         for each in named:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.scheduler_profiles import (
     ALL,
@@ -35,7 +35,7 @@ profiles:
 PASSES = FAILS.replace("batch  # <-", "web")
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     seen: dict[str, Steps] = {}
     first: tuple[str, Steps] | None = None
     for steps, profile in profiles(obj):

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.wording import listed
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.scheduler_profiles import CONFIG, DEFAULT_SCHEDULER, profiles, scheduler_name
 from kschedctl.linter.values import is_rendered, text
@@ -29,7 +29,7 @@ schedulerName: bathc  # <-
 PASSES = FAILS.replace("bathc", "batch")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     name = text(pods.spec.get("schedulerName"))
     if not name or name == DEFAULT_SCHEDULER or not is_rendered(name):
         return

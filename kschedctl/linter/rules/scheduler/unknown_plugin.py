@@ -17,8 +17,8 @@ from typing import Final
 
 from kschedctl.api.wording import similar
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.scheduler_profiles import ALL, OUT_OF_TREE, in_tree, plugins, profiles
 from kschedctl.linter.values import at, is_rendered, numbered, text
@@ -47,7 +47,7 @@ _GONE: Final = {
 }
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     known = {*in_tree(context.release), *context.plugins, ALL}
     told: set[str] = set()
     for steps, profile in profiles(obj):

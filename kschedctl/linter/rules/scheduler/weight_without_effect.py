@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.scheduler_profiles import (
     ALL,
@@ -37,7 +37,7 @@ profiles:
 PASSES = FAILS.replace("NodePorts", "NodeAffinity")
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     known = in_tree(context.release)
     for steps, profile in profiles(obj):
         named = plugins(profile, steps)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.relations import PV
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, nano_units, text
@@ -30,7 +30,7 @@ nfs: {server: nfs.example.com, path: /data}
 PASSES = FAILS.replace("accessModes: [ReadWriteMany]", "accessModes: [ReadWriteOnce]")
 
 
-def check(claim: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(claim: LintObject, context: LintContext) -> Iterator[Problem]:
     spec = mapping(claim.raw.get("spec"))
     name = text(spec.get("volumeName"))
     volume = context.manifests.named(claim, PV, name) if name and is_rendered(name) else None
@@ -47,7 +47,7 @@ def check(claim: ManifestObject, context: Context) -> Iterator[Problem]:
             )
 
 
-def _differences(claim: ManifestObject, spec: object, volume: object) -> Iterator[tuple[Steps, Steps, str]]:
+def _differences(claim: LintObject, spec: object, volume: object) -> Iterator[tuple[Steps, Steps, str]]:
     wanted, has = at(spec, "storageClassName"), text(at(volume, "storageClassName"))
     if isinstance(wanted, str) and wanted != has:
         of = ("spec", "storageClassName")

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import PVC
 from kschedctl.linter.rule import Problem
 
@@ -29,7 +29,7 @@ accessModes: [ReadWriteOnce]
 """
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for steps, name in pods.claims():
         if not context.manifests.has(PVC, name) and not context.may_be_elsewhere("KS405", pods.obj):
             yield Problem(

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import mapping
 
@@ -31,7 +31,7 @@ PASSES = f"""{FAILS}nodeAffinity:
 """
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     spec = mapping(obj.raw.get("spec"))
     if isinstance(spec.get("hostPath"), dict) and not spec.get("nodeAffinity"):
         yield Problem(

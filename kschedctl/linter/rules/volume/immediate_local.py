@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.context import Context
+from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import text
 
@@ -32,11 +32,11 @@ _LOCAL: Final = frozenset(
 )
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     yield from binding_at_once(obj, _LOCAL, "a claim takes a volume of some node before the pod's is known")
 
 
-def binding_at_once(obj: ManifestObject, provisioners: frozenset[str], consequence: str) -> Iterator[Problem]:
+def binding_at_once(obj: LintObject, provisioners: frozenset[str], consequence: str) -> Iterator[Problem]:
     """Yield the problem of a storage class of some provisioners that does not wait for the first consumer."""
     mode = obj.raw.get("volumeBindingMode")
     if text(obj.raw.get("provisioner")) not in provisioners or mode not in (None, "", "Immediate"):

@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Final
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.context import Context
-from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.rules.volume.immediate_local import binding_at_once
 from kschedctl.linter.values import mapping, text
@@ -44,7 +44,7 @@ _ONE_PLACE: Final = frozenset(("dobs.csi.digitalocean.com", "csi.hetzner.cloud")
 _ZONE_PARAMETERS: Final = frozenset(("zone", "zones", "availability", "availabilityzone", "zoneid"))
 
 
-def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     provisioner, parameters = text(obj.raw.get("provisioner")), mapping(obj.raw.get("parameters"))
     if obj.raw.get("allowedTopologies") or _is_regional(parameters):
         return

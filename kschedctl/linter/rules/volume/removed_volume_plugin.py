@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.linter.context import Context
-from kschedctl.linter.pods import Pods
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import numbered
 
@@ -41,7 +41,7 @@ _GONE: Final = {
 }
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
+def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for steps, volume in numbered(pods.spec.get("volumes"), pods.of_spec("volumes")):
         for name, release in _GONE.items():
             if isinstance(volume, dict) and isinstance(volume.get(name), dict):

@@ -74,14 +74,14 @@ class Apply(FileEdit):
         InputError
             If the file cannot be read, or the number of copies is not in 1 to 10,000.
         """
-        from kschedctl.api.kind_names import placed
+        from kschedctl.api.kind_names import with_namespace
         from kschedctl.snapshot.pod_choice import STDIN
         from kschedctl.snapshot.reading import read_manifest
 
         path, copies = split_source(text)
         stdin = sys.stdin.buffer if path == STDIN and sys.stdin is not None else None
         manifest = read_manifest(path, stdin=stdin, max_unpacked=max_unpacked, validation=validation)
-        objects = tuple((placed(obj, namespace), place) for obj, place in manifest.objects)
+        objects = tuple((with_namespace(obj, namespace), place) for obj, place in manifest.objects)
         return cls(objects, copies, "standard input" if path == STDIN else path, manifest.warnings, manifest.read)
 
     @classmethod

@@ -13,7 +13,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.whatif.nodes import without_nodes
 from kschedctl.whatif.pods import freed_in_words, move_pods
 from kschedctl.whatif.targets import find_kind, find_node, not_found
-from kschedctl.workloads.ownership import MAKERS, between, pods_made_by, workloads
+from kschedctl.workloads.ownership import MAKERS, intermediate_owners, pods_made_by, workloads
 
 if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed
@@ -59,7 +59,7 @@ def delete(cluster: Cluster, kind_name: str, name: str, namespace: str) -> Chang
     if kind in MAKERS:
         pods = pods_made_by(cluster, kind, *key)
         gone = f" with {counted(len(pods), 'pod')}"
-        through = between(cluster, kind, *key)
+        through = intermediate_owners(cluster, kind, *key)
         moved = move_pods(cluster, removed=pods)
         cluster, told = moved.cluster, moved.told
         if through:

@@ -21,10 +21,10 @@ from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.releases.release import Release
-from kschedctl.whatif.pods import Moved, move_pods
+from kschedctl.whatif.pods import PodChanges, move_pods
 from kschedctl.whatif.targets import find_kind, not_found
 from kschedctl.whatif.workload_pods import fresh_names, with_pods_of
-from kschedctl.workloads.made_pods import MOST_MADE
+from kschedctl.workloads.created_pods import MOST_MADE
 from kschedctl.workloads.ownership import pods_made_by, workloads
 from kschedctl.workloads.replacement import fresh_pod
 
@@ -74,7 +74,7 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
         kind, [_sized(obj, replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
     )
     n_removed = 0
-    moved = Moved(cluster)
+    moved = PodChanges(cluster)
     if not active and stored is not None and stored.spec.template is not None:
         cluster, n_added = with_pods_of(cluster, _sized(stored, replicas), release=release, created=False)
     elif not active and replicas:
@@ -102,7 +102,7 @@ def _sized(obj: Scalable, replicas: int) -> Scalable:
     return replace(obj, spec=replace(obj.spec, replicas=replicas))
 
 
-def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[Moved, int, int]:
+def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[PodChanges, int, int]:
     """Scale a workload with interchangeable pods; return the result, and the numbers of added and removed pods."""
     surplus = len(active) - replicas
     if surplus >= 0:
@@ -139,7 +139,7 @@ def _newest(cluster: Cluster, active: list[int]) -> Pod:
     return cluster.pods.pod(max(active, key=age))
 
 
-def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas: int) -> tuple[Moved, int, int]:
+def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas: int) -> tuple[PodChanges, int, int]:
     """Scale a StatefulSet to the ordinals from its first one on, each with its PersistentVolumeClaims."""
     namespace, name = key
     stateful_set = cluster.get(StatefulSet, name, namespace)

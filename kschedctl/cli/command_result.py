@@ -1,0 +1,62 @@
+"""The result of a command: an answer, and the part of it that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kschedctl.answers.base import Answer, AnswerList, AnswerOutcome
+from kschedctl.answers.stream import AnswerStream
+from kschedctl.presentation.frame import View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """The result of a command.
+
+    Attributes
+    ----------
+    answer : Answer or AnswerStream
+        The answer.
+    view : View
+        The part of the answer that is shown in text output.
+    outcome : AnswerOutcome or None
+        The outcome that sets the exit code, if an option overrides that of the answer.
+    arguments : mapping
+        The options that select a single pod, by its name as namespace/name; empty for pods of the snapshot.
+    """
+
+    answer: Answer | AnswerStream[Any]
+    view: View = field(default_factory=View)
+    outcome: AnswerOutcome | None = None
+    arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+
+class NamedSubject(Protocol):
+    """A pod or another object that an answer is about."""
+
+    @property
+    def key(self) -> str:
+        """The object's name, as namespace/name."""
+
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        """The options that select only this object; empty if its name is sufficient."""
+
+
+def shown_list(answers: AnswerList, subjects: Iterable[NamedSubject], *, named: bool) -> CommandResult:
+    """Return the answers about pods or other objects as the result of a command.
+
+    Parameters
+    ----------
+    named : bool
+        True if the objects were named, not selected: a single answer is then not wrapped in a list.
+    """
+    only = answers.answers[0] if named and len(answers.answers) == 1 else answers
+    return CommandResult(answer=only, view=View(named=named), arguments=arguments_of(subjects))
+
+
+def arguments_of(subjects: Iterable[NamedSubject]) -> dict[str, Mapping[str, object]]:
+    """Return the options that select each object alone, by the object's name."""
+    return {one.key: one.arguments for one in subjects if one.arguments}

@@ -1,0 +1,162 @@
+"""Ignores of a run: annotations of objects, comments on lines, and the settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+from kschedctl.errors import InputError
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.diagnosis import Diagnosis
+from kschedctl.linter.ignore import Ignore, Ignored
+from kschedctl.linter.lint_files import LintFile
+from kschedctl.linter.manifest_set import LintObject
+from kschedctl.linter.selection import rules_of
+from kschedctl.linter.settings import Settings, SettingsIgnore
+from kschedctl.linter.values import Steps, at, mapping
+
+PREFIX: Final = "ignore.kschedctl.io/"
+_ALL: Final = "all"
+_COMMENT: Final = re.compile(r"#\s*kschedctl:\s*ignore\s+([A-Za-z0-9,-]+)[ \t:]*(.*)$")
+
+
+class Ignores:
+    """All ignores of a run."""
+
+    def __init__(self, context: LintContext, settings: Settings, today: date) -> None:
+        self._context = context
+        self._of_objects: dict[LintObject, list[Ignore]] = {}
+        for obj in context.manifests.objects:
+            if PREFIX.encode() in obj.document.text and (found := list(_annotations(obj, context))):
+                self._of_objects[obj] = found
+        self._of_lines: dict[str, dict[int, list[Ignore]]] = {
+            file.name: _comments(file) for file in context.manifests.files if b"kschedctl:" in file.text
+        }
+        lines = settings.lines or (1,) * len(settings.ignores)
+        self._of_settings = [
+            (each, _of_settings(each, settings.file, line, today))
+            for each, line in zip(settings.ignores, lines, strict=True)
+        ]
+        self._per_path = [(glob, frozenset(codes)) for glob, codes in settings.per_path.items()]
+        self._folder = settings.folder
+
+    def split(self, found: Iterable[Diagnosis]) -> tuple[list[Diagnosis], list[Ignored]]:
+        """Return the findings that remain, and the suppressed findings."""
+        stay, left_out = [], []
+        for diagnosis in found:
+            by = self._by(diagnosis)
+            if by is None:
+                stay.append(diagnosis)
+            else:
+                by.used = True
+                left_out.append(Ignored(diagnosis, by))
+        return stay, left_out
+
+    def every(self) -> Iterator[Ignore]:
+        """Yield all ignores."""
+        for found in self._of_objects.values():
+            yield from found
+        for lines in self._of_lines.values():
+            yield from dict.fromkeys(ignore for found in lines.values() for ignore in found)
+        yield from (ignore for _, ignore in self._of_settings)
+
+    def _by(self, diagnosis: Diagnosis) -> Ignore | None:
+        code = diagnosis.rule.code
+        lines = self._of_lines.get(diagnosis.file.name, {})
+        places: list[Sequence[Ignore]] = [lines.get(diagnosis.region.line, ())]
+        if diagnosis.object is not None:
+            places.append(self._of_objects.get(diagnosis.object, ()))
+        for found in places:
+            for ignore in found:
+                if ignore.names(code) and not ignore.unknown:
+                    return ignore
+        for settings, ignore in self._of_settings:
+            if ignore.names(code) and ignore.ended is None and _meant(settings, diagnosis, self._folder):
+                return ignore
+        for glob, codes in self._per_path:
+            if code in codes and _path_matches(diagnosis.file.name, glob, self._folder):
+                return Ignore(codes, f"per-path {glob}", "settings", "", 1, used=True)
+        return None
+
+
+def _annotations(obj: LintObject, context: LintContext) -> Iterator[Ignore]:
+    places: list[Steps] = [("metadata", "annotations")]
+    template = context.templates.get(obj.type)
+    if template is not None and template[0]:
+        places.append((*template[0], "metadata", "annotations"))
+    for place in places:
+        for key, value in mapping(at(obj.raw, *place)).items():
+            if key.startswith(PREFIX):
+                region = obj.region((*place, key), key=True)
+                yield _ignore(
+                    key.removeprefix(PREFIX), value, "annotation", obj.file.name, region.line, region.column, obj
+                )
+
+
+def _comments(file: LintFile) -> dict[int, list[Ignore]]:
+    """Return the ignores in comments of a file, by the number of the line that they apply to."""
+    found: dict[int, list[Ignore]] = {}
+    lines = file.lines
+    for number, line in enumerate(lines, 1):
+        if "kschedctl:" not in line or (match := _COMMENT.search(line)) is None:
+            continue
+        about = number
+        if not line[: match.start()].strip():
+            # A comment on a line of its own applies to the next line that is neither blank nor a comment.
+            about += 1
+            while about <= len(lines) and (not (text := lines[about - 1].strip()) or text.startswith("#")):
+                about += 1
+        ignore = _ignore(match[1], match[2], "comment", file.name, number, match.start() + 1)
+        found.setdefault(about, []).append(ignore)
+    return found
+
+
+def _ignore(
+    words: str, reason: Any, source: str, file: str, line: int, column: int, obj: LintObject | None = None
+) -> Ignore:
+    codes: set[str] = set()
+    unknown = ""
+    for word in words.split(","):
+        try:
+            codes |= {rule.code for rule in rules_of(word)}
+        except InputError:
+            unknown = word
+    of_all = _ALL in words.lower().split(",")
+    text = reason.strip() if isinstance(reason, str) else ""
+    named = None if of_all else frozenset(codes)
+    return Ignore(named, text, source, file, line, column, "" if of_all or codes else unknown, object=obj)
+
+
+def _of_settings(each: SettingsIgnore, file: str, line: int, today: date) -> Ignore:
+    ended = each.until if each.until is not None and each.until < today else None
+    return Ignore(frozenset(each.rules) or None, each.reason, "settings", file, line, ended=ended)
+
+
+def _meant(ignore: SettingsIgnore, diagnosis: Diagnosis, folder: Path) -> bool:
+    obj = diagnosis.object
+    if obj is None:
+        of_object = not (ignore.kinds or ignore.namespaces or ignore.names)
+    else:
+        of_object = all(
+            not globs or any(fnmatchcase(value, glob) for glob in globs)
+            for value, globs in (
+                (obj.kind, ignore.kinds),
+                (obj.namespace, ignore.namespaces),
+                (obj.name, ignore.names),
+            )
+        )
+    in_path = not ignore.paths or any(_path_matches(diagnosis.file.name, glob, folder) for glob in ignore.paths)
+    return of_object and in_path
+
+
+def _path_matches(name: str, glob: str, folder: Path) -> bool:
+    """Report whether a file matches a glob relative to a folder; the glob of a folder matches all files in it."""
+    path = Path(name).absolute()
+    root = folder.absolute()
+    relative = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+    bare = glob.removeprefix("./").rstrip("/")
+    return fnmatchcase(relative, bare) or fnmatchcase(relative, f"{bare}/*") or fnmatchcase(path.name, bare)

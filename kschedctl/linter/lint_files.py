@@ -1,0 +1,249 @@
+"""Reading of files and their documents: each document is parsed separately, so that a malformed one hides no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from kschedctl.errors import InputError
+from kschedctl.findings.field_path import field_path
+from kschedctl.findings.finding import Finding
+from kschedctl.findings.location import Location, Position
+from kschedctl.linter.regions import Region, region_in_json, region_in_yaml
+from kschedctl.linter.values import Steps
+from kschedctl.snapshot.names import HIDDEN
+from kschedctl.snapshot.sources import Source, read_sources, whole_source
+from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.unpacking import Unpacking
+from kschedctl.text.encoding import utf8_text
+from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
+from kschedctl.text.tree import NoTreeError, YamlNode, yaml_trees
+from kschedctl.text.yaml import yaml_value
+
+#: The separator before a document: no quoted, folded or literal scalar may contain it at the beginning of a line.
+_SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
+_DIRECTIVE: Final = re.compile(rb"^%[A-Z]", re.MULTILINE)
+_SAYS_SOMETHING: Final = re.compile(rb"^[ \t]*[^#\s]", re.MULTILINE)
+
+
+class _AnyObject(msgspec.Struct):
+    """Any JSON object; its fields are not decoded."""
+
+
+_ANY: Final = msgspec.json.Decoder(_AnyObject)
+
+
+@dataclass(eq=False)
+class LintDocument:
+    """A document of a file, with its text."""
+
+    #: The file that contains the document.
+    file: LintFile = field(repr=False)
+    #: The number of the document in the file, counted from 1.
+    number: int
+    #: The text of the document, in UTF-8.
+    text: bytes = field(repr=False)
+    #: The number of lines of the file before the document.
+    before: int
+    #: The offset of the document in the file, in bytes.
+    start: int = 0
+    #: The document as plain data; ``None`` if it is malformed or empty.
+    value: Any = None
+    #: The problem if the document could not be read, with its position relative to the document; else ``None``.
+    broken: Finding | None = None
+    #: True if the document is JSON.
+    json: bool = False
+    #: True if the document may contain repeated keys.
+    may_repeat: bool = False
+
+    @property
+    def location(self) -> Location:
+        """The location of the document."""
+        return Location(self.file.name, self.number)
+
+    @cached_property
+    def characters(self) -> str:
+        """The text of the document, decoded."""
+        return self.text.decode(errors="replace")
+
+    @cached_property
+    def tree(self) -> YamlNode | None:
+        """The document's values with their positions; ``None`` if it cannot be parsed as YAML."""
+        import yaml
+
+        try:
+            return next(yaml_trees(self.text), None)
+        except (yaml.YAMLError, NoTreeError):
+            return None
+
+    def region(self, steps: Steps, *, key: bool = False) -> Region:
+        """Return the region of a field in the file; if the field is absent, the region of its nearest parent."""
+        if self.tree is not None:
+            return region_in_yaml(self.tree, self.characters, steps, key=key).down(self.before)
+        if self.json:
+            return region_in_json(self.text, field_path(steps)).down(self.before)
+        return Region(self.before + 1, 1, self.before + 1, 1)
+
+    def repeated(self) -> Iterator[RepeatedKey]:
+        """Yield the keys that occur twice in a mapping, with their positions in the document."""
+        if self.json:
+            yield from repeated_in_json(self.text)
+        elif self.may_repeat:
+            yield from (key for _, key in repeated_in_yaml(self.text))
+
+
+@dataclass(eq=False)
+class LintFile:
+    """A file that lint has read."""
+
+    #: The name as the user would write it; ``-`` for standard input.
+    name: str
+    #: The text in UTF-8, without a byte order mark.
+    text: bytes = field(repr=False)
+    #: True if the file can be written: not standard input, compressed, or a member of an archive.
+    on_disk: bool = False
+    documents: list[LintDocument] = field(default_factory=list, repr=False)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the file, without line ends."""
+        return [line.rstrip("\r") for line in self.text.decode(errors="replace").split("\n")]
+
+    @cached_property
+    def folder(self) -> str:
+        """The folder that contains the file."""
+        return str(Path(self.name).parent)
+
+
+@dataclass(eq=False)
+class ReadResult:
+    """The result of reading paths."""
+
+    #: The files, in a fixed order.
+    files: list[LintFile] = field(default_factory=list)
+    #: The errors of files that could not be read at all.
+    errors: list[InputError] = field(default_factory=list)
+    summary: ReadSummary = field(default_factory=ReadSummary)
+
+
+def read_files(
+    paths: Sequence[str | Path],
+    stdin: BinaryIO | None = None,
+    *,
+    stdin_name: str = "",
+    max_unpacked: int | None = None,
+) -> ReadResult:
+    """Read files, folders, archives and ``-`` for standard input.
+
+    Parameters
+    ----------
+    stdin_name : str
+        The name to report for standard input; ``-`` if empty.
+    max_unpacked : int or None
+        The maximum number of bytes to unpack from archives and compressed files; ``None`` for the default.
+    """
+    found = ReadResult()
+    unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
+    seen = set()
+    for source in _sources(paths, stdin, found.summary, unpacking):
+        if isinstance(source, InputError):
+            found.errors.append(source)
+            continue
+        if source.identity is not None and source.identity in seen:
+            continue
+        seen.add(source.identity)
+        try:
+            whole = whole_source(source, unpacking) if source.path else source
+            found.files.append(_file(whole, stdin_name))
+        except InputError as error:
+            found.errors.append(error)
+    return found
+
+
+def _sources(
+    paths: Sequence[str | Path], stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking
+) -> Iterator[Source | InputError]:
+    """Yield the files, then those in hidden folders that look like manifests, as CI systems store them there."""
+    yield from read_sources(paths, stdin, summary, unpacking)
+    hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
+    summary.passed = [each for each in summary.passed if each not in hidden]
+    for each in hidden:
+        yield from read_sources([each.name], None, summary, unpacking)
+
+
+def _file(source: Source, stdin_name: str) -> LintFile:
+    from_stdin = source.name == "standard input"
+    name = (stdin_name or "-") if from_stdin else source.name.removeprefix("./")
+    # Decompressed files and members of archives are never written.
+    on_disk = not from_stdin and Path(source.name).is_file() and not source.name.endswith(".gz")
+    return read_text(utf8_text(source.content, source.name), name, on_disk=on_disk)
+
+
+def read_text(text: bytes, name: str, *, on_disk: bool = False) -> LintFile:
+    """Read the text of one file."""
+    file = LintFile(name, text, on_disk)
+    begin = skip_blanks(text, 0)
+    if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file, begin):
+        file.documents = list(_yaml_documents(file))
+    return file
+
+
+def _read_json(file: LintFile, begin: int) -> bool:
+    """Read a file as JSON; return false if it is not JSON: flow-style YAML and templates begin alike."""
+    documents: list[LintDocument] = []
+    end = 0
+    try:
+        for number, raw, _ in json_documents(file.text, _ANY):
+            start = skip_blanks(file.text, end)
+            end = start + len(raw)
+            line_start = file.text.rfind(b"\n", 0, start) + 1
+            # Blanks replace the beginning of the line, so that columns are those of the file.
+            chunk = b" " * (start - line_start) + file.text[start:end]
+            before = file.text.count(b"\n", 0, start)
+            documents.append(LintDocument(file, number, chunk, before, start, msgspec.json.decode(raw), json=True))
+    except NotJsonError as broken:
+        if not documents and not file.name.lower().endswith(_JSON_SUFFIXES):
+            return False
+        (finding,) = broken.error(file.text, file.name).findings
+        rest = file.text[broken.start :]
+        before = file.text.count(b"\n", 0, broken.start)
+        # The reported position is that in the file; store it relative to the document.
+        position = finding.position
+        at = Position(position.line - before, position.column) if position is not None else None
+        finding = replace(finding, position=at)
+        documents.append(LintDocument(file, broken.number, rest, before, broken.start, None, finding, json=True))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    file.documents = documents
+    return bool(documents)
+
+
+def _yaml_documents(file: LintFile) -> Iterator[LintDocument]:
+    text = file.text
+    # A directive comes before the separator of its document, so such files are not split.
+    starts = [] if _DIRECTIVE.search(text) else [found.start() for found in _SEPARATOR.finditer(text)]
+    bounds = [0, *starts, len(text)] if not starts or starts[0] > 0 else [*starts, len(text)]
+    number, before = 0, 0
+    for start, end in pairwise(bounds):
+        chunk = text[start:end]
+        lines = before
+        before += chunk.count(b"\n")
+        if start == 0 and starts and _SAYS_SOMETHING.search(chunk) is None:
+            continue
+        number += 1
+        document = LintDocument(file, number, chunk, lines, start)
+        try:
+            document.value, document.may_repeat = yaml_value(chunk, file.name, number)
+        except InputError as error:
+            (finding,) = error.findings
+            document.broken = finding
+        yield document

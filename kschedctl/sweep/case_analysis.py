@@ -1,0 +1,190 @@
+"""The analysis of a plan, run on the cluster of one case, with the values that columns need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from kschedctl.analyses.capacity import CapacityRequest, capacity
+from kschedctl.analyses.drain import DrainRequest, drain_answer, run_drain
+from kschedctl.analyses.explain.grouping import decide_together
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.analyses.simulate import SimulateRequest, pending_by_message, run_simulation, simulation_answer
+from kschedctl.analyses.subjects import PodSubject
+from kschedctl.answers.base import Envelope
+from kschedctl.answers.sweep import Ask
+from kschedctl.api.meta import ApiObject
+from kschedctl.completeness.missing import require_listed
+from kschedctl.errors import ManifestError
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.scheduler.decision import Decision
+from kschedctl.simulate.drain import DrainOptions
+from kschedctl.simulate.pending import pending_pods
+from kschedctl.snapshot.pod_choice import is_manifest
+from kschedctl.snapshot.reading import read_manifest
+from kschedctl.sweep.measurements import CaseResult
+from kschedctl.whatif.targets import find_kind
+from kschedctl.whatif.values import split_target
+from kschedctl.workloads.created_pods import MadePod
+from kschedctl.workloads.pods import WORKLOADS
+
+_DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
+
+
+def ask(question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+    """Run an analysis on a cluster.
+
+    Parameters
+    ----------
+    of : sequence of str
+        The subjects of the analysis: pods, manifests, workloads or nodes.
+    seed : int or None
+        The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
+
+    Raises
+    ------
+    KschedctlError
+        If the analysis fails.
+    """
+    require_listed(cluster.cluster, "Pod")
+    return _QUESTIONS[question](cluster, of, seed)
+
+
+def _simulate(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+    request = SimulateRequest(seed=seed)
+    run = run_simulation(cluster, request, AnalysisHandle())
+    answer = simulation_answer(cluster, request, run)
+    return CaseResult(
+        cluster=run.simulation.cluster,
+        release=cluster.release_choice.release,
+        own={
+            "pods": answer.pods,
+            "placed": answer.placed,
+            "waiting": answer.pods - answer.placed,
+            "evicted": len(answer.evicted),
+            "attempts": len(answer.attempts),
+            "seconds": (run.simulation.now() - run.simulation.began).total_seconds(),
+        },
+        pods=tuple(run.simulation.met.values()),
+        doubts=_doubts(answer),
+    )
+
+
+def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+    over, asked = _asked(cluster, of)
+    # Compute decisions only: a full answer also describes the reasons of every node, which takes much longer.
+    decided = list(decide_together(over, asked, seed))
+    decisions = [one.decision for one in decided]
+    missing = (each for one in decided for each in one.provenance.missing)
+    not_modelled = dict.fromkeys(note for decision in decisions for note in decision.not_modelled)
+    scores = [
+        int(decision.scores.total.max()) for decision in decisions if decision.scores and len(decision.scores.total)
+    ]
+    return CaseResult(
+        cluster=cluster.cluster,
+        release=cluster.release_choice.release,
+        own={
+            "pods": len(decisions),
+            "placed": sum(decision.schedulable for decision in decisions),
+            "waiting": sum(not decision.schedulable for decision in decisions),
+            "feasibleNodes": min(map(_n_feasible, decisions), default=None),
+            "score": sum(scores) / len(scores) if scores else None,
+        },
+        pods=tuple(decision.pod.metadata for decision in decisions),
+        doubts=_doubts(Envelope(**envelope(cluster.cluster, provenance(cluster, missing), not_modelled))),
+    )
+
+
+def _n_feasible(decision: Decision) -> int:
+    return len(decision.statuses.feasible) if decision.statuses is not None else 0
+
+
+def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+    over, asked = _asked(cluster, of)
+    if len(asked) != 1:
+        raise ManifestError(f"capacity is asked of one pod, not of {len(asked)}", where=", ".join(of))
+    (answer,) = capacity(over, CapacityRequest(pods=asked), AnalysisHandle())
+    return CaseResult(
+        cluster=cluster.cluster,
+        release=cluster.release_choice.release,
+        own={"copies": answer.copies, "nodesTaking": len(answer.nodes)},
+        pods=(over.find(asked[0].pod).metadata,),
+        doubts=_doubts(answer),
+    )
+
+
+def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+    request = DrainRequest(nodes=tuple(of), options=_DRAIN, seed=seed)
+    run = run_drain(cluster, request, AnalysisHandle())
+    answer = drain_answer(cluster, request, run)
+    return CaseResult(
+        cluster=run.simulation.cluster,
+        release=cluster.release_choice.release,
+        own={
+            "drained": sum(node.drained for node in answer.nodes),
+            "evicted": sum(len(node.moved) for node in answer.nodes),
+            "blocked": sum(len(node.blocked) for node in answer.nodes),
+            # The answer omits pods that were pending before the drain.
+            "waiting": sum(len(group.pods) for group in pending_by_message(run.simulation, run.attempts)),
+            "seconds": (run.simulation.now() - run.began).total_seconds(),
+        },
+        pods=tuple(run.simulation.met.values()),
+        doubts=_doubts(answer),
+    )
+
+
+_QUESTIONS: Final[Mapping[Ask, Callable[[LoadedCluster, Sequence[str], int | None], CaseResult]]] = {
+    Ask.SIMULATE: _simulate,
+    Ask.EXPLAIN: _explain,
+    Ask.CAPACITY: _capacity,
+    Ask.DRAIN: _drain,
+}
+
+
+def _asked(cluster: LoadedCluster, of: Sequence[str]) -> tuple[LoadedCluster, tuple[PodSubject, ...]]:
+    """Return the requested pods, and the cluster with the other objects that their controllers create.
+
+    Without ``of`` these are the pending pods of the configured schedulers.
+    """
+    if not of:
+        pending = map(cluster.pods.pod, pending_pods(cluster.cluster))
+        profiles = cluster.configuration.profiles
+        return cluster, tuple(PodSubject(pod) for pod in pending if pod.spec.scheduler_name in profiles)
+    made: list[MadePod] = []
+    asked: list[PodSubject] = []
+
+    def make(objects: Iterable[ApiObject]) -> None:
+        for obj in objects:
+            if isinstance(obj, WORKLOADS):
+                new = cluster.pods_of(obj, where=obj.ref)
+                made.extend(new)
+                asked.extend(PodSubject(one.pod) for one in new)
+
+    for text in of:
+        if is_manifest(text):
+            make(obj for obj, _ in read_manifest(text).objects)
+        elif text.count("/") > 1:
+            make([_workload(cluster, text)])
+        else:
+            asked.append(PodSubject(cluster.written_pod(text)[0]))
+    return cluster.with_made(made), tuple(asked)
+
+
+def _workload(cluster: LoadedCluster, text: str) -> ApiObject:
+    word, name, namespace = split_target(text, "")
+    kind = find_kind(word)
+    found = cluster.cluster.get(kind, name, namespace)
+    if found is None or not isinstance(found, WORKLOADS):
+        raise ManifestError(f"the snapshot has no {kind.__name__} {namespace}/{name}")
+    return found
+
+
+def _doubts(answer: Envelope) -> tuple[str, ...]:
+    """Return the reasons why the cluster's own scheduler may decide differently."""
+    every = (
+        *(answer.doubts or ()),
+        *(f"{each.needed_for}: {each.effect}" for each in answer.missing),
+        *(f"not modelled yet: {each.feature} ({each.effect})" for each in answer.not_modelled),
+    )
+    return tuple(dict.fromkeys(every))

@@ -1,0 +1,97 @@
+"""The answers of ``watch``: one line per new answer for a pod."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.answers.base import MissingData, NotModelledData
+from kschedctl.answers.watch import NodeGroupData, PodGone, PodPlaced, PodWaits, PreemptionHelpData, WatchBegun
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
+from kschedctl.watch.closest_node import closest
+from kschedctl.watch.pod_answers import Gone, PendingReport, Placed, PodReport, said_of_nodes
+
+
+def begun(cluster: Cluster, provenance: Provenance, context: str, pods: str, at: datetime) -> WatchBegun:
+    """Return the first line.
+
+    Parameters
+    ----------
+    context : str
+        The name of the context.
+    pods : str
+        The watched pods, as text.
+    """
+    return WatchBegun(at=at, context=context, pods=pods, **envelope(cluster, provenance))
+
+
+class Lines:
+    """A maker of lines for the answers of one moment.
+
+    The details of a decision that several pods share are computed once.
+
+    Parameters
+    ----------
+    at : datetime
+        The time of the answers.
+    """
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+        self._behind: dict[int, tuple[Decision, tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]]] = {}
+
+    def line(self, told: PodReport) -> PodWaits | PodPlaced | PodGone:
+        """Return the line for a new answer."""
+        match told:
+            case Placed(namespace, name, uid, node):
+                return PodPlaced(at=self._at, namespace=namespace, name=name, uid=uid, node=node)
+            case Gone(namespace, name, uid):
+                return PodGone(at=self._at, namespace=namespace, name=name, uid=uid)
+        return self._waits(told)
+
+    def _waits(self, told: PendingReport) -> PodWaits:
+        decision, pod = told.decision, told.pod
+        groups, closest, preemption = self._known(decision) if decision is not None else ((), "", None)
+        missing = told.cluster.missing(pod, decision) if decision is not None else ()
+        not_modelled = decision.not_modelled if decision is not None else ()
+        return PodWaits(
+            at=self._at,
+            namespace=pod.namespace,
+            name=pod.name,
+            uid=pod.metadata.uid,
+            result=told.answer.outcome,
+            message=told.answer.message,
+            groups=groups,
+            closest=closest,
+            preemption=preemption,
+            missing=tuple(MissingData(m.kind, m.needed_for, m.effect) for m in missing),
+            not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
+            again=told.again,
+        )
+
+    def _known(self, decision: Decision) -> tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]:
+        known = self._behind.get(id(decision))
+        if known is None:
+            # The decision is retained, so that no other object can get its id.
+            known = self._behind[id(decision)] = decision, _behind(decision)
+        return known[1]
+
+
+def _behind(decision: Decision) -> tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]:
+    """Return the details behind an answer: node groups, the closest node, and the effect of preemption."""
+    if decision.outcome is Outcome.SCHEDULED:
+        return (), "", None
+    groups = tuple(NodeGroupData(number, plugin, reasons) for plugin, reasons, number in said_of_nodes(decision))
+    return groups, closest(decision), _room(decision)
+
+
+def _room(decision: Decision) -> PreemptionHelpData | None:
+    preemption = decision.preemption
+    if preemption is None or not preemption.nominated:
+        return None
+    first = min(preemption.nominated)
+    taken = next(candidate for candidate in preemption.candidates if candidate.node == first)
+    victims = sorted(decision.cluster.pods.key(victim.pod) for victim in taken.victims)
+    return PreemptionHelpData(len(preemption.nominated), first, tuple(victims))

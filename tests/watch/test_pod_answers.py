@@ -1,0 +1,166 @@
+"""What is told of pods that wait: each answer once, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kschedctl.api.core import Node
+from kschedctl.api.limits import LimitRange
+from kschedctl.api.meta import ApiObject, ObjectMeta
+from kschedctl.api.pod import Pod
+from kschedctl.face import SchedulingCluster
+from kschedctl.loading import scheduling_cluster
+from kschedctl.snapshot.load import Snapshot
+from kschedctl.watch.pod_answers import Gone, PendingReport, Placed, PodAnswers, PodReport, said_of_nodes
+from tests.builders import LONG_AGO, make_cluster, make_node, make_object, make_pod
+
+BIG = make_pod("big", requests={"cpu": "6"})
+SMALL = make_pod("small", requests={"cpu": "1"})
+GATED = make_pod("gated", schedulingGates=[{"name": "example.com/wait"}])
+
+
+def scheduling(nodes: Iterable[Node], pods: Iterable[ApiObject]) -> SchedulingCluster:
+    snapshot = Snapshot(cluster=make_cluster(nodes, (), *pods), paths=(), scheduler_config=None, left_out={})
+    return scheduling_cluster(snapshot)
+
+
+def everything(metadata: ObjectMeta) -> bool:
+    return True
+
+
+def short(told: Iterable[PodReport]) -> list[str]:
+    """What is told, in short."""
+    out = []
+    for one in told:
+        match one:
+            case PendingReport():
+                out.append(f"{one.pod.name}: {one.answer.outcome}{' again' if one.again else ''}")
+            case Placed():
+                out.append(f"{one.name} is on {one.node}")
+            case Gone():
+                out.append(f"{one.name} is gone")
+    return out
+
+
+def with_uid(pod: Pod, uid: str) -> Pod:
+    return replace(pod, metadata=replace(pod.metadata, uid=uid))
+
+
+def bound(pod: Pod, node: str = "a") -> Pod:
+    return replace(pod, spec=replace(pod.spec, node_name=node))
+
+
+def going(pod: Pod) -> Pod:
+    return make_pod(pod.name, requests={"cpu": "6"}, terminating=True)
+
+
+A, B = make_node("a", cpu="4"), make_node("b", cpu="8")
+#: Nodes and pods of two moments, and what is told in the second.
+MOMENTS = [
+    pytest.param(([A], [BIG]), ([A], [BIG]), [], id="the same again is not told"),
+    pytest.param(([A], [BIG]), ([A, B], [BIG]), ["big: scheduled again"], id="it fits by now"),
+    pytest.param(([A], [BIG]), ([A, make_node("c")], [BIG]), ["big: unschedulable again"], id="there are more nodes"),
+    pytest.param(([A], [BIG]), ([A], [bound(BIG)]), ["big is on a"], id="it has got a node"),
+    pytest.param(([A], [BIG]), ([A], []), ["big is gone"], id="it is gone"),
+    pytest.param(([A], [BIG]), ([A], [going(BIG)]), ["big is gone"], id="it is going"),
+    pytest.param(
+        ([A], [BIG]),
+        ([A], [with_uid(BIG, "another")]),
+        ["big is gone", "big: unschedulable"],
+        id="another one has its name",
+    ),
+    pytest.param(([A], [SMALL]), ([A], [bound(SMALL)]), [], id="who has its turn at once is not told of"),
+    pytest.param(
+        ([A], [SMALL]), ([make_node("c", cpu="1m")], [SMALL]), ["small: unschedulable"], id="who fitted fits no more"
+    ),
+    pytest.param(([A], [SMALL]), ([], [SMALL]), ["small: error"], id="there is no node any more"),
+    pytest.param(([A], [GATED]), ([A], [make_pod("gated")]), ["gated: scheduled again"], id="the gate opens"),
+]
+
+
+@pytest.mark.parametrize(("first", "then", "expected"), MOMENTS)
+def test_what_is_new_is_told(first: Any, then: Any, expected: list[str]) -> None:
+    answers = PodAnswers(everything)
+    answers.round(scheduling(*first))
+    assert short(answers.round(scheduling(*then)).told) == expected
+
+
+def test_pods_that_are_gone_are_forgotten() -> None:
+    answers = PodAnswers(everything)
+    for i in range(50):
+        answers.round(scheduling([A], [make_pod(f"big-{i}", requests={"cpu": "6"})]))
+    assert len(answers) == 1
+
+
+def test_pods_that_differ_in_their_name_alone_are_decided_for_once() -> None:
+    alike = [make_pod(f"big-{i}", requests={"cpu": "6"}) for i in range(20)]
+    found = PodAnswers(everything).round(scheduling([A], [*alike, GATED, SMALL]))
+    assert found.decisions == 3
+    assert len(found.told) == 21
+    assert found.causes == {"NodeResourcesFit": 20, "SchedulingGates": 1, "none": 1}
+
+
+def test_pods_with_claims_of_their_own_are_decided_for_each() -> None:
+    volume = {"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+    own = [make_pod(f"own-{i}", volumes=[volume]) for i in range(2)]
+    found = PodAnswers(everything).round(scheduling([A], own))
+    messages = [told.answer.message for told in found.told if isinstance(told, PendingReport)]
+    assert [f"own-{i}-data" in message for i, message in enumerate(messages)] == [True, True]
+
+
+def test_only_those_are_told_of_that_are_meant() -> None:
+    pods = [make_pod("web", labels={"app": "web"}, requests={"cpu": "6"}), BIG]
+    answers = PodAnswers(lambda metadata: metadata.labels.get("app") == "web")
+    assert short(answers.round(scheduling([A], pods)).told) == ["web: unschedulable"]
+    unlabelled = [make_pod("web", requests={"cpu": "6"}), BIG]
+    assert not answers.round(scheduling([A], unlabelled)).told
+    assert len(answers) == 0
+
+
+def test_pods_of_other_schedulers_are_none_of_ours() -> None:
+    other = make_pod("other", schedulerName="another", requests={"cpu": "6"})
+    assert not PodAnswers(everything).round(scheduling([A], [other])).told
+
+
+def test_everything_is_told_anew_to_who_begins_to_lead() -> None:
+    answers, cluster = PodAnswers(everything), scheduling([A], [BIG])
+    answers.round(cluster)
+    answers.forget()
+    assert short(answers.round(cluster).told) == ["big: unschedulable"]
+
+
+def test_whether_preemption_would_help_is_part_of_the_answer() -> None:
+    low = make_pod("low", node="b", requests={"cpu": "5"}, status={"startTime": LONG_AGO})
+    high = make_pod("high", requests={"cpu": "6"}, priority=10)
+    (told,) = PodAnswers(everything).round(scheduling([A, B], [low, high])).told
+    assert isinstance(told, PendingReport)
+    assert told.answer.helped
+
+
+def test_nodes_are_counted_by_what_they_are_out_for() -> None:
+    tainted = [make_node(f"t{i}", cpu="8", taints=["team=db:NoSchedule"]) for i in range(3)]
+    (told,) = PodAnswers(everything).round(scheduling([A, *tainted], [BIG])).told
+    assert isinstance(told, PendingReport)
+    assert told.decision is not None
+    assert said_of_nodes(told.decision) == [
+        ("TaintToleration", ("node(s) had untolerated taint(s)",), 3),
+        ("NodeResourcesFit", ("Insufficient cpu",), 1),
+    ]
+
+
+def test_pod_that_cannot_be_decided_for_is_told_as_an_error() -> None:
+    """It has no priority, so that it goes through admission; a limit there is came after it."""
+    limits = make_object(
+        LimitRange, "limits", namespace="default", spec={"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}
+    )
+    stored = replace(BIG, spec=replace(BIG.spec, priority=None))
+    found = PodAnswers(everything).round(scheduling([A], [stored, limits]))
+    assert short(found.told) == ["big: error"]
+    (told,) = found.told
+    assert isinstance(told, PendingReport)
+    assert "maximum cpu usage per Pod is 2" in told.answer.message
+    assert found.causes == {"error": 1}
