@@ -153,7 +153,7 @@ class NodeStatuses:
         The filters over the candidate nodes; ``None`` if PreFilter rejected the pod.
     nominated : FilterRun or None
         The filters over nodes with nominated pods of equal or higher priority, with those pods in place.
-    afterthoughts : mapping of int to ExtenderVerdict
+    extender_verdicts : mapping of int to ExtenderVerdict
         The statuses given by extenders, by row; they replace the filters' statuses.
     elsewhere : tuple of Status
         Extender statuses for node names that the cluster does not have: kube-scheduler counts these too.
@@ -167,14 +167,14 @@ class NodeStatuses:
         absent: Status,
         snapshot: FilterRun | None = None,
         nominated: FilterRun | None = None,
-        afterthoughts: Mapping[int, ExtenderVerdict] | None = None,
+        extender_verdicts: Mapping[int, ExtenderVerdict] | None = None,
         elsewhere: tuple[Status, ...] = (),
     ) -> None:
         self.n_nodes = n_nodes
         self.absent = absent
         self.snapshot = snapshot
         self.nominated = nominated
-        self.afterthoughts = afterthoughts or {}
+        self.extender_verdicts = extender_verdicts or {}
         self.elsewhere = elsewhere
         self.code = np.full(n_nodes, absent.code, dtype=np.int8)
         if snapshot is not None:
@@ -183,8 +183,8 @@ class NodeStatuses:
         if nominated is not None:
             failed = ~nominated.passed
             self.code[nominated.rows[failed]] = nominated.code[failed]
-        for row, afterthought in self.afterthoughts.items():
-            self.code[row] = afterthought.status.code
+        for row, extender_verdict in self.extender_verdicts.items():
+            self.code[row] = extender_verdict.status.code
 
     @cached_property
     def _world(self) -> Int64Array:
@@ -216,8 +216,8 @@ class NodeStatuses:
 
     def status(self, row: int) -> Status:
         """Return kube-scheduler's status of a node."""
-        if row in self.afterthoughts:
-            return self.afterthoughts[row].status
+        if row in self.extender_verdicts:
+            return self.extender_verdicts[row].status
         found = self.deciding(row)
         return self.absent if found is None else found[0].status(found[1])
 
@@ -233,8 +233,8 @@ class NodeStatuses:
         if snapshot is not None and (found is None or snapshot[0] is not found[0]):
             runs.append(snapshot)
         out: dict[str, tuple[Reason, ...]] = {}
-        if row in self.afterthoughts:
-            out[self.afterthoughts[row].status.plugin] = self.afterthoughts[row].reasons
+        if row in self.extender_verdicts:
+            out[self.extender_verdicts[row].status.plugin] = self.extender_verdicts[row].reasons
         for run, world in runs:
             for plugin in run.plugins:
                 said = run.rejections[plugin].reasons(world)
@@ -262,8 +262,8 @@ class NodeStatuses:
                 number[run.rows[at]] = own[at] + len(statuses)
                 statuses += said
         later: dict[Status, int] = {}
-        for row, afterthought in self.afterthoughts.items():
-            number[row] = len(statuses) + later.setdefault(afterthought.status, len(later))
+        for row, extender_verdict in self.extender_verdicts.items():
+            number[row] = len(statuses) + later.setdefault(extender_verdict.status, len(later))
         statuses += later
         return number, tuple(statuses)
 
@@ -275,14 +275,14 @@ class NodeStatuses:
     def reason_counts(self) -> Counter[str]:
         """Count the nodes for each reason text, as in the FailedScheduling event."""
         counts: Counter[str] = Counter()
-        kept = [*(each.status for each in self.afterthoughts.values() if each.explicit), *self.elsewhere]
+        kept = [*(each.status for each in self.extender_verdicts.values() if each.explicit), *self.elsewhere]
         counts.update(text for status in kept for text in status.reasons)
         n_told = len(kept)
         if self.snapshot is not None:
-            decides = ~np.isin(self.snapshot.rows, list(self.afterthoughts))
+            decides = ~np.isin(self.snapshot.rows, list(self.extender_verdicts))
             n_told += int(decides.sum())
             if self.nominated is not None:
-                failed = ~self.nominated.passed & ~np.isin(self.nominated.rows, list(self.afterthoughts))
+                failed = ~self.nominated.passed & ~np.isin(self.nominated.rows, list(self.extender_verdicts))
                 decides &= ~np.isin(self.snapshot.rows, self.nominated.rows[failed])
                 counts += self.nominated.reason_counts(failed)
             counts += self.snapshot.reason_counts(decides)

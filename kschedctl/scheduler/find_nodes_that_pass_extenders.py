@@ -102,11 +102,11 @@ class ExtenderFilters:
         if not self._said and not self._elsewhere:
             return statuses
         fits = set(passed.tolist())
-        said = {row: afterthought for row, afterthought in self._said.items() if row not in fits}
-        for row, afterthought in said.items():
-            if not afterthought.explicit:
+        said = {row: extender_verdict for row, extender_verdict in self._said.items() if row not in fits}
+        for row, extender_verdict in said.items():
+            if not extender_verdict.explicit:
                 status = Status(statuses.absent.code, statuses.absent.reasons, EXTENDER_NAME)
-                said[row] = ExtenderVerdict(status, afterthought.reasons, explicit=False)
+                said[row] = ExtenderVerdict(status, extender_verdict.reasons, explicit=False)
         if not said and not self._elsewhere:
             return statuses
         elsewhere = tuple(self._elsewhere.values())

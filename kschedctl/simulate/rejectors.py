@@ -38,7 +38,7 @@ def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:
             unschedulable |= {run.plugins[i] for i in np.unique(at[at >= 0]).tolist()}
             waiting = at[run.code[worlds] == Code.PENDING]
             pending |= {run.plugins[i] for i in np.unique(waiting).tolist()}
-        unschedulable |= {each.status.plugin for each in decision.statuses.afterthoughts.values()}
+        unschedulable |= {each.status.plugin for each in decision.statuses.extender_verdicts.values()}
     return unschedulable - pending, pending
 
 
