@@ -30,7 +30,7 @@ def _expression(s: Scene, *, preferred: bool) -> Object:
     if operator in ("In", "NotIn"):
         found["values"] = s.some(values[key], 1, 3)
     elif compares and operator in ("Gt", "Lt"):
-        # The API server does not validate preferred terms: it accepts a value that no label can have.
+        # The API server does not validate the values of preferred terms: it accepts one that no label can have.
         found["values"] = ["-3"] if preferred and s.odds(0.02) else [s.pick("0", "1", "2", "5", "7")]
     return found
 
