@@ -1,4 +1,4 @@
-"""How long one warm explain takes, all nodes filtered and scored: python -m benchmarks.cycle"""
+"""Time of one warm explain that filters and scores all nodes: python -m benchmarks.cycle"""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def with_other_request(pod: Pod, number: int) -> Pod:
-    """The pod with some bytes more, so that nothing is known of its spec."""
+    """Return the pod with a memory request of 256 MiB plus ``number`` bytes, so that no cache knows its spec."""
     container = pod.spec.containers[0]
     requests = {**container.resources.requests, "memory": str(2**28 + number)}
     resources = replace(container.resources, requests=requests)

@@ -1,4 +1,4 @@
-"""How much CPU time one explain of a pod with a claim takes, all nodes searched: python -m benchmarks.devices"""
+"""CPU time of one explain of a pod with a claim, all nodes searched: python -m benchmarks.devices"""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def main() -> None:
         pod = replace(plain, spec=replace(plain.spec, resource_claims=claims))
         times = []
         for _ in range(args.repeat):
-            # A fresh cluster each time: nothing is known of its devices.
+            # A fresh cluster in each round: nothing about its devices is cached.
             scheduler = Scheduler(with_objects(base, objects))
             start = time.process_time()
             decision = scheduler.decide(pod)
@@ -64,14 +64,14 @@ def main() -> None:
 
 
 def with_objects(cluster: Cluster, objects: list[ResourceSlice | ResourceClaim | DeviceClass]) -> Cluster:
-    """The cluster with devices; nothing is kept from earlier questions."""
+    """Return the cluster with the devices added; nothing from earlier decisions is cached."""
     return cluster.with_added(objects)
 
 
 def device_objects(
     n_nodes: int, n_devices: int, *, alike: bool
 ) -> Iterator[ResourceSlice | ResourceClaim | DeviceClass]:
-    """A slice per node, a class, and a claim for four devices of one NUMA node with enough memory."""
+    """Yield a slice per node, a class, and a claim for four devices of the same NUMA node with at least 40 GiB each."""
     rng = random.Random(7)
     for i in range(n_nodes):
         yield msgspec.convert(_slice(i, n_devices, rng, alike=alike), ResourceSlice)

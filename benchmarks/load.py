@@ -1,7 +1,7 @@
-"""How fast a snapshot is loaded, beside a plain typed decoding of the same bytes: python -m benchmarks.load
+"""Loading speed of a snapshot, compared with plain typed decoding of the same bytes: python -m benchmarks.load
 
-The file is what ``kubectl get nodes,pods -A -o json`` writes for a synthetic cluster; about 17 KB a pod. With
-``--yaml`` it is what ``-o yaml`` writes, and the events of libyaml stand beside it.
+The file is the output of ``kubectl get nodes,pods -A -o json`` for a synthetic cluster, about 17 KB per pod. With
+``--yaml`` it is the output of ``-o yaml``, and the comparison is with libyaml's event parser.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ def _write_yaml(path: Path, n_nodes: int, n_pods: int) -> None:
 
 
 def _read_events(path: Path) -> None:
-    """All documents by the events of libyaml, as JSON."""
+    """Convert all documents to JSON by libyaml's events."""
     for _ in documents_by_events(path.read_bytes(), str(path)):
         pass
 
 
 def _decode(path: Path) -> None:
-    """All items decoded as pods, which is nearly all of the file, and kept."""
+    """Decode all items as pods, which are almost the whole file."""
     msgspec.json.decode(path.read_bytes(), type=_Pods)
 
 
@@ -89,7 +89,7 @@ def _load(path: Path) -> None:
 
 
 def _best_of(n: int, run: Callable[[Path], None], path: Path) -> tuple[float, float]:
-    """The shortest time, and the most memory it took: every run in a process of its own."""
+    """Return the shortest time in seconds and its peak memory in MB; each of the ``n`` runs has its own process."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(1, maxtasksperchild=1) as pool:
         return min(pool.apply(_timed, (run, path)) for _ in range(n))

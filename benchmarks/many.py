@@ -1,7 +1,7 @@
-"""How many pods are bound a second, one after another, every node evaluated for each: python -m benchmarks.many
+"""Pods bound per second, one after another, every node evaluated for each: python -m benchmarks.many
 
-Ten Deployments onto the synthetic cluster. For every pod: explain, take the first of the best nodes, bind it, and move
-cluster and scheduler on. Times are of the CPU, as other work on the machine is none of ours.
+The pods belong to ten Deployments on the synthetic cluster. For every pod: explain, take the first of the best nodes,
+bind the pod to it, and update cluster and scheduler. Times are CPU times, to exclude other load on the machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
     for kind in args.kind or KINDS:
         scheduler = Scheduler(cluster)
         pods = list(deployments(kind, args.bind))
-        # What is made once per cluster is made before, as in benchmarks.cycle.
+        # Data that is computed once per cluster is computed before the measurement, as in benchmarks.cycle.
         scheduler = bind(scheduler, synthetic.pod_to_place(kind))
         profile = cProfile.Profile()
         if args.profile:
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def deployments(kind: str, n_pods: int) -> Iterator[Pod]:
-    """The pods of ten Deployments, one after the other."""
+    """Yield the pods of ten Deployments, one Deployment after the other."""
     for number in range(N_DEPLOYMENTS):
         pod = synthetic.pod_to_place(kind, app=7 * 10 * (number + 1) + 1)
         for i in range(n_pods * number // N_DEPLOYMENTS, n_pods * (number + 1) // N_DEPLOYMENTS):
@@ -69,14 +69,14 @@ def deployments(kind: str, n_pods: int) -> Iterator[Pod]:
 
 
 def bind(scheduler: Scheduler, pod: Pod) -> Scheduler:
-    """Decide for a pod, and move on to the cluster that has it."""
+    """Schedule a pod, and return the scheduler of the cluster that contains it."""
     node = scheduler.decide(pod).best[0]
     bound = replace(pod, spec=replace(pod.spec, node_name=node))
     return scheduler.moved(scheduler.cluster.with_pods(added=[bound]))
 
 
 def whole_answers(cluster: Cluster, n_pods: int) -> Iterator[tuple[str, float]]:
-    """How long a simulation with its queue takes, how many pods fit, and a drain; each over a warm scheduler."""
+    """Yield the CPU time in seconds of a simulation, a capacity estimate and a drain, each on a warm scheduler."""
     pod = synthetic.pod_to_place("plain")
 
     def simulated(scheduler: Scheduler) -> object:
@@ -104,7 +104,7 @@ def whole_answers(cluster: Cluster, n_pods: int) -> Iterator[tuple[str, float]]:
 
 
 def changes(scheduler: Scheduler) -> Iterator[tuple[str, float]]:
-    """How long other changes take, each with the explain of a plain pod that follows it."""
+    """Yield the CPU time in milliseconds of a change and a following explain of a plain pod: the median of five."""
     pod = synthetic.pod_to_place("plain")
     cluster = scheduler.cluster
     nodes = cluster.nodes.objects

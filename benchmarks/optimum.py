@@ -1,8 +1,9 @@
-"""How long the best placement of many pods takes, and how near it is to its bound: python -m benchmarks.optimum
+"""Time of the best placement of many pods, and its gap to the proven bound: python -m benchmarks.optimum
 
-Twenty workloads onto nodes of four sizes in three zones that are partly in use: some are spread over zones or keep
-their own replicas off a node, some are urgent, some fit on the large nodes alone. Together they want ``--fill`` percent
-of what is free. Beside it stands the multi-step answer over the same cluster.
+Twenty workloads are placed on nodes of four sizes in three zones that are partly in use: some workloads are spread over
+zones or have anti-affinity between their replicas, some have a higher priority, some select the nodes of one size.
+Together they request ``--fill`` percent of the free capacity. The output includes the multi-step simulation of the same
+cluster for comparison.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from kschedctl.simulate.timeline import TimelineEvent
 N_WORKLOADS: Final = 20
 ZONE: Final = "topology.kubernetes.io/zone"
 HOSTNAME: Final = "kubernetes.io/hostname"
-#: Sizes of nodes: CPU in milli, memory in Mi.
+#: The sizes of nodes: CPU in milli-CPU, memory in MiB.
 SIZES: Final = ((3920, 14_000), (7910, 30_000), (7910, 60_000), (15_890, 60_000))
 
 
@@ -56,7 +57,7 @@ def main() -> None:
     for goal in goals_of(question, final):
         print(f"  multi-step {goal.name}: {goal.value(question, known)}")
     begin = time.monotonic()
-    # Who is placed by evicting others is in no placement where nobody may be.
+    # A multi-step result with evictions is not a valid start where evictions are not allowed.
     evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     may_know = args.evicting or not evicted
     found = best(question, seconds=args.seconds, final=final, known=[known] if may_know else [])
@@ -68,7 +69,7 @@ def main() -> None:
 
 
 def cluster(n_nodes: int, n_pods: int, fill: float, seed: int = 1) -> Cluster:
-    """A cluster with pods that wait."""
+    """Return a cluster with ``n_pods`` pending pods that request the share ``fill`` of its free capacity."""
     draw = random.Random(seed)
     builder = ClusterBuilder()
     builder.add(msgspec.convert({"metadata": {"name": "default"}}, Namespace))
@@ -81,7 +82,7 @@ def cluster(n_nodes: int, n_pods: int, fill: float, seed: int = 1) -> Cluster:
         builder.add(
             msgspec.convert({"metadata": {"name": name, "labels": labels}, "status": {"allocatable": offers}}, Node)
         )
-        # One of four states of use, as autoscaled pools have them.
+        # One of four utilizations, as in autoscaled pools.
         used = draw.choice((0.1, 0.35, 0.5, 0.7))
         requests = {"cpu": f"{int(cpu * used)}m", "memory": f"{int(memory * used)}Mi"}
         free[0] += cpu - int(cpu * used)
@@ -93,7 +94,7 @@ def cluster(n_nodes: int, n_pods: int, fill: float, seed: int = 1) -> Cluster:
 
 
 def workloads(n_pods: int, free: list[int], fill: float, draw: random.Random) -> Iterator[Pod]:
-    """The pods of twenty workloads."""
+    """Yield the pods of twenty workloads."""
     shares = [(draw.uniform(0.4, 2.0), draw.uniform(0.4, 2.0)) for _ in range(N_WORKLOADS)]
     each = n_pods // N_WORKLOADS
     per_cpu = free[0] * fill / sum(cpu for cpu, _ in shares) / each

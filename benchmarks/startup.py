@@ -1,4 +1,4 @@
-"""CPU time of small commands, beside that of Python itself: python -m benchmarks.startup"""
+"""CPU time of short commands, compared with Python's own startup: python -m benchmarks.startup"""
 
 from __future__ import annotations
 

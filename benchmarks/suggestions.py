@@ -1,4 +1,4 @@
-"""How long it takes to find what would make a pod fit, beside the answer: python -m benchmarks.suggestions"""
+"""Time to find changes that make a pod fit, compared with the decision alone: python -m benchmarks.suggestions"""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _pending(scheduler: Scheduler, number: int) -> str:
-    """How long the page of pods that wait takes: so many in ten classes."""
+    """Measure the report of ``number`` pending pods in ten classes, and return the result as a line."""
     kinds = list(waiting().values())
     kinds += [_requesting(pod, "memory", f"{200 + i}Gi") for i, pod in enumerate(kinds)][: 10 - len(kinds)]
     pods = [
@@ -59,7 +59,7 @@ def _pending(scheduler: Scheduler, number: int) -> str:
 
 
 def waiting() -> dict[str, Pod]:
-    """Pods that do not fit, for different reasons."""
+    """Return pods that do not fit, by the reason."""
     plain = synthetic.pod_to_place("plain")
     large = _requesting(plain, "cpu", "4000")
     return {

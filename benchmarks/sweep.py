@@ -1,7 +1,8 @@
-"""How a sweep scales with the cores: 1,000 what-ifs on 500 nodes and 15,000 pods. python -m benchmarks.sweep
+"""Scaling of a sweep with the cores: 1,000 what-ifs on 500 nodes and 15,000 pods: python -m benchmarks.sweep
 
-A Deployment of 5 to 50 replicas, of ten sizes, with none or some nodes cordoned: each case is a simulation of its pods.
-Times are of the clock, as this is about cores; the ratio of CPU times says what the cores in use at the same time cost.
+Each case simulates the pods of a Deployment of 5 to 50 replicas with one of ten CPU requests; in nine cases of ten some
+nodes are cordoned. Times are wall-clock times, as the benchmark is about cores; the ratio of CPU times shows the
+overhead of using several cores at the same time.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def main() -> None:
 
 
 def cpu_seconds() -> float:
-    """The CPU time of processes that have ended."""
+    """Return the CPU time of child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,8 +1,8 @@
-"""A synthetic cluster of any size, as the API server would list it or as columns.
+"""A synthetic cluster of any size, as an API server would list it or as columns.
 
 Nodes are spread over zones in turn. Pods belong to applications of ``PODS_PER_APP`` replicas in ``N_NAMESPACES``
-namespaces; some applications have a preferred anti-affinity to themselves, as many charts set it. The same sizes give
-the same cluster.
+namespaces; some applications prefer anti-affinity between their replicas, as many charts do. The same sizes give the
+same cluster.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ N_NAMESPACES: Final = 100
 ZONES: Final = ("zone-a", "zone-b", "zone-c")
 _CPU: Final = ("50m", "100m", "200m", "250m")
 _MEMORY: Final = ("64Mi", "128Mi", "256Mi", "512Mi")
-#: One application in so many prefers not to share a node with itself.
+#: Every tenth application has a preferred anti-affinity between its replicas.
 _WITH_ANTI_AFFINITY: Final = 10
 
 
 def nodes(n_nodes: int) -> Iterator[Object]:
-    """The nodes of a cluster."""
+    """Yield the nodes of a cluster."""
     for i in range(n_nodes):
         name = f"node-{i}"
         labels = {
@@ -58,14 +58,14 @@ def nodes(n_nodes: int) -> Iterator[Object]:
 
 
 def pods(n_pods: int, n_nodes: int, *, full: bool = False) -> Iterator[Object]:
-    """The pods of a cluster, all running.
+    """Yield the pods of a cluster, all running.
 
     Parameters
     ----------
     n_pods, n_nodes : int
-        How many.
+        The numbers of pods and nodes.
     full : bool
-        With all that the API server lists besides and scheduling does not read: about 17 KB a pod.
+        True to include the fields that an API server lists and scheduling ignores: about 17 KB per pod.
     """
     for i in range(n_pods):
         app = i // PODS_PER_APP
@@ -80,7 +80,7 @@ def pods(n_pods: int, n_nodes: int, *, full: bool = False) -> Iterator[Object]:
 
 
 def pod_to_place(kind: str, app: int = 7 * _WITH_ANTI_AFFINITY + 1) -> Pod:
-    """A pod to explain.
+    """Return a pod to explain.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def pod_to_place(kind: str, app: int = 7 * _WITH_ANTI_AFFINITY + 1) -> Pod:
         ``plain``, ``spread`` (two hard constraints), ``anti`` (a preferred anti-affinity) or ``preempt`` (fits on no
         node and may evict any pod).
     app : int
-        The number of the application that it belongs to.
+        The number of the application that the pod belongs to.
     """
     spec = _spec(app, "")
     selector = {"matchLabels": {"app": f"app-{app}"}}
@@ -107,7 +107,7 @@ def pod_to_place(kind: str, app: int = 7 * _WITH_ANTI_AFFINITY + 1) -> Pod:
 
 
 def cluster(n_nodes: int, n_pods: int) -> Cluster:
-    """A cluster as columns."""
+    """Return a cluster as columns."""
     builder = ClusterBuilder()
     for i in range(N_NAMESPACES):
         builder.add(msgspec.convert({"metadata": {"name": f"namespace-{i}"}}, Namespace))
@@ -174,7 +174,7 @@ def _anti_affinity(app: int) -> Object:
 
 
 def _with_the_rest(pod: Object, i: int) -> Object:
-    """Add what a real pod carries besides: field owners, environment, mounts, probes and the status of containers."""
+    """Add the fields that scheduling ignores: field owners, environment, mounts, probes and container statuses."""
     container = pod["spec"]["containers"][0]
     mounts = [{"name": f"config-{k}", "mountPath": f"/etc/app/{k}", "readOnly": True} for k in range(6)]
     environment = [{"name": f"SETTING_{k}", "value": f"value of the setting number {k}"} for k in range(30)]

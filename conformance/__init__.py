@@ -1,1 +1,1 @@
-"""Conformance: the real kube-scheduler as a judge, the cases it is asked, and how our answers are held against its."""
+"""Conformance: the reference scheduler (the real kube-scheduler), its cases, and the comparison with kschedctl."""

@@ -1,4 +1,4 @@
-"""How close we are to the real kube-scheduler, and where not: python -m conformance --help."""
+"""The conformance command: python -m conformance --help."""
 
 from __future__ import annotations
 

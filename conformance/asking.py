@@ -1,4 +1,4 @@
-"""Asking: the judge as a process that is asked case after case, and our engine as the other side."""
+"""The two sides that answer cases: the reference scheduler as a subprocess, and kschedctl in this process."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES
 
-#: A side that is asked: from a case to its answer.
+#: A scheduler under comparison: a function from a case to its answer.
 Side = Callable[[Object], Object]
 
 WORKERS: Final = 4
 
 
 class Judge:
-    """The real scheduler of a release, running until the ``with`` block ends.
+    """The reference scheduler of a release: a process that runs until the ``with`` block ends.
 
-    A case that crashes the scheduler (there are such) has no answer: it gets ``{"id": ..., "unknown": why}``, as the
-    cases do that the release cannot be asked, and the judge is started again.
+    Some cases crash the real scheduler. Such a case gets the answer ``{"id": ..., "unknown": reason}``, like a case
+    that the release cannot decode, and the process is restarted.
 
     Parameters
     ----------
     command : Path or sequence of str
-        What ``builds.build`` returned, or how to start another program that answers cases.
+        The program that ``builds.build`` returned, or the command line of another program that answers cases.
     """
 
     def __init__(self, command: Path | Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class Judge:
         self._stop()
 
     def __call__(self, case: Object) -> Object:
-        """The answer to one case."""
+        """Return the answer to one case."""
         try:
             self._write(case)
             return self._read()
@@ -63,7 +63,7 @@ class Judge:
             return {"id": case.get("id"), "unknown": f"the scheduler crashes: {why}"}
 
     def ask(self, cases: Iterable[Object]) -> Iterator[Object]:
-        """The answers to many cases in their order, several of them worked on at once."""
+        """Yield the answers to many cases in their order, with up to ``WORKERS`` + 1 cases in flight."""
         waiting: deque[Object] = deque()
         for case in [*cases, None]:
             try:
@@ -74,7 +74,7 @@ class Judge:
                     found = self._read()
                     waiting.popleft()
                     yield found
-            except _EndedError:  # by one of those that wait: which, shows when each is asked alone
+            except _EndedError:  # one of the cases in flight crashed it: send each alone to find out which
                 self._stop()
                 self._start()
                 while waiting:
@@ -84,7 +84,7 @@ class Judge:
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-        # Nobody may wait for a full pipe: what it says on stderr is kept for the error.
+        # A full stderr pipe would block the process: drain it, and keep the output for the error text.
         self._said: deque[bytes] = deque()
         self._listener = threading.Thread(target=self._listen, args=(self._process, self._said), daemon=True)
         self._listener.start()
@@ -115,7 +115,7 @@ class Judge:
         return found
 
     def _why(self) -> str:
-        """The first line of what the judge said when it ended."""
+        """Stop the process; return the first line of its stderr, else its exit code."""
         self._stop()
         said = b"".join(self._said).decode(errors="replace").strip()
         return said.partition("\n")[0] or f"exit code {self._process.returncode}"
@@ -124,16 +124,16 @@ class Judge:
     def _listen(process: subprocess.Popen[bytes], said: deque[bytes]) -> None:
         assert process.stderr is not None
         for text in process.stderr:
-            if len(said) < 1000:  # a crash says why first
+            if len(said) < 1000:  # a crash prints its reason first
                 said.append(text)
 
 
 class _EndedError(Exception):
-    """The process does not answer any more."""
+    """The reference scheduler's process has ended."""
 
 
 def ours(version: str) -> Side:
-    """Our engine with the rules of a release; a sequence takes the turns that its ``choices`` name."""
+    """Return kschedctl with the rules of a release as a side; in a sequence it follows the case's ``choices``."""
     release = RELEASES[version]
 
     def said(data: Object) -> Object:

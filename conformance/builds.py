@@ -1,4 +1,4 @@
-"""Building the judge for a release: once, kept in the user's cache until its sources or the version change."""
+"""Builds of the reference scheduler: one per release, cached until its sources or its version change."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _RELEASES: Final = Path(__file__).with_name("releases.toml")
 
 
 class BuildError(KschedctlError):
-    """The judge of a release cannot be built."""
+    """The reference scheduler of a release cannot be built."""
 
 
 def versions(path: Path = _RELEASES) -> Mapping[str, str]:
-    """The version that stands for each release: ``{"1.37": "1.37.0"}``."""
+    """Return the Kubernetes version that is built for each release: ``{"1.37": "1.37.0"}``."""
     return tomllib.loads(path.read_text())
 
 
 def cache() -> Path:
-    """The folder with a folder per release."""
+    """Return the cache folder, which has a subfolder per release."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kschedctl" / "judge"
 
 
 def build(release: str) -> Path:
-    """The judge's program for a release, built where that has not been done; minutes the first time.
+    """Return the path of the reference scheduler of a release; build it first if needed, which takes minutes.
 
     Raises
     ------
     BuildError
-        For a release that releases.toml does not name, without Go, and where compiling fails.
+        If releases.toml has no version for the release, Go is not installed, or compilation fails.
     """
     known = versions()
     if release not in known:
@@ -59,7 +59,7 @@ def build(release: str) -> Path:
 
 
 def built(release: str) -> Path | None:
-    """The judge of a release where it has been built from what the sources are now, else None."""
+    """Return the path of the reference scheduler of a release if it was built from the current sources, else None."""
     folder = cache() / release
     program, stamp = folder / "judge", folder / "stamp"
     is_current = program.exists() and stamp.exists() and stamp.read_text() == _stamp(versions()[release])

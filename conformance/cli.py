@@ -1,4 +1,4 @@
-"""The commands: those that ask the real scheduler, and those that go by what it answered once."""
+"""Compare kschedctl with the reference scheduler, or with its recorded answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kschedctl.releases.release import RELEASES
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; the exit code is 1 where the two sides differ."""
+    """Run one command; return exit code 1 if the two sides differ."""
     args = _parser().parse_args(arguments)
     status: int = args.run(args)
     return status
@@ -96,7 +96,7 @@ def _add_choice_of_cases(sub: argparse.ArgumentParser) -> None:
 
 
 def _themes(args: argparse.Namespace, *, sequences: bool = False) -> Iterator[tuple[str, list[Object]]]:
-    """The chosen cases, by theme; the recorded sequences among them on request."""
+    """Yield the selected cases by theme, with the recorded sequences if ``sequences`` is set."""
     known = [*generate.THEMES] if args.seed is not None else recordings.themes()
     if sequences and args.seed is None and args.release in recordings.sequence_releases():
         known.append("sequence")
@@ -181,7 +181,7 @@ def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
 
 
 def _summary(n_cases: int, differing: list[Difference]) -> str:
-    """How many of a theme's cases are equal, what explains others, and in which parts they differ."""
+    """Summarize a theme: the number of equal cases, the explained differences, and the parts that differ."""
     parts = Counter(part for found in differing for part in found.parts)
     worst = ", ".join(f"{part} {n}" for part, n in parts.most_common())
     n_races = sum(found.is_race for found in differing)
@@ -231,7 +231,7 @@ def _print_shrunk(case: Object, judge: Side, side: Side) -> int:
 
 
 def described(found: Difference, *, whole: bool) -> str:
-    """A difference to read: what differs and, on request, the case itself."""
+    """Format a difference: the parts that differ and, if ``whole``, the case as YAML."""
     lines = [f"{found.case['id']} {part}: {text}" for part, text in found.parts.items()]
     if whole:
         case = {name: value for name, value in found.case.items() if name != "id"}

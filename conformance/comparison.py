@@ -1,4 +1,4 @@
-"""When an answer of ours equals a recorded one."""
+"""Equality of answers: the parts that are compared and their first difference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _pre_filter(answer: Answer) -> object:
 
 
 def _preemption(answer: Answer) -> object:
-    """Victims keep their order, most important first; of the nodes the nomination can fall on only the set counts."""
+    """Return the comparable parts of preemption: victims in order, most important first; nominated nodes as a set."""
     found = answer.get("preemption")
     if found is None:
         return None
@@ -27,12 +27,12 @@ def _preemption(answer: Answer) -> object:
 
 
 def _summary(answer: Answer) -> str:
-    """The message without what PostFilter added."""
+    """Return the message without the text that PostFilter appended."""
     return str(answer.get("message", "")).split(". ")[0].rstrip(".")
 
 
-#: What is compared, by name. Which plugins skipped themselves is recorded for information only, and the text of an
-#: internal error is the scheduler's own affair.
+#: The compared parts of an answer, by name. Skipped plugins are recorded for information only. Of an error only its
+#: presence is compared, as its text is internal to the scheduler.
 PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
     "gates": lambda answer: answer.get("preEnqueue"),
     "prefilter": _pre_filter,
@@ -50,14 +50,14 @@ _ATTEMPT: Final = ("pod", "node", "message", "nominated", "victims")
 
 
 def attempts(answer: Answer) -> list[dict[str, Any]]:
-    """What each attempt came to, in order; the victims of one are evicted together."""
+    """Return the outcome of each attempt in order; its victims are sorted, as they are evicted together."""
     return [
         {name: sorted(made[name]) if name == "victims" else made[name] for name in _ATTEMPT if made.get(name)}
         for made in answer.get("attempts", ())
     ]
 
 
-#: The same for an answer to a sequence of pods.
+#: The compared parts of an answer to a sequence of pods, by name.
 SEQUENCE_PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
     "attempts": attempts,
     "pods": lambda answer: answer.get("pods", {}),
@@ -68,9 +68,10 @@ SEQUENCE_PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
 
 
 def differences(recorded: Answer, ours: Answer, names: tuple[str, str] = ("recorded", "ours")) -> dict[str, str]:
-    """The parts that differ, each with its first difference in words; ``names`` are what the two sides are called.
+    """Return the parts that differ, each with its first difference in words; ``names`` are the labels of the two sides.
 
-    Where the scheduler gave up with an error, the rest of its answer means nothing and only the error is compared.
+    If the reference scheduler failed with an error, the rest of its answer means nothing and only the error is
+    compared.
     """
     known = SEQUENCE_PARTS if "attempts" in recorded else PARTS
     parts = ["error"] if recorded.get("error") else list(known)
@@ -79,7 +80,7 @@ def differences(recorded: Answer, ours: Answer, names: tuple[str, str] = ("recor
 
 
 def _first_difference(recorded: object, ours: object, names: tuple[str, str], path: str = "") -> str:
-    """Where two values first differ, and how."""
+    """Describe the first place where two values differ, with both values."""
     if isinstance(recorded, dict) and isinstance(ours, dict):
         for key in sorted({*recorded, *ours}):
             if recorded.get(key) != ours.get(key):

@@ -1,4 +1,4 @@
-"""Which of the scheduler's reasons a set of answers has: what the cases ask about, and what they never do."""
+"""Coverage of kube-scheduler's reasons: the reasons that occur in a set of answers, and those that never do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.jsonlines import Object, read
 
 _REASONS: Final = Path(__file__).with_name("reasons.toml")
 
-#: What names or counts something in a reason, and what stands for it; in this order.
+#: Patterns of names and counts in a reason, each with its replacement; applied in this order.
 _NAMES: Final = tuple(
     (re.compile(pattern, re.DOTALL), text)
     for pattern, text in (
@@ -47,7 +47,7 @@ _NAMES: Final = tuple(
 
 
 def shape(reason: str) -> str:
-    """A reason without the names and numbers in it.
+    """Return a reason with the names and numbers in it replaced by ``*``.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def shape(reason: str) -> str:
 
 
 def reasons(answer: Object) -> Iterator[tuple[str, str]]:
-    """Every reason in an answer, with the plugin that gives it."""
+    """Yield every reason in an answer: the plugin that gives it, and its shape."""
 
     def of(status: dict[str, Any] | None, plugin: str = "") -> Iterator[tuple[str, str]]:
         for reason in (status or {}).get("reasons", ()):
@@ -85,7 +85,7 @@ def reasons(answer: Object) -> Iterator[tuple[str, str]]:
 
 
 def _counted(reason: str) -> list[str]:
-    """The reasons in the text of preemption, which counts them over the nodes."""
+    """Split the text of preemption, which counts reasons over the nodes, into the reasons."""
     head, found, rest = reason.partition("nodes are available: ")
     if not found or not head.startswith("preemption: "):
         return [reason]
@@ -94,7 +94,7 @@ def _counted(reason: str) -> list[str]:
 
 @cache
 def expected(release: str) -> frozenset[tuple[str, str]]:
-    """The reasons that a release can give with default gates, to what an API server accepts."""
+    """Return the reasons that a release can give with default feature gates for objects that an API server accepts."""
     releases = list(versions())
     at = releases.index(release)
     return frozenset(
@@ -107,12 +107,12 @@ def expected(release: str) -> frozenset[tuple[str, str]]:
 
 
 def missing(answers: Iterable[Object], release: str) -> list[tuple[str, str]]:
-    """The reasons of a release that no answer has."""
+    """Return the reasons of a release that no answer has."""
     return sorted(expected(release) - {found for answer in answers for found in reasons(answer)})
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what answers cover, or what they miss."""
+    """Print the reasons that the answers cover and those that are missing."""
     answers = [answer for path in args.files for answer in read(path)]
     lacking = missing(answers, args.release)
     if not args.missing:

@@ -1,4 +1,4 @@
-"""Two sides that are asked the same: which cases they answer differently, and which differences are explained."""
+"""Differences between two sides: the cases that they answer differently, and the differences that are explained."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class Difference(NamedTuple):
     parts : dict of str to str
         The parts that differ, each with its first difference in words.
     not_modelled : tuple of str
-        What the second side says it leaves out: a difference that its users are told about.
+        Features that the second side reports as not modelled: its users are warned about such a difference.
     is_race : bool
-        Whether the judge gives now this answer to a sequence, now that: nobody could equal it always.
+        True if the reference scheduler's own answer to a sequence varies from run to run, so that no other side can
+        always equal it.
     """
 
     case: Object
@@ -33,16 +34,16 @@ class Difference(NamedTuple):
 
     @property
     def explained(self) -> bool:
-        """Whether it is no fault of the second side."""
+        """True if the second side is not at fault: a feature is not modelled, or the reference scheduler races."""
         return bool(self.not_modelled) or self.is_race
 
 
 def compared(cases: Iterable[Object], judge: Judge, side: Side) -> Iterator[tuple[Object, Difference | None]]:
-    """Every case that the judge has an answer to, with its difference where there is one.
+    """Yield every case that the reference scheduler can answer, with its difference or None.
 
-    A case that differs is put to the judge again: where it then says something else, its answer hangs on chance, and
-    the case is left out; a sequence stays, as a race. The second side follows the choices that chance made in the
-    judge's answer to a sequence, and the case that is returned has them.
+    A case that differs is sent to the reference scheduler again. If the answer then varies, it depends on a random
+    choice and the case is left out; a sequence is yielded as a race. The second side follows the random choices in the
+    reference scheduler's answer to a sequence, and the yielded case contains these choices.
     """
     asked = list(cases)
     for case, expected in zip(asked, list(judge.ask(asked)), strict=True):
@@ -57,15 +58,16 @@ def compared(cases: Iterable[Object], judge: Judge, side: Side) -> Iterator[tupl
 
 
 def to_follow(case: Object, expected: Object) -> Object:
-    """The case as the second side is asked it: a sequence with the choices of the judge's answer."""
+    """Return the case for the second side: a sequence with the choices in the reference scheduler's answer."""
     return with_choices(case, expected) if is_sequence(case) else case
 
 
 def is_settled(case: Object, expected: Object, said: Object, judge: Side, times: int | None = None) -> bool:
-    """Whether the judge says the same again, so many times.
+    """Report whether a difference holds after the reference scheduler has answered ``times`` more times.
 
-    Without a number a sequence is asked ten times, any other case three times: answers to a sequence only tell
-    something as far as chance makes the same choices in them.
+    For a sequence it does not hold if a further answer shows a race (``is_race``), for any other case if a further
+    answer differs from the first. The default is ten times for a sequence and three times for any other case, because
+    answers to a sequence are comparable only up to the first attempt in which random choice took another node.
     """
     again = (judge(case) for _ in range(times or (10 if is_sequence(case) else 3)))
     if is_sequence(case):
@@ -76,6 +78,6 @@ def is_settled(case: Object, expected: Object, said: Object, judge: Side, times:
 def difference(
     case: Object, expected: Object, said: Object, names: tuple[str, str] = ("judge", "ours")
 ) -> Difference | None:
-    """Where the two answers differ; None where they are equal."""
+    """Return the difference between two answers, or None if they are equal."""
     parts = differences(expected, said, names)
     return Difference(case, parts, tuple(said.get("notModelled", ()))) if parts else None

@@ -1,4 +1,4 @@
-"""The table of feature gates: a release's column, as its scheduler lists them itself."""
+"""The table of feature gates: a release's column, as its kube-scheduler lists the gates."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Final
 from conformance.builds import build
 
 TABLE: Final = Path(__file__).parents[1] / "kschedctl" / "releases" / "feature_gates.txt"
-#: What stands for a gate of which nobody has said yet whether it decides anything; the tests refuse it.
+#: The mark of a gate whose effect on scheduling decisions is still to be assessed; the tests reject it.
 UNDECIDED: Final = "?"
 _ABSENT: Final = "."
 _NAME, _DECIDES = "gate", "decides"
 
 
 def with_column(table: str, release: str, gates: Mapping[str, str]) -> str:
-    """The table with a release's column, in the order of releases; a gate that is new to it has to be judged.
+    """Return the table with a release's column, releases in order; a gate that is new to the table is marked undecided.
 
     Parameters
     ----------
     table : str
-        The table as it is.
+        The table before the change.
     release : str
         The release, such as ``1.38``.
     gates : mapping of str to str
-        ``on`` or ``off`` by gate, with ``!`` where it is locked.
+        ``on`` or ``off`` by gate, with ``!`` if it is locked.
     """
     heads, *lines = (line.split() for line in table.splitlines())
     rows = {row[0]: dict(zip(heads, row, strict=True)) for row in lines}
@@ -43,7 +43,7 @@ def with_column(table: str, release: str, gates: Mapping[str, str]) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write a release's column anew and name the gates that have to be judged."""
+    """Write a release's column and print the gates that must be assessed."""
     listed = subprocess.run([build(args.release), "-gates"], capture_output=True, text=True, check=True).stdout
     gates = dict(line.split() for line in listed.splitlines())
     made = with_column(TABLE.read_text(), args.release, gates)

@@ -1,4 +1,4 @@
-"""The list of recorded answers that are not equal yet: which, in which parts, and what they wait for."""
+"""The list of recorded answers that kschedctl does not equal: cases, differing parts, and the missing feature."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADER: Final = """\
 
 
 class Gap(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
-    """Cases of one release and theme that wait for the same thing and differ in the same parts."""
+    """The cases of one release and theme that miss the same feature and differ in the same parts."""
 
     release: str
     theme: str
@@ -32,17 +32,23 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read(path: Path = PATH) -> list[Gap]:
-    """All listed gaps; a file that is not of the form is an error."""
+    """Return all listed gaps.
+
+    Raises
+    ------
+    msgspec.ValidationError
+        If the file does not have the expected form.
+    """
     return msgspec.convert(tomllib.loads(path.read_text()), _File).gap
 
 
 def listed(theme: str, version: str, gaps: Iterable[Gap]) -> dict[str, Gap]:
-    """The listed gaps of a theme and release, by case."""
+    """Return the listed gaps of a theme and release, by case."""
     return {case: gap for gap in gaps if (gap.theme, gap.release) == (theme, version) for case in gap.cases}
 
 
 def write(gaps: Iterable[Gap], path: Path = PATH) -> None:
-    """Write the list anew."""
+    """Write the list."""
     path.write_text("\n".join([_HEADER, *map(_table, sorted(gaps))]))
 
 
@@ -59,12 +65,12 @@ def _quoted(names: tuple[str, ...]) -> str:
 
 
 def grouped(found: Mapping[tuple[str, str, str], tuple[str, tuple[str, ...]]]) -> list[Gap]:
-    """Gaps of single cases put together.
+    """Group the gaps of single cases.
 
     Parameters
     ----------
     found : mapping
-        (release, theme, case) -> what the case waits for, and the parts that differ.
+        (release, theme, case) -> the missing feature, and the parts that differ.
     """
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[str]] = {}
     for (release, theme, case), (needs, parts) in found.items():

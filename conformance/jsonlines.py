@@ -1,4 +1,4 @@
-"""Files of cases and answers: one JSON object a line, compressed where the name ends in ``.gz``."""
+"""Files of cases and answers: one JSON object per line, gzip-compressed if the name ends in ``.gz``."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-#: A case or an answer, as it is written.
+#: A case or an answer as a JSON object.
 Object = dict[str, Any]
 
 
 def read(path: Path) -> Iterator[Object]:
-    """The objects of a file in their order."""
+    """Yield the objects of a file in their order."""
     data = path.read_bytes()
     text = gzip.decompress(data) if path.suffix == ".gz" else data
     yield from (json.loads(line) for line in text.splitlines() if line.strip())
 
 
 def write(path: Path, objects: Iterable[Object]) -> int:
-    """Write objects to a file, the same bytes for the same objects; the number of lines is returned."""
+    """Write objects to a file and return the number of lines; equal objects give equal bytes."""
     lines = [line(found) for found in objects]
     text = "".join(lines).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,5 +29,5 @@ def write(path: Path, objects: Iterable[Object]) -> int:
 
 
 def line(found: Object) -> str:
-    """One object as a line."""
+    """Return an object as one line of JSON."""
     return json.dumps(found, separators=(",", ":"), ensure_ascii=False) + "\n"

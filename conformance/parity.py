@@ -1,7 +1,7 @@
-"""The parity page: for every release and theme how many recorded answers ours equal, from the recordings and the gaps.
+"""The parity page: the number of equal recorded answers by release and theme, from the recordings and the list of gaps.
 
-That the list of gaps is true is what ``tests/conformance/test_recorded_answers.py`` checks, and that the sequences but
-the races are equal ``tests/conformance/test_recorded_sequences.py``; this page only counts them.
+This page only counts. ``tests/conformance/test_recorded_answers.py`` checks the list of gaps, and
+``tests/conformance/test_recorded_sequences.py`` checks that all sequences except the races are equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINE: Final = re.compile(r"(<!-- parity -->\n).*?(<!-- /parity -->)", re.DOTALL
 
 
 class Count(NamedTuple):
-    """The cases of a release and theme: how many have an answer, and how many of these are not equal yet."""
+    """The number of answered cases of a release and theme, and the number of these that are not equal."""
 
     release: str
     theme: str
@@ -33,7 +33,7 @@ class Count(NamedTuple):
 
 
 def counts() -> list[Count]:
-    """What is recorded for the releases that we have rules of."""
+    """Return the counts of all themes, for the releases whose rules kschedctl has."""
     listed = Counter((gap.release, gap.theme) for gap in gaps.read() for _ in gap.cases)
     return [
         Count(release, theme, len(recordings.recorded_answers(theme, release)), listed[release, theme])
@@ -44,7 +44,7 @@ def counts() -> list[Count]:
 
 
 def sequence_counts() -> list[Count]:
-    """The same of the sequences: what is not equal in them are races within kube-scheduler."""
+    """Return the counts of the sequences; the ones that are not equal are races within kube-scheduler."""
     return [
         Count(release, "sequence", len(recordings.sequences(release)), len(recordings.races(release)))
         for release in recordings.sequence_releases()
@@ -52,7 +52,7 @@ def sequence_counts() -> list[Count]:
 
 
 def line(found: Sequence[Count], sequences: Sequence[Count] = ()) -> str:
-    """The totals in one sentence."""
+    """Return the totals in one sentence."""
     releases = ", ".join(dict.fromkeys(one.release for one in found))
     ran = f", and {_equal(_total(sequences))} runs of many pods" if sequences else ""
     return (
@@ -62,7 +62,7 @@ def line(found: Sequence[Count], sequences: Sequence[Count] = ()) -> str:
 
 
 def page(found: Sequence[Count], sequences: Sequence[Count] = ()) -> str:
-    """The whole page."""
+    """Return the whole page as Markdown."""
     releases = list(dict.fromkeys(one.release for one in found))
     cells = {(one.release, one.theme): _cell(one) for one in found}
     rows = [
@@ -125,13 +125,13 @@ def _total(found: Sequence[Count]) -> Count:
 
 
 def _table(heads: list[str], rows: Iterable[list[str]], n_texts: int = 1) -> list[str]:
-    """A table whose columns but the first so many are numbers."""
+    """Format a Markdown table whose first ``n_texts`` columns are text and whose other columns are numbers."""
     lines = [heads, [*["---"] * n_texts, *["---:"] * (len(heads) - n_texts)], *rows]
     return [f"| {' | '.join(row)} |" for row in lines]
 
 
 def _gaps() -> list[str]:
-    """The listed gaps, by what they wait for."""
+    """Return the section about the listed gaps, by missing feature."""
     listed = gaps.read()
     if not listed:
         return ["Every recorded answer is equal."]
@@ -145,18 +145,18 @@ def _gaps() -> list[str]:
 
 
 def with_line(readme: str, text: str) -> str:
-    """README with the totals between its markers, where it has them."""
+    """Return README with the totals between its markers; README without markers is unchanged."""
     return _LINE.sub(lambda found: f"{found[1]}{text}\n{found[2]}", readme)
 
 
 def written_anew() -> dict[Path, str]:
-    """Page and README as they should be."""
+    """Return the up-to-date text of the page and of README."""
     found, sequences = counts(), sequence_counts()
     return {PAGE: page(found, sequences), README: with_line(README.read_text(), line(found, sequences))}
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write page and line anew, or say whether they are up to date."""
+    """Write the page and the line in README, or with ``--check`` report whether they are up to date."""
     made = written_anew()
     stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     for path in stale:

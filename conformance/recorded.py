@@ -1,4 +1,4 @@
-"""The recorded answers beside ours, by hand and without Go: what differs, one case, and the list of gaps."""
+"""Recorded answers compared with kschedctl's, without Go: the differences, one case, and the list of gaps."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from kschedctl.scheduler.decision import Decision
 _decode_case = msgspec.json.Decoder(Case).decode
 
 
-#: What differs, by release, theme and case: what the case waits for, and the parts.
+#: The differing cases: (release, theme, case) -> the missing feature, and the parts that differ.
 Found = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print how many recorded answers of each release and theme are equal, and some that are not."""
+    """Print the number of equal recorded answers of each release and theme, and some that differ."""
     return 1 if _compare(args.theme or themes(), args.release or [*RELEASES], args.show) else 0
 
 
@@ -41,7 +41,7 @@ def write_gaps(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print one case, and where kube-scheduler's answer and ours differ."""
+    """Print one case, and the parts in which kube-scheduler's answer and kschedctl's differ."""
     if Path(args.case).is_file():
         return _show_handed_in(Path(args.case), args.release or [])
     return _show_case(args.case, args.release or [*RELEASES])
@@ -69,13 +69,13 @@ def _compare(names: list[str], versions: list[str], n_most: int = 0) -> Found:
 
 
 def _needs(case: Case, version: str, differing: dict[str, str]) -> str:
-    """What a case waits for: what the decision itself says it does not model, else the room the parts belong to."""
+    """Return the missing feature: the one the decision reports as not modelled, else the plugin of the parts."""
     try:
         features = our_decision(case, RELEASES[version]).not_modelled
     except KschedctlError:
         features = ()
     if features:
-        # Only what DynamicResources lacks is not said with a plugin's name in front.
+        # A feature starts with its plugin's name, except those of DynamicResources.
         first = (feature.feature.partition(",")[0] for feature in features)
         return ", ".join(dict.fromkeys(name if name in IN_TREE_PLUGINS else "DynamicResources" for name in first))
     return "DefaultPreemption" if set(differing) <= {"message", "preemption"} else "unknown"
@@ -103,7 +103,7 @@ def _show_case(case_id: str, versions: list[str]) -> int:
 
 
 def _show_handed_in(path: Path, versions: list[str]) -> int:
-    """The cases of a file of ``kschedctl verify --record``; 1 where any still differs."""
+    """Print the cases of a file of ``kschedctl verify --record``; return 1 if any still differs."""
     status = 0
     for case in map(_decode_case, path.read_bytes().splitlines()):
         theirs = msgspec.convert(case.theirs or {}, Theirs)

@@ -1,4 +1,4 @@
-"""Recording: what the judge answers, without what it cannot be asked or leaves to chance."""
+"""Recording of the reference scheduler's answers, without cases that it cannot answer or answers at random."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from conformance.sequences import follows, is_sequence, with_choices
 
 
 def record(cases: Iterable[Object], judge: Judge, times: int = 2) -> Iterator[tuple[Object, Object]]:
-    """The cases that have an answer, each with it.
+    """Yield the recordable cases, each with its answer.
 
-    A case is left out where the release does not know one of its objects, and where asking again gives another
-    answer: its first answer then depends on chance. A sequence gets the ``choices`` that chance made in its answer, so
-    that it can be followed; it is left out where it takes another course otherwise than by a choice.
+    A case is left out if the release does not know one of its objects, or if a repeated run gives another answer: such
+    an answer depends on random choice. A sequence gets the random ``choices`` of its first answer, so that another side
+    can follow them. A sequence is left out if its runs diverge otherwise than by a random choice.
 
     Parameters
     ----------
     cases : iterable of object
-        Cases.
+        The cases.
     judge : Judge
-        The judge.
+        The reference scheduler.
     times : int
-        How often each is asked.
+        The number of runs of each case.
     """
     asked = list(cases)
     first = list(judge.ask(asked))

@@ -1,4 +1,4 @@
-"""The recorded cases and answers under fixtures/conformance, and our answers to the same cases."""
+"""The recorded cases and answers under fixtures/conformance, and kschedctl's answers to the same cases."""
 
 from __future__ import annotations
 
@@ -25,29 +25,32 @@ SEQUENCES: Final = RECORDINGS / "sequences"
 
 
 def themes() -> list[str]:
-    """The themes that there are cases of."""
+    """Return the themes that have recorded cases."""
     return sorted(path.name.removesuffix(".jsonl.gz") for path in (RECORDINGS / "cases").glob("*.jsonl.gz"))
 
 
 @cache
 def cases(theme: str) -> tuple[Case, ...]:
-    """The cases of a theme in their order."""
+    """Return the cases of a theme in their order."""
     found = jsonlines.read(RECORDINGS / "cases" / f"{theme}.jsonl.gz")
     return tuple(msgspec.convert(case, Case) for case in found)
 
 
 def has_answers(theme: str, version: str) -> bool:
-    """Whether a release has recorded answers to a theme."""
+    """Report whether a release has recorded answers to a theme."""
     return _answers(theme, version).exists()
 
 
 def recorded_answers(theme: str, version: str) -> dict[str, Any]:
-    """The recorded answers of a release to a theme, by case."""
+    """Return a release's recorded answers to a theme, by case."""
     return {found["id"]: found for found in jsonlines.read(_answers(theme, version))}
 
 
 def our_answer(case: Case, release: Release) -> Object:
-    """What we say to a case; an error of ours is an answer too, any other exception is a bug and goes on."""
+    """Return kschedctl's answer to a case.
+
+    A ``KschedctlError`` becomes an answer with ``error``; any other exception is a bug and is propagated.
+    """
     try:
         return answer(case.id, our_decision(case, release))
     except KschedctlError as error:
@@ -55,12 +58,12 @@ def our_answer(case: Case, release: Release) -> Object:
 
 
 def our_decision(case: Case, release: Release) -> Decision:
-    """What we decide in a case."""
+    """Return kschedctl's decision in a case."""
     return decide(case, release, in_tree_registry())
 
 
 def compared(theme: str, version: str) -> Iterator[tuple[Case, Answer, Answer]]:
-    """Every case of a theme that a release has a recorded answer to, with that answer and ours."""
+    """Yield every case of a theme with a recorded answer of the release, that answer, and kschedctl's."""
     recorded = recorded_answers(theme, version)
     for case in cases(theme):
         if case.id in recorded:
@@ -68,19 +71,19 @@ def compared(theme: str, version: str) -> Iterator[tuple[Case, Answer, Answer]]:
 
 
 def sequence_releases() -> list[str]:
-    """The releases that there are recorded sequences of, oldest first."""
+    """Return the releases that have recorded sequences, oldest first."""
     return [version for version in RELEASES if (SEQUENCES / f"v{version}.cases.jsonl.gz").exists()]
 
 
 def sequences(version: str) -> list[tuple[Object, Object]]:
-    """The recorded sequences of a release, each with its answer; the cases have the choices that chance made."""
+    """Return a release's recorded sequences, each with its answer; the cases contain the random choices."""
     cases, answers = (jsonlines.read(SEQUENCES / f"v{version}.{what}.jsonl.gz") for what in ("cases", "answers"))
     said = {answer["id"]: answer for answer in answers}
     return [(case, said[case["id"]]) for case in cases]
 
 
 def races(version: str) -> list[str]:
-    """The recorded sequences of a release in which kube-scheduler gives now this answer, now that."""
+    """Return the recorded sequences of a release for which kube-scheduler's own answer varies from run to run."""
     listed: dict[str, list[str]] = tomllib.loads((SEQUENCES / "races.toml").read_text())["races"]
     return listed.get(version, [])
 

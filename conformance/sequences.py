@@ -1,4 +1,4 @@
-"""Sequences of pods: how an answer is followed, and when two answers differ by more than what chance chose."""
+"""Sequences of pods: random choices to follow, and differences between answers beyond such choices."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from conformance.jsonlines import Object
 
 
 def is_sequence(case: Object) -> bool:
-    """Whether a case has many pods."""
+    """Report whether a case is a sequence of pods."""
     return "pods" in case
 
 
 def with_choices(case: Object, said: Object) -> Object:
-    """A sequence with what chance decided in each attempt of its pods, in order: the node, or the nominated node."""
+    """Return a sequence with the random choices of an answer: per pod and attempt the node or the nominated node."""
     choices: dict[str, list[str]] = {}
     for made in said.get("attempts", ()):
         choices.setdefault(made["pod"], []).append(made.get("node") or made.get("nominated") or "")
@@ -22,7 +22,7 @@ def with_choices(case: Object, said: Object) -> Object:
 
 
 def follows(said: Object, other: Object) -> bool:
-    """Whether two answers to a sequence are the same up to the first attempt in which chance chose another node."""
+    """Report whether two answers to a sequence are equal up to the first attempt with another random choice."""
     at = first_differing(said, other)
     pair = [attempts(answer)[at : at + 1] for answer in (said, other)]
     if not all(pair):
@@ -32,25 +32,25 @@ def follows(said: Object, other: Object) -> bool:
 
 
 def first_differing(said: Object, other: Object) -> int:
-    """Which attempt is the first that differs; one past the shorter answer where none of both does."""
+    """Return the index of the first attempt that differs, or the length of the shorter answer if none does."""
     pairs = list(zip(attempts(said), attempts(other), strict=False))
     return next((i for i, (one, two) in enumerate(pairs) if one != two), len(pairs))
 
 
 def is_race(said: Object, ours: Object, again: Iterable[Object]) -> bool:
-    """Whether a difference is a race within kube-scheduler.
+    """Report whether a difference is a race within kube-scheduler.
 
-    It is where kube-scheduler, asked again, left its own first answer otherwise than by a choice, and no later than
-    ours did: a race further on would not explain what differs before it.
+    It is a race if a repeated run of kube-scheduler diverges from its own first answer otherwise than by a random
+    choice, and no later than kschedctl's answer diverges: a later race would not explain the earlier difference.
 
     Parameters
     ----------
     said : object
-        The first answer of the judge.
+        The first answer of the reference scheduler.
     ours : object
-        Our answer, with the choices of the first.
+        kschedctl's answer, with the choices of the first.
     again : iterable of object
-        Further answers of the judge; no more are taken than are needed.
+        Further answers of the reference scheduler, consumed only until the race is found.
     """
     ours_leaves = first_differing(said, ours)
     return any(not follows(said, other) and first_differing(said, other) <= ours_leaves for other in again)

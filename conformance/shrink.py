@@ -1,6 +1,7 @@
-"""Shrinking: a case that two sides answer differently, cut down to the fewest objects and fields that still differ.
+"""Shrinking: reduction of a case that two sides answer differently to the fewest objects and fields that still differ.
 
-``kschedctl.analyses.verify.shrinking`` cuts; the two sides themselves decide whether the rest is still a case.
+``kschedctl.analyses.verify.shrinking`` removes parts; the answers of the two sides decide whether the rest still
+differs.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from kschedctl.analyses.verify.shrinking import smallest_case
 
 
 def shrink(found: Difference, judge: Side, ours: Side) -> Difference:
-    """The smallest case in which the two sides still differ as they do in this one.
+    """Return the smallest case in which the two sides differ in the same way.
 
-    A smaller case counts when that part of the answer still differs which comes first in a cycle (an error before
-    all), neither side gives up with an error that it did not have (a case that is no longer valid shows nothing), the
-    judge says so again (what hangs on chance shows nothing either), and nothing comes in that is not modelled.
+    A smaller case is accepted under four conditions:
+
+    - The first differing part of the answer (an error before all others) still differs.
+    - Neither side fails with an error that it did not have, as an invalid case shows nothing.
+    - The reference scheduler repeats its answer, as a random difference shows nothing either.
+    - Whether a feature is reported as not modelled stays the same.
     """
     judged = judge(found.case)
     said = ours(to_follow(found.case, judged))

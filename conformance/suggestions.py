@@ -1,4 +1,4 @@
-"""Is what we suggest true? The changes are made to the objects of a case, and the judge is asked for the pod again."""
+"""The check of suggestions: the reference scheduler decides about a pod after a suggestion's changes are applied."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from kschedctl.why.search import suggest
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A suggestion for the pod of a case, and what the judge says of it.
+    """A suggestion for the pod of a case, and the reference scheduler's answer.
 
     Attributes
     ----------
     case : dict
-        The case with the changes made.
+        The case with the changes applied.
     suggestion : SuggestionData
-        What was suggested.
+        The suggestion.
     answer : dict
-        What the judge answers then.
+        The reference scheduler's answer to the changed case.
     """
 
     case: Object
@@ -40,7 +40,7 @@ class Told:
 
     @property
     def is_true(self) -> bool:
-        """Whether the pod finds a node: a feasible one, or a candidate of preemption where somebody is evicted."""
+        """True if the pod finds a feasible node, or a nominated node if the suggestion evicts pods by preemption."""
         if self.answer.get("best"):
             return True
         deletes = any("delete" in change for change in self.suggestion.changes)
@@ -49,7 +49,7 @@ class Told:
 
 
 def suggestions(case: Object, release: str, most: int) -> tuple[SuggestionData, ...] | None:
-    """What we suggest for the pod of a case; ``None`` where the pod fits, or the case is none for the release."""
+    """Return kschedctl's suggestions for the pod of a case; None if the pod fits or the release rejects the case."""
     try:
         decision = decide(msgspec.convert(case, Case), RELEASES[release], in_tree_registry())
     except (KschedctlError, msgspec.ValidationError):
@@ -60,18 +60,18 @@ def suggestions(case: Object, release: str, most: int) -> tuple[SuggestionData, 
 
 
 def told(case: Object, release: str, most: int, judge: Side) -> Iterator[Told]:
-    """Ask the judge about each of our suggestions for the pod of a case."""
+    """Yield kschedctl's suggestions for the pod of a case, each with the reference scheduler's answer."""
     for number, suggestion in enumerate(suggestions(case, release, most) or (), 1):
         changed = apply_changes(case, suggestion)
         changed["id"] = f"{case['id']}-{number}"
         answer = judge(changed)
-        # Of a case that has no answer nothing can be said.
+        # Without an answer the suggestion can be neither confirmed nor refuted.
         if "unknown" not in answer and "contradiction" not in str(answer.get("error", "")):
             yield Told(changed, suggestion, answer)
 
 
 def apply_changes(case: Object, suggestion: SuggestionData) -> Object:
-    """A case once the changes of a suggestion are made to its objects, as ``kubectl`` would make them."""
+    """Return a case with a suggestion's changes applied to its objects, as ``kubectl`` would apply them."""
     case = copy.deepcopy(case)
     pod, objects = case["pod"], case["objects"]
     for change in suggestion.changes:
@@ -81,7 +81,7 @@ def apply_changes(case: Object, suggestion: SuggestionData) -> Object:
             objects.remove(_found(objects, change["delete"]))
         else:
             target = pod if _key(change) == _key({**pod, "kind": "Pod", **_named(pod)}) else _found(objects, change)
-            # Data that was never text may have tuples for lists.
+            # Data that was never serialized may contain tuples in place of lists.
             operations = msgspec.json.decode(msgspec.json.encode(change["patch"]))
             jsonpatch.apply_patch(target, operations, in_place=True)
     return case

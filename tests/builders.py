@@ -1,6 +1,7 @@
-"""Builders of nodes, pods and clusters with boring defaults, so that a test shows only what matters.
+"""Builders of nodes, pods and clusters with neutral defaults, so that a test shows only the relevant fields.
 
-Fields are written as in a manifest (``make_pod(hostNetwork=True)``); what the builders take apart is in snake case.
+Fields are written as in a manifest (``make_pod(hostNetwork=True)``); parameters that the builders translate are in
+snake case.
 """
 
 from __future__ import annotations
@@ -59,26 +60,26 @@ def make_node(
     unschedulable: bool = False,
     **status: Any,
 ) -> Node:
-    """A node of 4 CPU, 8Gi and 110 pods with its hostname label.
+    """Return a node with 4 CPU, 8Gi, 110 pods and its hostname label.
 
     Parameters
     ----------
     name : str
-        Its name, which is also its hostname.
+        The node's name, which is also its hostname.
     cpu, memory, pods
-        What is allocatable; ``None`` for nothing.
+        The allocatable amounts; ``None`` for no such resource.
     offers : mapping
         Further allocatable resources.
     labels : mapping
         Labels besides the hostname.
     zone : str
-        The value of the zone label; no label where it is empty.
+        The value of the zone label; empty for no label.
     taints : iterable of str
-        As ``key=value:Effect`` or ``key:Effect``.
+        The taints, as ``key=value:Effect`` or ``key:Effect``.
     images : mapping of str to int
-        Sizes in bytes by name.
+        The sizes of images in bytes, by name.
     unschedulable : bool
-        Whether the node is cordoned.
+        True if the node is cordoned.
     **status
         Further fields of the status.
     """
@@ -118,26 +119,26 @@ def make_pod(
     status: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> Pod:
-    """A pod of one container without requests, as an API server stores it.
+    """Return a pod with one container without requests, as an API server stores it.
 
     Parameters
     ----------
     name, namespace : str
-        Its name.
+        The pod's name and namespace.
     labels : mapping
-        Its labels.
+        The pod's labels.
     requests : mapping
-        What its only container requests; not together with ``containers``.
+        The requests of the only container; not together with ``containers``.
     node : str
-        The node it runs on.
+        The node that the pod runs on; empty for a pending pod.
     priority : int
         ``spec.priority``.
     nominated : str
         ``status.nominatedNodeName``.
     terminating : bool
-        Whether it is being deleted.
+        True if the pod is being deleted.
     owner : tuple of str
-        Its controller: apiVersion, kind and name.
+        The pod's controller: apiVersion, kind and name.
     status : mapping
         Further fields of the status.
     **spec
@@ -165,12 +166,12 @@ def make_pod(
 
 
 def make_container(name: str = "c", *, requests: Mapping[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
-    """A container in manifest form."""
+    """Return a container in manifest form."""
     return {"name": name, "image": "registry.example/app:1", "resources": {"requests": dict(requests or {})}, **fields}
 
 
 def make_object(kind: type[T], name: str, *, namespace: str = "", labels: Any = None, **fields: Any) -> T:
-    """Any other object, its fields in manifest form."""
+    """Return an object of another kind; its fields are in manifest form."""
     metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
     return msgspec.convert({"metadata": metadata, **fields}, kind)
 
@@ -183,7 +184,7 @@ def make_storage_class(
     default: bool = False,
     **fields: Any,
 ) -> StorageClass:
-    """A class that waits for the first consumer."""
+    """Return a StorageClass, by default with ``volumeBindingMode: WaitForFirstConsumer``."""
     annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
     mode = "WaitForFirstConsumer" if waits else "Immediate"
     data = {"metadata": {"name": name, "annotations": annotations}, "volumeBindingMode": mode}
@@ -202,24 +203,24 @@ def make_claim(
     owner: str = "",
     **spec: Any,
 ) -> PersistentVolumeClaim:
-    """A claim of 1Gi.
+    """Return a PersistentVolumeClaim of 1Gi.
 
     Parameters
     ----------
     name, namespace : str
-        Its name.
+        The claim's name and namespace.
     size : str
-        What it requests.
+        The requested storage.
     modes : iterable of str
-        Its access modes.
+        The access modes.
     storage_class : str or None
-        Its class; ``None`` where it does not say.
+        The name of the StorageClass; ``None`` for a claim without the field.
     bound : str
-        The volume it is bound to, for good.
+        The volume of a completed binding; empty for an unbound claim.
     annotations : mapping
-        Its annotations.
+        The annotations.
     owner : str
-        The pod it was made for.
+        The pod for which the claim was created.
     **spec
         Further fields of the spec.
     """
@@ -251,30 +252,30 @@ def make_volume(
     source: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> PersistentVolume:
-    """A CSI volume of 1Gi that is available.
+    """Return an available CSI PersistentVolume of 1Gi.
 
     Parameters
     ----------
     name : str
-        Its name; its handle is ``handle-`` and the name.
+        The volume's name; its handle is ``handle-`` and the name.
     size : str
-        Its capacity.
+        The capacity.
     modes : iterable of str
-        Its access modes.
+        The access modes.
     storage_class : str
-        Its class.
+        The name of the StorageClass.
     claim : str
-        ``namespace/name`` of the claim it is bound to.
+        ``namespace/name`` of the claim to which the volume is bound.
     phase : str
-        Its phase, by default that of its claim.
+        The phase; the default is ``Bound`` with a claim, ``Available`` without.
     affinity : mapping of str to iterable of str
-        Node labels and the values that it can be reached from.
+        The required node affinity: label keys and their values.
     labels, annotations : mapping
-        Its labels and annotations.
+        The labels and annotations.
     deleting : bool
-        Whether it is being deleted.
+        True if the volume is being deleted.
     source : mapping
-        Another source than CSI.
+        A volume source other than CSI.
     **spec
         Further fields of the spec.
     """
@@ -294,7 +295,7 @@ def make_volume(
 
 
 def make_csi_node(name: str = "node", *, limits: Mapping[str, int | None], migrated: str = "") -> CSINode:
-    """A CSINode with drivers and how many volumes of each it takes; ``migrated`` has plugins separated by commas."""
+    """Return a CSINode with each driver's attach limit; ``migrated`` lists migrated plugins, separated by commas."""
     drivers = [{"name": d, "allocatable": None if n is None else {"count": n}} for d, n in limits.items()]
     annotations = {"storage.alpha.kubernetes.io/migrated-plugins": migrated} if migrated else {}
     data = {"metadata": {"name": name, "annotations": annotations}, "spec": {"drivers": drivers}}
@@ -302,17 +303,17 @@ def make_csi_node(name: str = "node", *, limits: Mapping[str, int | None], migra
 
 
 def mount(*claims: str) -> list[dict[str, Any]]:
-    """A pod's volumes, one per claim, in manifest form."""
+    """Return a pod's volumes in manifest form, one per claim."""
     return [{"name": f"v{i}", "persistentVolumeClaim": {"claimName": claim}} for i, claim in enumerate(claims)]
 
 
 def make_namespace(name: str, **labels: str) -> Namespace:
-    """A namespace with labels."""
+    """Return a namespace with labels."""
     return make_object(Namespace, name, labels=labels)
 
 
 def make_cluster(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), *objects: ApiObject) -> Cluster:
-    """A cluster of nodes, pods and whatever else."""
+    """Return a cluster of nodes, pods and other objects."""
     builder = ClusterBuilder()
     for obj in (*nodes, *pods, *objects):
         builder.add(obj)
@@ -320,13 +321,13 @@ def make_cluster(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), *objects:
 
 
 def make_loaded(cluster: Cluster, version: str = "1.36") -> SchedulingCluster:
-    """A cluster as it is once loaded, with the rules of a release."""
+    """Return a cluster as if loaded from a snapshot, with the rules of a release."""
     snapshot = Snapshot(cluster=cluster, paths=("here",), scheduler_config=None, left_out={})
     return SchedulingCluster(snapshot, choose_release(version, "", ()))
 
 
 def write_snapshot(folder: Path, *objects: Iterable[ApiObject]) -> Path:
-    """Write objects as kubectl prints a list of them; returns the file."""
+    """Write objects as a kubectl list and return the path of the file."""
     kinds = {type_: names for names, type_ in KINDS.items()}
     items = [
         {"apiVersion": f"{group}/v1".lstrip("/"), "kind": kind, **msgspec.to_builtins(obj)}
@@ -340,12 +341,12 @@ def write_snapshot(folder: Path, *objects: Iterable[ApiObject]) -> Path:
 
 
 def make_args(**args: Mapping[str, Any]) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration that sets the args of some plugins."""
+    """Return a KubeSchedulerConfiguration that sets the arguments of some plugins."""
     return make_profile(pluginConfig=[{"name": plugin, "args": given} for plugin, given in args.items()])
 
 
 def make_profile(**profile: Any) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration of one profile, its fields as in the file."""
+    """Return a KubeSchedulerConfiguration with one profile; its fields are in manifest form."""
     return {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}
 
 
@@ -357,7 +358,7 @@ def decide(
     config: Mapping[str, Any] | None = None,
     plugins: Mapping[str, type[Plugin]] | None = None,
 ) -> Decision:
-    """Decide for a pod.
+    """Return the decision for a pod.
 
     Parameters
     ----------
@@ -366,11 +367,11 @@ def decide(
     cluster : Cluster
         The cluster.
     release : Release
-        Whose rules apply.
+        The release whose rules apply.
     config : mapping
         A KubeSchedulerConfiguration.
     plugins : mapping
-        Plugins that there are besides the in-tree ones.
+        Plugins to register besides the in-tree ones.
     """
     registry = in_tree_registry()
     registry.merge(plugins or {})
@@ -382,7 +383,7 @@ def decide(
 
 
 def said(decision: Decision, plugin: str, node: str = "node") -> Status:
-    """What a filter says of a node without nominated pods; Success where it was skipped."""
+    """Return a filter's status for a node, without nominated pods; Success if the filter was skipped."""
     assert decision.statuses is not None
     assert decision.statuses.snapshot is not None, decision.pre_filter
     run = decision.statuses.snapshot
@@ -393,7 +394,7 @@ def said(decision: Decision, plugin: str, node: str = "node") -> Status:
 
 
 def fitting(decision: Decision, plugin: str) -> str:
-    """The nodes that a filter lets pass, separated by spaces, in the order of the cluster."""
+    """Return the nodes that pass a filter, separated by spaces, in the order of the cluster."""
     assert decision.statuses is not None
     run = decision.statuses.snapshot
     assert run is not None, decision.pre_filter
@@ -402,25 +403,25 @@ def fitting(decision: Decision, plugin: str) -> str:
 
 
 def reason(decision: Decision, plugin: str, node: str = "node") -> Reason:
-    """The only reason of a filter to turn a node away."""
+    """Return a filter's only reason to reject a node."""
     (found,) = dict(decision.node(node).reasons)[plugin]
     return found
 
 
 def told(operands: Operands) -> tuple[str, dict[str, Any]]:
-    """What operands say to people and to programs, once they are found to be what operands must be."""
+    """Check operands, and return them as words and as data."""
     check_operands(operands)
     return operands.words(), operands.data()
 
 
 def raw_scores(decision: Decision, plugin: str) -> dict[str, int] | None:
-    """What a Score plugin returned by feasible node; ``None`` where it was skipped."""
+    """Return a Score plugin's raw scores by feasible node; ``None`` if the plugin was skipped."""
     assert decision.scores is not None, decision.message or decision.error
     return _by_node(decision, decision.scores.raw.get(plugin))
 
 
 def scores(decision: Decision, plugin: str) -> dict[str, int] | None:
-    """The same brought into 0..100."""
+    """Return a Score plugin's normalized scores (0 to 100) by feasible node; ``None`` if the plugin was skipped."""
     assert decision.scores is not None, decision.message or decision.error
     return _by_node(decision, decision.scores.normalized.get(plugin))
 

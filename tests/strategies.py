@@ -1,4 +1,4 @@
-"""Hypothesis strategies: small nodes, pods and clusters that often have something to do with each other."""
+"""Hypothesis strategies for small nodes, pods and clusters that often interact."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _node_affinity = st.fixed_dictionaries(
 
 
 def _taken(constraint: dict[str, Any]) -> dict[str, Any]:
-    """A constraint without keys of labels where an API server would not take them."""
+    """Remove ``matchLabelKeys`` from a constraint with which an API server would reject them."""
     selector = constraint.get("labelSelector")
     if selector is None or "tier" in str(selector):
         constraint.pop("matchLabelKeys", None)
@@ -125,7 +125,7 @@ _spread = st.lists(
     ).map(_taken),
     min_size=1,
     max_size=3,
-    # The API server allows a key once per action.
+    # The API server allows a topology key once per whenUnsatisfiable.
     unique_by=lambda constraint: (constraint["topologyKey"], constraint["whenUnsatisfiable"]),
 )
 
@@ -165,7 +165,7 @@ _ports = _some(
 def pods(
     draw: st.DrawFn, *aspects: str, name: str = "pod", namespaces: tuple[str, ...] = ("default",), node: str = ""
 ) -> Pod:
-    """A pod with labels, and with those aspects that are named.
+    """Draw a pod with labels and the named aspects.
 
     Aspects are ``requests``, ``ports``, ``tolerations``, ``nodeSelector``, ``nodeAffinity``, ``spread`` and
     ``podAffinity``.
@@ -203,7 +203,7 @@ def pods(
 
 @st.composite
 def nodes(draw: st.DrawFn, *aspects: str, most: int = 5) -> list[Node]:
-    """A few nodes; aspects are ``taints``, ``labels`` and ``offers``."""
+    """Draw one to ``most`` nodes; aspects are ``taints``, ``labels`` and ``offers``."""
     out = []
     for i in range(draw(st.integers(1, most))):
         labels: dict[str, str] = {}
@@ -232,18 +232,18 @@ def nodes(draw: st.DrawFn, *aspects: str, most: int = 5) -> list[Node]:
 
 
 def tainted_nodes() -> st.SearchStrategy[list[Node]]:
-    """Nodes with taints."""
+    """Return a strategy for nodes with taints."""
     return nodes("taints")
 
 
 def labelled_nodes() -> st.SearchStrategy[list[Node]]:
-    """Nodes with labels."""
+    """Return a strategy for nodes with labels."""
     return nodes("labels")
 
 
 @dataclass(frozen=True)
 class World:
-    """A cluster and what it was made of."""
+    """A cluster and the objects that it consists of."""
 
     nodes: list[Node]
     pods: list[Pod]
@@ -251,17 +251,17 @@ class World:
 
     @property
     def cluster(self) -> Cluster:
-        """The columns."""
+        """The cluster as columns."""
         return make_cluster(self.nodes, self.pods, *self.namespaces)
 
     def on(self, node: Node) -> list[Pod]:
-        """The pods of a node."""
+        """Return the pods on a node."""
         return [pod for pod in self.pods if pod.spec.node_name == node.name]
 
 
 @st.composite
 def worlds(draw: st.DrawFn, *aspects: str, of_nodes: tuple[str, ...] = ("labels",), pending: int = 0) -> World:
-    """Nodes, up to eight pods on them with some aspects, and some pending pods."""
+    """Draw nodes, up to eight running pods with the named aspects, and ``pending`` pending pods."""
     made = draw(nodes(*of_nodes))
     n_running = draw(st.integers(0, 8))
     running = [
@@ -274,6 +274,6 @@ def worlds(draw: st.DrawFn, *aspects: str, of_nodes: tuple[str, ...] = ("labels"
 
 
 def uses_ports_once(pods: Iterable[Pod]) -> bool:
-    """Whether no two pods share a host port: of shared ones the scheduler keeps one entry, and frees it for both."""
+    """Report whether no two pods share a host port: the scheduler has one entry for both, and frees it with either."""
     ports = [port for pod in pods for port in host_ports(pod)]
     return len(ports) == len(set(ports))

@@ -1,9 +1,9 @@
-"""Show every decision over fixtures/ that the working tree makes differently from a commit.
+"""Compare the decisions of the working tree with those of a commit.
 
     python -m tools.decisions [REV]
 
 The recorded cases of every release, and every pod and manifest of fixtures/shop, are decided twice: by the package of
-the working tree and by that of the commit (HEAD by default), over the same fixtures.
+the working tree and by that of the commit (HEAD by default), over the same fixtures. Decisions that differ are printed.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def _compare(revision: str) -> None:
 
 
 def _start(package: Path, out: Path) -> subprocess.Popen[bytes]:
-    """Decide all cases with the package in a folder."""
-    # -P: not to find the working tree's package beside this file first.
+    """Start a process that decides all cases with the package in a folder."""
+    # -P keeps the folder of this file off sys.path, so that the package comes from PYTHONPATH.
     command = [sys.executable, "-P", __file__, "--decide"]
     with out.open("wb") as stdout:
         return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(package)}, stdout=stdout)
@@ -71,7 +71,7 @@ def _answers(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _decide_all() -> None:
-    """Print an answer per case and release, with the package that is on the path."""
+    """Print an answer per case and release, with the package on the path."""
     import msgspec
 
     from kschedctl.analyses.batch.answer import answer

@@ -1,12 +1,11 @@
-"""Write the names of all fields of the Kubernetes API, as an API server tells them, into the package.
+"""Write the names of all fields of the Kubernetes API, as an API server publishes them, into the package.
 
     KUBEBUILDER_ASSETS=$(tests/live/build_control_plane.sh) python -m tools.field_names
 
-What manifests are checked against (``kschedctl.api.schema``) is the OpenAPI document of a real API server that serves
-all versions of all groups, and the types that the built-in kinds have in Go (``go_types``, which needs Go), as these
-are named in what an API server says of a value that does not fit. For a new release, raise the version in
-``build_control_plane.sh`` and ``go_types/go.mod`` and run this; the file has a type per line, so that its diff shows
-which fields have come.
+``kschedctl.api.schema`` checks manifests against two sources: the OpenAPI document of a real API server that serves all
+versions of all groups, and the Go types of the built-in kinds (``go_types``, which needs Go). An API server's message
+about a value that does not fit names the Go type. For a new release, raise the version in ``build_control_plane.sh``
+and ``go_types/go.mod`` and run this command; the file has one type per line, so that its diff shows the new fields.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from kschedctl.api.schema.fields import FILE, LEAF, LIST, MAP
 from tests.live.control_plane import ControlPlane, missing_assets
 
 ROOT: Final = Path(__file__).parents[1]
-#: The Go package of a type that OpenAPI has by its own name.
+#: The prefix of Go type names; removed, as ``_PREFIXES`` of OpenAPI names are, so that the two match.
 _PACKAGES: Final = re.compile(r"^k8s\.io\.(api|apimachinery\.pkg\.apis)\.")
 _REFERENCE: Final = "#/components/schemas/"
 _PREFIXES: Final = re.compile(
@@ -58,18 +57,18 @@ def _documents(plane: ControlPlane) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _go_types() -> dict[str, dict[str, dict[str, str]]]:
-    """What each field of each type is read as in Go, and the name of its type there."""
+    """Return the Go type that each field of each type is decoded as, and its type name if it has one."""
     done = subprocess.run(["go", "run", "."], cwd=ROOT / "tools/go_types", check=True, capture_output=True, text=True)
     return {_PACKAGES.sub("", name): fields for name, fields in json.loads(done.stdout).items()}
 
 
 def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str, Any]) -> str:
-    """The kinds and types of OpenAPI schemas as the file has them, with what Go reads the fields as."""
+    """Return the text of the file: the kinds and types of OpenAPI schemas, with the Go types of the fields."""
     kinds: dict[str, str] = {}
     for name, schema in schemas.items():
         for gvk in schema.get("x-kubernetes-group-version-kind", ()):
             version = f"{gvk['group']}/{gvk['version']}" if gvk["group"] else gvk["version"]
-            # Lists, and what requests say beside their objects, are no objects.
+            # Lists and options of requests are not objects: they have no ObjectMeta.
             if _type(schema["properties"].get("metadata", {})) == ("", _OBJECT_META):
                 kinds[f"{version}/{gvk['kind']}"] = name
     types: dict[str, dict[str, str]] = {}
@@ -82,7 +81,7 @@ def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str,
             waiting += [of for _, of in fields.values() if of]
     types = {
         name: {
-            # Types without fields of their own (quantities, times) hold whatever Go reads.
+            # Types without fields (quantities, times) are described by the Go type that decodes them.
             key: of if of.lstrip(LIST + MAP) in types else _leaf(of, go_types.get(name, {}).get(key))
             for key, of in fields.items()
         }
@@ -100,7 +99,7 @@ def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str,
 
 
 def _leaf(of: str, go: Mapping[str, str] | None) -> str:
-    """In what the values stand, what Go reads them as, and the name of its type; empty where it does not tell."""
+    """Return a field's nesting (lists, maps), its Go type and the type's name; empty if Go has no leaf type for it."""
     if go is None or "leaf" not in go:
         return ""
     marks = of[: len(of) - len(of.lstrip(LIST + MAP))]
@@ -112,7 +111,7 @@ def _lines(values: Mapping[str, Any]) -> str:
 
 
 def _type(schema: Mapping[str, Any], mark: str = "") -> tuple[str, str]:
-    """In what the values stand, and their type; empty for one that has no fields."""
+    """Return a field's nesting (lists, maps) and the name of its type; the name is empty for a type without fields."""
     if "items" in schema:
         return _type(schema["items"], mark + LIST)
     if isinstance(schema.get("additionalProperties"), dict):

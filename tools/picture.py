@@ -1,4 +1,4 @@
-"""The picture of README: what the program prints on a terminal, as an SVG.
+"""The picture in README: the terminal output of a command, as an SVG.
 
 python -m tools.picture
 """
@@ -22,15 +22,15 @@ PATH: Final = ROOT / "docs" / "explain.svg"
 COMMAND: Final = "kschedctl explain shop/search-3 --snapshot fixtures/shop/cluster"
 _WIDTH: Final = 110
 _PROGRAM: Final = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
-#: The age of the snapshot is that of the checkout.
+#: The snapshot's age depends on the time of the checkout, so it is replaced.
 _AGE: Final = re.compile(r"written [^·\n]* ago")
-#: Pictures show nothing that they would have to fetch.
+#: Web fonts are removed: the picture must not fetch anything.
 _FONTS: Final = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 _TEXT: Final = "{http://www.w3.org/2000/svg}text"
 
 
 def printed() -> str:
-    """What the command prints on a terminal with colours."""
+    """Return the output of the command on a terminal with colours."""
     environment = {name: value for name, value in os.environ.items() if name not in ("KSCHEDCTL_SNAPSHOT", "NO_COLOR")}
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, *COMMAND.split()[1:], "--color=always"],
@@ -46,9 +46,9 @@ def printed() -> str:
 
 
 def picture() -> str:
-    """The command and what it prints, as SVG."""
+    """Return the command and its output, as SVG."""
     answer = Text.from_ansi(printed())
-    # The scheduler's own message is never broken.
+    # The picture is as wide as the longest line, as the scheduler's message is not wrapped.
     width = max(len(line) for line in answer.plain.splitlines())
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(Text(f"$ {COMMAND}", style="bold"))
@@ -57,7 +57,7 @@ def picture() -> str:
 
 
 def lines(svg: str) -> list[str]:
-    """The text of a picture, from the top down: what is the same whichever version of rich drew it."""
+    """Return the lines of text in a picture, from top to bottom: they do not depend on the version of rich."""
     found: dict[float, str] = {}
     for element in ElementTree.fromstring(svg).iter(_TEXT):
         # The title of the window has no clip path.

@@ -1,4 +1,4 @@
-"""The page of all rules of lint, docs/rules.md."""
+"""The page of all lint rules, docs/rules.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAMILIES: Final = {
 
 
 def page() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     return "\n".join([*_head(), *(line for rule in RULES for line in _rule(rule))]) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The reference of docs/sweep.md: the fields of a plan, what an axis can be of, and what can be measured."""
+"""The reference section of docs/sweep.md: the fields of a plan, the kinds of axes, and the columns to measure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kschedctl.sweep.axis import EDITS_BY_NAME, OTHERS
 from kschedctl.sweep.columns import OF_CLUSTER, OWN
 from kschedctl.sweep.plan import AxisPlan, Base, NumberRange, Plan, PlanStruct, Random
 
-#: The parts of a plan, in the order of the page, each with what it is called there.
+#: The parts of a plan, in the order of the page, each with its heading.
 PARTS: Final[dict[type[PlanStruct], str]] = {
     Plan: "A plan",
     Base: "`base`",
@@ -26,7 +26,7 @@ _PLAIN: Final = {str: "text", int: "number", float: "number", bool: "true or fal
 
 
 def reference() -> str:
-    """The reference."""
+    """Return the section as Markdown."""
     return "\n".join(_lines())
 
 
@@ -65,7 +65,7 @@ def _field(field: FieldInfo, hint: Any) -> str:
 
 
 def _words(hint: Any) -> str:
-    """A type in words."""
+    """Return a type in words."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _words(args[0])

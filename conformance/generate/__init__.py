@@ -1,7 +1,7 @@
-"""Fresh cases: small random clusters, each with a pod to place, a module per theme; the same seed gives the same bytes.
+"""Random cases: small clusters, each with a pod to schedule, one module per theme; the same seed gives the same bytes.
 
-A case may use what only newer releases know: an older one ignores the fields, or cannot be asked. Rare states go round
-by the number of the case, so that 150 cases of a theme have each of them.
+A case may use fields and objects that only newer releases have: an older release ignores the fields, or has no answer.
+Rare states rotate with the number of the case, so that 150 cases of a theme include each of them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from conformance.generate.volumes import volumes
 
 
 class Theme(NamedTuple):
-    """How the cases of a theme are made.
+    """A theme: the generator of its cases and the size of their clusters.
 
     Attributes
     ----------
     make : callable
-        What is added to the cluster that it starts from.
+        Adds the theme's objects and fields to the start cluster.
     pods : int or None
-        The most pods that it starts with; None for up to three on a node.
+        The maximum number of pods in the start cluster; None for up to three per node, at most 50.
     nodes : (int, int) or None
-        How many nodes; None for one to fourteen.
+        The minimum and maximum number of nodes; None for one to fourteen.
     """
 
     make: Callable[[Scene], None]
@@ -68,7 +68,7 @@ THEMES: Final[Mapping[str, Theme]] = {
 
 
 def case(theme: str, seed: int, number: int, n_nodes: int = 0) -> Object:
-    """One case of a theme."""
+    """Return case ``number`` of a theme and seed."""
     scene, how = Scene(theme, seed, number, n_nodes), THEMES[theme]
     n_pods = None if how.pods is None else scene.between(0, how.pods)
     start(scene, scene.between(*how.nodes) if how.nodes else None, n_pods)
@@ -79,6 +79,6 @@ def case(theme: str, seed: int, number: int, n_nodes: int = 0) -> Object:
 
 
 def cases(theme: str, seed: int, count: int, n_nodes: int = 0) -> Iterator[Object]:
-    """The first cases of a theme and seed."""
+    """Yield the first ``count`` cases of a theme and seed."""
     for number in range(1, count + 1):
         yield case(theme, seed, number, n_nodes)

@@ -1,4 +1,4 @@
-"""Configuration: profiles, plugins on and off at every point, their order, weights and arguments."""
+"""Scheduler configurations: profiles, plugins per extension point, their order, weights and arguments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SCORED: Final = ("cpu", "memory", "ephemeral-storage", GPU)
 
 
 def shape(s: Scene) -> list[Object]:
-    """Points of a function from utilization to score."""
+    """Return the points of a function from utilization to score."""
     points = sorted(s.random.sample(range(101), s.between(1, 4)))
     if s.odds(0.6):
         points = sorted({0, 100, *points[:2]})
@@ -41,7 +41,7 @@ def shape(s: Scene) -> list[Object]:
 
 
 def strategy(s: Scene, names: tuple[str, ...] = _SCORED) -> Object:
-    """A scoring strategy of NodeResourcesFit."""
+    """Return a scoring strategy of NodeResourcesFit."""
     kind = s.pick("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
     weighted = [{"name": name, "weight": s.between(1, s.pick(1, 5, 100))} for name in s.some(names, 1, 4)]
     found: Object = {"type": kind, "resources": weighted}
@@ -51,7 +51,7 @@ def strategy(s: Scene, names: tuple[str, ...] = _SCORED) -> Object:
 
 
 def _taken(s: Scene, *points: tuple[str, str]) -> set[str]:
-    """The plugins that lists name already: a name twice in one list is refused."""
+    """Return the plugins already in these lists: a list with a plugin twice is rejected."""
     return {entry["name"] for point, which in points for entry in s.plugins(point, which)}
 
 
@@ -92,7 +92,7 @@ def _off_preemption(s: Scene) -> None:
 
 
 def _only(s: Scene) -> None:
-    """A list of plugins of one's own, mostly in another order."""
+    """Enable an explicit list of plugins, in half of the cases in random order."""
     if _taken(s, ("multiPoint", "enabled"), ("multiPoint", "disabled"), ("score", "enabled"), ("score", "disabled")):
         return
     kept = [name for name in _ORDER if name in ("PrioritySort", "DefaultBinder") or s.odds(0.6)]
@@ -127,7 +127,7 @@ _CHANGES: Final = (
 
 
 def configure(s: Scene) -> None:
-    """A configuration of one to three changes, seldom with a second profile."""
+    """Apply one to three changes to the configuration, in a quarter of the cases with a second profile."""
     if s.odds(0.25):
         s.profile("default-scheduler")
         s.profile("batch")
@@ -135,7 +135,7 @@ def configure(s: Scene) -> None:
     s.profile()
     for change in s.some(_CHANGES, 1, 3):
         change(s)
-    for point in ("multiPoint", "score"):  # what was only looked at
+    for point in ("multiPoint", "score"):  # drop the empty lists that looking them up created
         lists = s.profile().get("plugins", {}).get(point, {})
         for which in [which for which, entries in lists.items() if not entries]:
             del lists[which]
@@ -148,7 +148,7 @@ def configure(s: Scene) -> None:
 
 
 def config(s: Scene) -> None:
-    """Something to configure about first, then the configuration."""
+    """Add features that the configuration affects, then the configuration."""
     for feature in s.some((taints, nodeaffinity, images, spread, interpod), 1, 3):
         feature(s)
     if s.odds(0.75):

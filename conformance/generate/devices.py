@@ -1,4 +1,4 @@
-"""What devices learned by 1.36: alternatives, taints, constraints, shared claims, per-device pools, admin access."""
+"""Device features up to 1.36: alternatives, taints, constraints, shared claims, per-device nodes, admin access."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _ODD: Final = (
 
 
 def device_taint(s: Scene) -> Object:
-    """A taint of a device."""
+    """Return a device taint."""
     effect = s.weighted((4, "NoSchedule"), (3, "NoExecute"), (1, "None"))
     value = {"value": s.pick("true", "xid79")} if s.odds(0.5) else {}
     return {"key": s.pick(*_TAINTS), "effect": effect, "timeAdded": s.time(), **value}
 
 
 def device_toleration(s: Scene, seen: list[Object]) -> Object:
-    """A toleration that is meant for one of the taints."""
+    """Return a toleration that is usually derived from one of the seen taints."""
     stranger = {"key": s.pick(*_TAINTS), "effect": "NoSchedule"}
     like = s.pick(*seen) if seen and s.odds(0.85) else stranger
     found: Object = {"operator": s.pick("Exists", "Equal")}
@@ -59,7 +59,7 @@ def device_toleration(s: Scene, seen: list[Object]) -> Object:
 
 
 def tolerant(s: Scene, name: str, seen: list[Object], chance: float) -> Object:
-    """A request that tolerates some taints."""
+    """Return a request that has one to three tolerations with probability ``chance``."""
     more: Object = {}
     if s.odds(chance):
         more["tolerations"] = [device_toleration(s, seen) for _ in range(s.pick(1, 1, 2, 3))]
@@ -79,13 +79,13 @@ def _tainted(s: Scene) -> None:
     either = first_of("r0", tolerant(s, "a", seen, 0.7), tolerant(s, "b", seen, 0.7))
     claim_for(s, [either if s.odds(0.3) else tolerant(s, "r0", seen, 0.7)])
     nodes = [name for name, found in have.items() if found[0].get("taints")]
-    if nodes and s.odds(0.2):  # taints do not matter for what is allocated already
+    if nodes and s.odds(0.2):  # taints do not affect a device that is already allocated
         name = s.pick(*nodes)
         grant(claim_for(s, [exactly("r0")]), [Result(GPUS, name, have[name][0]["name"])], on_node(name))
 
 
 def _per_device(s: Scene) -> None:
-    """A pool whose devices say themselves which nodes reach them."""
+    """Add a pool whose devices select their nodes individually (``perDeviceNodeSelection``)."""
     device_classes(s)
     found: list[Object] = []
     for i in range(s.between(2, 8)):
@@ -122,7 +122,7 @@ def _alternatives(s: Scene, name: str) -> Object:
 
 
 def _prioritized(s: Scene) -> None:
-    """Lists of alternatives: where a better one is to be had, the node scores higher."""
+    """Add lists of alternatives: a node with a better alternative available scores higher."""
     device_classes(s)
     have = gpus(s, 1, 3)
     publish(s, have)
@@ -147,7 +147,7 @@ def _prioritized(s: Scene) -> None:
     kind = s.weighted((4, "one"), (2, "second"), (2, "allocated"))
     if kind == "second":
         claim_for(s, [_alternatives(s, "r0")])
-    elif kind == "allocated" and have:  # an allocated claim scores as well since 1.36; 1.35 stumbles over it
+    elif kind == "allocated" and have:  # since 1.36 an allocated claim contributes to the score; 1.35 fails on it
         name = s.pick(*have)
         one = _alternatives(s, "r0")
         result = Result(GPUS, name, have[name][-1]["name"], f"r0/{s.pick(*one['firstAvailable'])['name']}")
@@ -155,7 +155,7 @@ def _prioritized(s: Scene) -> None:
 
 
 def _admin(s: Scene) -> None:
-    """Access for administration does not count as use."""
+    """Add requests with admin access, which does not count as use of a device."""
     device_classes(s)
     s.pod["metadata"]["namespace"] = "default"
     have = gpus(s)
@@ -174,7 +174,7 @@ def _admin(s: Scene) -> None:
 
 
 def _constraints(s: Scene) -> None:
-    """Requests and claims that have to get along."""
+    """Add requests and claims under ``matchAttribute`` and ``distinctAttribute`` constraints."""
     device_classes(s)
     have = gpus(s, 3, 6)
     publish(s, have)
@@ -199,7 +199,7 @@ def _constraints(s: Scene) -> None:
 
 
 def _shared(s: Scene) -> None:
-    """Claims that are allocated, here and there, by whomever."""
+    """Add claims that are unallocated or allocated to a node, a zone or any node, and reserved for various pods."""
     device_classes(s)
     have = gpus(s, 2, 4, 1.0)
     publish(s, have)
@@ -220,7 +220,7 @@ def _shared(s: Scene) -> None:
 
 
 def _odd(s: Scene) -> None:
-    """Classes and pools that are wrong, each in its way, and requests that cannot be met."""
+    """Add one malformed class or pool, or a request that cannot be satisfied."""
     device_classes(s)
     have = gpus(s, 2, 4)
     kind = _ODD[s.number // 2 // len(KINDS) % len(_ODD)]
@@ -253,7 +253,7 @@ def _odd(s: Scene) -> None:
     claim_for(s, [requests[kind]])
 
 
-#: In the order in which the cases go round them.
+#: The kinds of cases; they rotate in this order.
 KINDS: Final = (
     extended, _prioritized, _tainted, capacity, partition, extended, binding, _constraints, _shared, _per_device,
     _admin, _odd,
@@ -261,7 +261,7 @@ KINDS: Final = (
 
 
 def devices(s: Scene) -> None:
-    """One kind after the other, seldom with other reasons to refuse a node."""
+    """Add the next kind in rotation; 10 % of the cases also have tainted nodes, 10 % a pod with priority 100."""
     KINDS[s.number // 2 % len(KINDS)](s)
     if s.odds(0.1):
         s.taint_some()
@@ -272,5 +272,5 @@ def devices(s: Scene) -> None:
 
 
 def one_kind(s: Scene) -> None:
-    """Any kind that only adds to a case."""
+    """Add a random kind among those that only add to a case."""
     s.pick(_tainted, capacity, partition, _per_device, _prioritized, binding, _constraints, _shared)(s)

@@ -1,4 +1,4 @@
-"""Extended resources that a class of devices stands behind, beside those of device plugins."""
+"""Extended resources that a DeviceClass backs, beside those of device plugins."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def _ask_for(container: Object, resource: str, amount: str) -> None:
 
 
 def extended(s: Scene) -> None:
-    """Extended resources that a class of devices stands behind."""
+    """Add extended resources that a DeviceClass backs."""
     device_classes(s, {"gpu": GPU, **({"nic": NIC} if s.odds(0.3) else {})})
     clash = s.odds(0.12)
-    if clash:  # the newest of two classes with one name counts
+    if clash:  # of two classes with the same extended resource name the newest wins
         expression = f'device.driver == "{GPUS}" && device.attributes["{GPUS}"].model == "h100"'
         device_class(s, "gpu-next", expression, extendedResourceName=GPU)
     have: dict[str, list[Object]] = {}
@@ -56,11 +56,11 @@ def extended(s: Scene) -> None:
              (1.5, f"{_IMPLICIT}any"), (1.2, f"{_IMPLICIT}absent"))  # fmt: skip
     name = s.weighted(*names)
     if clash and name == f"{_IMPLICIT}gpu":
-        name += "-next"  # whether the older class keeps its implicit name is chance
+        name += "-next"  # it is random whether the older class keeps its implicit name
     _containers(s, name)
     if s.odds(0.2):
         claim_for(s, [exactly("r0", s.pick("gpu", "nic"))])
-    if s.number // 24 % 6 == 1 or s.odds(0.03):  # left over from an attempt that did not bind
+    if s.number // 24 % 6 == 1 or s.odds(0.03):  # a claim left over from an attempt that did not bind
         left = extended_claim(s, "incoming-extended-resources-x7k2p", s.pod)
         if have and s.odds(0.5):
             home = s.pick(*have)
@@ -69,7 +69,7 @@ def extended(s: Scene) -> None:
     if s.odds(0.35):
         s.plugin_args("NodeResourcesFit", scoringStrategy=strategy(s, tuple(dict.fromkeys(("cpu", GPU, name)))))
     if name == f"{_IMPLICIT}any" and s.odds(0.6):
-        # Only a class without selectors: with one, 1.36 crashes on compiled expressions that it does not have.
+        # Only a class without selectors: with selectors, 1.36 crashes because its expressions are not compiled.
         entries = [{"name": one, "weight": 1} for one in ("cpu", name)]
         s.plugin_args("NodeResourcesBalancedAllocation", resources=entries)
     if s.odds(0.1):
@@ -77,7 +77,7 @@ def extended(s: Scene) -> None:
 
 
 def _users(s: Scene, have: dict[str, list[Object]]) -> None:
-    """Running pods that have the resource, from a device plugin or through a claim that the scheduler made."""
+    """Add running pods that use the resource, from a device plugin or through a claim that the scheduler created."""
     for name in s.node_names():
         if not s.odds(0.4):
             continue
@@ -93,7 +93,7 @@ def _users(s: Scene, have: dict[str, list[Object]]) -> None:
 
 
 def _containers(s: Scene, name: str) -> None:
-    """Containers and init containers that ask for the resource, and seldom for another."""
+    """Add containers and init containers that request the resource, seldom also another one."""
     spec = s.pod["spec"]
     spec["containers"] = [s.container(f"c{i}", s.pick(50, 100), 64 * MI) for i in range(s.pick(1, 1, 2))]
     _ask_for(spec["containers"][0], name, s.weighted((6, "1"), (2, "2"), (0.5, "4"), (0.5, "0")))

@@ -1,4 +1,4 @@
-"""Devices that are shared or cut up, and devices that are made ready after they were chosen."""
+"""Shared and partitioned devices, and devices with binding conditions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _AMOUNTS: Final = [
     "10Gi",
     "30Gi",
 ]
-#: Parts of one board: how many there can be, and the GiB and engines that each takes.
+#: The partitions of a board: profile -> (maximum number, memory in GiB, engines).
 _PARTS: Final = {"whole": (1, 80, 8), "half": (2, 40, 4), "quarter": (4, 20, 2), "tiny": (2, 20, 1)}
 
 
@@ -65,7 +65,7 @@ def _port(s: Scene, i: int) -> Object:
 
 
 def _share(s: Scene, name: str) -> Object:
-    """A request for a part of a device."""
+    """Return a request for a part of a device's capacity."""
     wanted = {"bandwidth": s.pick(*_AMOUNTS)} if s.odds(0.9) else {}
     if s.odds(0.08):
         wanted["slots"] = s.pick("1", "2", "4")
@@ -81,7 +81,7 @@ def _share(s: Scene, name: str) -> Object:
 
 
 def capacity(s: Scene) -> None:
-    """Devices that several claims share by their capacity."""
+    """Add devices that several claims share by their capacity."""
     device_classes(s)
     have = {name: [_port(s, i) for i in range(s.between(1, 4))] for name in s.node_names()}
     for name, found in have.items():
@@ -114,7 +114,7 @@ def capacity(s: Scene) -> None:
 
 
 def _board(s: Scene, node: str, broken: str) -> None:
-    """The boards of a node, and the parts they can be cut into."""
+    """Publish the boards of a node with their shared counters, and the partitions that consume these counters."""
     n = s.pick(1, 1, 2)
     sets = [
         {"name": f"board-{b}", "counters": {"memory": {"value": "80Gi"}, "engines": {"value": "8"}}} for b in range(n)
@@ -152,7 +152,7 @@ def _board(s: Scene, node: str, broken: str) -> None:
 
 
 def partition(s: Scene) -> None:
-    """Devices cut from one piece of hardware: what a part takes, another cannot have."""
+    """Add devices that are partitions of one board: an allocated partition consumes counters that others need."""
     device_classes(s)
     kinds = ("", "no set", "no counter", "incomplete", "same set")
     broken, victim = s.weighted(*zip((12, 1, 1, 1, 1), kinds, strict=True)), s.any_node()
@@ -175,7 +175,7 @@ def partition(s: Scene) -> None:
 
 
 def binding(s: Scene) -> None:
-    """Devices that are made ready only after they were chosen."""
+    """Add devices with binding conditions, which become ready only after they are allocated."""
     device_classes(s)
     attached, failed = "gpu.example.com/attached", "gpu.example.com/attach-failed"
     conditions = {"bindingConditions": [attached], "bindingFailureConditions": [failed]}
@@ -194,7 +194,7 @@ def binding(s: Scene) -> None:
     users = s.weighted((4, [s.pod]), (3, []), (1, others), (1, [*others, s.pod]))
     result = Result(GPUS, name, device, more=copy.deepcopy(conditions))
     given = grant(claim_for(s, [exactly("r0")]), [result], on_node(name) if s.odds(0.8) else None, users)
-    # Years off, so that it does not matter when the question is asked.
+    # Far in the past or future, so that the answer does not depend on the current time.
     since = "2020-01-01T00:00:00Z" if kind == "late" else "2099-01-01T00:00:00Z"
     given["status"]["allocation"]["allocationTimestamp"] = since
     if kind != "unknown":

@@ -1,4 +1,4 @@
-"""Claims for devices as 1.34 knows them: allocated, reserved, from templates, missing, and wrong in every way."""
+"""Resource claims as of 1.34: allocated, reserved, from templates, missing, and invalid in every way."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Pool(NamedTuple):
 
 
 def dra(s: Scene) -> None:
-    """Even cases have claims as ever, every fourth a rare state; odd ones what came later."""
+    """Add 1.34 claims to even cases, in every fourth case a rare state; add later device features to odd cases."""
     if s.number % 2:
         devices(s)
     else:
@@ -48,7 +48,7 @@ def dra(s: Scene) -> None:
 
 
 def claims(s: Scene) -> None:
-    """Pools of devices, some of them in use, and a pod with a claim or two."""
+    """Add pools of devices, some of them in use, and one or two claims of the pod."""
     device_classes(s)
     pools = _pools(s)
     taken: set[tuple[str, str]] = set()
@@ -71,7 +71,7 @@ def claims(s: Scene) -> None:
 
 
 def _pools(s: Scene) -> list[_Pool]:
-    """A pool per node, seldom in a state between two; sometimes one that several nodes reach."""
+    """Publish a pool for most nodes, seldom in an inconsistent state, and sometimes a pool that several nodes reach."""
     found = []
     for name in s.node_names():
         if not s.odds(0.85):
@@ -116,7 +116,7 @@ def _request(s: Scene, name: str, *, admin: bool, within: bool = False) -> Objec
 
 
 def _new(s: Scene, name: str) -> Object:
-    """A claim with a request or two and, seldom, a constraint."""
+    """Add a claim with one or two requests and, seldom, a constraint."""
     namespace = s.pod["metadata"]["namespace"]
     n = s.weighted((6, 1), (2, 2))
     requests = [_request(s, f"r{i}", admin=namespace == "default") for i in range(n)]
@@ -126,7 +126,7 @@ def _new(s: Scene, name: str) -> Object:
         constraints = [{"matchAttribute": s.pick(*names)}]
         if s.odds(0.4):
             constraints[0]["requests"] = [s.pick(*requests)["name"]]
-        for request in requests:  # which device of all breaks a constraint hangs on the order of pools before 1.36
+        for request in requests:  # before 1.36 the order of pools decides which of all devices breaks a constraint
             for one in request.get("firstAvailable", [request.get("exactly")]):
                 if one["allocationMode"] == "All":
                     one |= {"allocationMode": "ExactCount", "count": 1}
@@ -134,7 +134,7 @@ def _new(s: Scene, name: str) -> Object:
 
 
 def _use(s: Scene, kind: str, pools: list[_Pool], taken: set[tuple[str, str]]) -> None:
-    """Let the pod use a claim of some kind."""
+    """Let the pod use a claim of the given kind."""
     name = s.name("claim")
     if kind in ("template", "template pending", "foreign", "not needed"):
         entry = use_claim(s.pod, template="tmpl")
@@ -163,7 +163,7 @@ def _use(s: Scene, kind: str, pools: list[_Pool], taken: set[tuple[str, str]]) -
 
 
 def _allocate(s: Scene, found: Object, kind: str, pools: list[_Pool], taken: set[tuple[str, str]]) -> None:
-    """Give a claim a device that is free, and users."""
+    """Allocate a free device to a claim, and reserve the claim for pods."""
     free = [(pool, name) for pool in pools for name in pool.devices if (pool.name, name) not in taken]
     if not free:
         return
@@ -183,7 +183,7 @@ def _allocate(s: Scene, found: Object, kind: str, pools: list[_Pool], taken: set
 
 
 def _wrong(s: Scene, kind: str) -> Object:
-    """What a claim asks for, in a way that cannot be met."""
+    """Return the devices of a claim that cannot be satisfied."""
     where = {"compile": ["device.nosuchfield"], "runtime": [f'device.attributes["{GPUS}"].missing == "x"']}
     count = 33 if kind == "too many" else 1
     every = kind in ("all updating", "all invalid", "conflict")
@@ -196,9 +196,9 @@ def _wrong(s: Scene, kind: str) -> Object:
 
 
 def _spoil(s: Scene, node: str, kind: str) -> None:
-    """Put a node's pool into a state: being updated, invalid, or with devices that do not go together."""
+    """Put a node's pool into a bad state: being updated, invalid, or with devices that no constraint can combine."""
     gone = [found for found in s.find("ResourceSlice") if found["spec"].get("nodeName") == node]
-    if kind == "conflict":  # of several slices, older releases look at any one first
+    if kind == "conflict":  # older releases visit several slices in random order
         gone += [found for found in s.find("ResourceSlice") if found["metadata"]["name"].endswith("-gpu2")]
     s.others = [found for found in s.others if not any(found is other for other in gone)]
     if kind == "conflict":

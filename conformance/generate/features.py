@@ -1,4 +1,4 @@
-"""What 1.35 and 1.36 brought: declared features, resources of pods, nominations, image volumes, balance, Portworx."""
+"""Features of 1.35 and 1.36: declared features, pod-level resources, nominations, image volumes, balance, Portworx."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DECLARED: Final = (
 
 
 def declared(s: Scene) -> None:
-    """Nodes declare features, the pod needs one of them."""
+    """Let nodes declare features, and usually let the pod need one of them."""
     for node in s.nodes:
         if s.odds(0.85):
             node["status"]["declaredFeatures"] = sorted(s.some(_DECLARED, 1))
@@ -42,7 +42,7 @@ def declared(s: Scene) -> None:
 
 
 def pod_resources(s: Scene) -> None:
-    """Pods with resources of their own, some of them being resized."""
+    """Add pods with pod-level resources, some of them being resized."""
     s.pods = []
     left = []
     for node in s.nodes:
@@ -93,7 +93,7 @@ def _sized(s: Scene, node: str, cpu: int, memory: int) -> None:
 
 
 def _huge_pages(s: Scene) -> None:
-    """Huge pages may be asked for the pod as a whole."""
+    """Request huge pages at the pod level."""
     for node in s.nodes:
         if s.odds(0.7):
             s.offer(node, "hugepages-2Mi", s.pick("32Mi", "64Mi", "256Mi"))
@@ -106,7 +106,7 @@ def _huge_pages(s: Scene) -> None:
 
 
 def nominations(s: Scene) -> None:
-    """Nominations, of the pod itself and of others, by whoever made them."""
+    """Add nominations of the pod itself and of other pods."""
     for node in s.nodes:
         node["status"]["allocatable"] |= {"cpu": s.pick("1", "2", "4"), "memory": "8Gi"}
         for pod in s.on(node["metadata"]["name"]):
@@ -132,7 +132,7 @@ def nominations(s: Scene) -> None:
 
 
 def balance(s: Scene) -> None:
-    """Nodes out of balance, which a lopsided pod makes better or worse."""
+    """Unbalance the nodes, so that a lopsided pod improves or worsens them."""
     for node in s.nodes:
         cpu, memory = s.pick(2000, 4000, 8000), s.pick(4, 8, 16) * GI
         node["status"]["allocatable"] |= {"cpu": s.cpu(cpu), "memory": s.memory(memory)}
@@ -155,7 +155,7 @@ def balance(s: Scene) -> None:
 
 
 def portworx(s: Scene) -> None:
-    """The last storage plugin to move out of the tree: until 1.35 a node had to say that it moved."""
+    """Add volumes of Portworx, the last plugin migrated to CSI: before 1.36 a node had to declare the migration."""
     in_tree, driver = "kubernetes.io/portworx-volume", "pxd.portworx.com"
     storage_class(s, "px", in_tree, "Immediate")
 
@@ -186,7 +186,7 @@ _KINDS: Final = (declared, pod_resources, nominations, image_volumes, balance, p
 
 
 def features(s: Scene) -> None:
-    """The kinds go round by the number of the case; some cases have two that get along."""
+    """Add the next kind in rotation, in a quarter of the cases with a second one that is compatible."""
     first = _KINDS[s.number % len(_KINDS)]
     first(s)
     if s.odds(0.25):

@@ -1,4 +1,4 @@
-"""Devices as objects: classes, slices, requests, claims, and what an earlier cycle wrote into claims."""
+"""Objects of dynamic resource allocation: classes, slices, requests, claims, and allocations of earlier cycles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SELECTORS: Final = (
 
 
 class Result(NamedTuple):
-    """A device that a claim was given."""
+    """A device that is allocated to a claim."""
 
     driver: str
     pool: str
@@ -34,7 +34,7 @@ class Result(NamedTuple):
 
 
 def gpu(s: Scene, name: str) -> Object:
-    """A device with attributes of every type."""
+    """Return a device with attributes of every type."""
     attributes: Object = {
         "model": {"string": s.pick("a100", "h100", "t4")},
         "index": {"int": s.between(0, 3)},
@@ -49,13 +49,13 @@ def gpu(s: Scene, name: str) -> Object:
 
 
 def gpus(s: Scene, low: int = 1, high: int = 4, share: float = 0.9) -> dict[str, list[Object]]:
-    """Devices of most nodes, by node."""
+    """Return ``low`` to ``high`` devices for a share of the nodes, by node."""
     names = [name for name in s.node_names() if s.odds(share)]
     return {name: [gpu(s, f"gpu-{i}") for i in range(s.between(low, high))] for name in names}
 
 
 def publish(s: Scene, devices: Mapping[str, list[Object]], driver: str = GPUS) -> None:
-    """A slice per node with its devices."""
+    """Add a ResourceSlice for each node with its devices."""
     for name, found in devices.items():
         slice_of(s, f"{name}-{driver.split('.')[0]}", driver, name, found, nodeName=name)
 
@@ -64,7 +64,7 @@ def slice_of(
     s: Scene, name: str, driver: str, pool: str, devices: list[Object] | None, *, count: int = 1, generation: int = 1,
     **fields: Any,
 ) -> None:  # fmt: skip
-    """A ResourceSlice."""
+    """Add a ResourceSlice."""
     spec: Object = {"driver": driver, "pool": {"name": pool, "generation": generation, "resourceSliceCount": count}}
     if devices is not None:
         spec["devices"] = devices
@@ -72,13 +72,13 @@ def slice_of(
 
 
 def device_class(s: Scene, name: str, *expressions: str, **fields: Any) -> None:
-    """A DeviceClass with selectors."""
+    """Add a DeviceClass with selectors."""
     spec: Object = {"selectors": [{"cel": {"expression": text}} for text in expressions]} if expressions else {}
     s.add(_API, "DeviceClass", s.meta(name), spec=spec | fields)
 
 
 def device_classes(s: Scene, extended: Mapping[str, str] | None = None) -> None:
-    """The usual classes; ``extended`` gives some of them an extended resource."""
+    """Add the usual classes; ``extended`` gives the extended resource names of some of them."""
     labels = s.namespace("default")["metadata"].setdefault("labels", {})
     labels["resource.kubernetes.io/admin-access"] = "true"
     driver = f'device.driver == "{GPUS}"'
@@ -96,7 +96,7 @@ def device_classes(s: Scene, extended: Mapping[str, str] | None = None) -> None:
 def exactly(
     name: str, class_name: str = "gpu", count: int = 1, *, every: bool = False, where: Sequence[str] = (), **fields: Any
 ) -> Object:
-    """A request for devices of a class: so many of them, or every one."""
+    """Return a request for ``count`` devices of a class, or with ``every`` for all of them."""
     found: Object = {"deviceClassName": class_name, "allocationMode": "All" if every else "ExactCount"}
     if not every:
         found["count"] = count
@@ -106,14 +106,14 @@ def exactly(
 
 
 def first_of(name: str, *requests: Object) -> Object:
-    """A request for the first of alternatives that is to be had."""
+    """Return a request for the first alternative that is available."""
     return {"name": name, "firstAvailable": [{"name": f"sub{i}", **r["exactly"]} for i, r in enumerate(requests)]}
 
 
 def new_claim(
     s: Scene, name: str, namespace: str, requests: list[Object], constraints: Sequence[Object] = ()
 ) -> Object:
-    """A ResourceClaim that nothing was given to."""
+    """Add a ResourceClaim without an allocation."""
     devices: Object = {"requests": requests}
     if constraints:
         devices["constraints"] = list(constraints)
@@ -123,7 +123,7 @@ def new_claim(
 def claim_for(
     s: Scene, requests: list[Object], pod: Object | None = None, constraints: Sequence[Object] = ()
 ) -> Object:
-    """A claim that a pod uses, the one to place without another."""
+    """Add a claim that a pod uses; the default is the pod to schedule."""
     pod = pod or s.pod
     name = s.name("claim")
     use_claim(pod, name)
@@ -131,7 +131,7 @@ def claim_for(
 
 
 def use_claim(pod: Object, claim_name: str | None = None, template: str | None = None) -> str:
-    """Let a pod use a claim, or one that is made from a template; the name of the entry is returned."""
+    """Let a pod use a claim or a claim template, and return the name of the pod's entry."""
     entries = pod["spec"].setdefault("resourceClaims", [])
     name = f"dev{len(entries)}"
     source = {"resourceClaimName": claim_name} if template is None else {"resourceClaimTemplateName": template}
@@ -141,7 +141,7 @@ def use_claim(pod: Object, claim_name: str | None = None, template: str | None =
 
 
 def on_node(name: str) -> Object:
-    """The node selector of an allocation that one node reaches."""
+    """Return the node selector of an allocation that is available on one node."""
     field = {"key": "metadata.name", "operator": "In", "values": [name]}
     return {"nodeSelectorTerms": [{"matchFields": [field]}]}
 
@@ -149,7 +149,7 @@ def on_node(name: str) -> Object:
 def grant(
     found: Object, results: Sequence[Result], where: Object | None = None, users: Sequence[Object] = ()
 ) -> Object:
-    """Write an allocation into a claim, and the pods that it is reserved for."""
+    """Write an allocation, and the pods for which it is reserved, into a claim; return the claim."""
     devices = [
         {"request": r.request, "driver": r.driver, "pool": r.pool, "device": r.device, **r.more} for r in results
     ]
@@ -165,13 +165,13 @@ def grant(
 
 
 def hold(s: Scene, node: str, request: Object, result: Result, priority: int = 0) -> Object:
-    """A running pod that has a device of its node."""
+    """Add a running pod to which a device of its node is allocated; return the claim."""
     pod = s.add_pod("holder", "default", s.labels(), node=node, priority=priority)
     return grant(claim_for(s, [request], pod), [result], on_node(node), [pod])
 
 
 def extended_claim(s: Scene, name: str, pod: Object) -> Object:
-    """A claim as the scheduler makes it for a pod that asks for an extended resource of a class."""
+    """Add a claim as the scheduler creates it for a pod that requests a class's extended resource."""
     found = new_claim(s, name, pod["metadata"]["namespace"], [exactly("container-0-request-0")])
     found["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
     own(found, pod)

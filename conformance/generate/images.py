@@ -1,4 +1,4 @@
-"""Images: what is present on which node, named by tag and digest, small and large."""
+"""Images: present on some nodes, referenced by tag and digest, small and large."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _image(s: Scene, i: int) -> _Image:
 
 
 def _reference(s: Scene, image: _Image) -> str:
-    """How a pod names an image; not every way finds it."""
+    """Return a pod's reference to an image; not every form matches the names on the nodes."""
     stem = image.stem
     tagged = f"{stem}:{image.tag}" if image.tag else stem
     ways = ((4, tagged), (2, stem), (2, f"{stem}@{image.digest}"), (1, f"{stem}:other"), (1, f"library/{stem}"))
@@ -38,7 +38,7 @@ def _reference(s: Scene, image: _Image) -> str:
 
 
 def images(s: Scene) -> None:
-    """A catalogue of images over the nodes, and a pod that runs some of them."""
+    """Add a catalogue of images to the nodes, and let the pod run some of them."""
     catalogue = [_image(s, i) for i in range(s.between(2, 8))]
     density = s.pick(0.2, 0.5, 0.9)
     for node in s.nodes:
@@ -67,7 +67,7 @@ def mount_image(s: Scene, reference: str) -> None:
 
 
 def image_volumes(s: Scene, most: int = 3) -> None:
-    """Images as volumes, mostly ones that some node has."""
+    """Add image volumes, usually with images that some node has."""
     images(s)
     seen = present_images(s)
     for _ in range(s.between(1, most)):
@@ -75,6 +75,6 @@ def image_volumes(s: Scene, most: int = 3) -> None:
 
 
 def present_images(s: Scene) -> list[str]:
-    """The last name of every image on every node."""
+    """Return the last name of every image on every node."""
     found: list[Object] = [image for node in s.nodes for image in node["status"].get("images", ())]
     return [image["names"][-1] for image in found]

@@ -1,4 +1,4 @@
-"""Affinity between pods: required and preferred, both ways round, over topologies and namespaces."""
+"""Inter-pod affinity: required and preferred, of the pod and of existing pods, over topologies and namespaces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from conformance.generate.spread import add_label_keys, free_keys, selector
 
 
 def _term(s: Scene, labels: dict[str, str]) -> Object:
-    """A term about pods that look like the labels."""
+    """Return an affinity term whose selector usually matches the labels."""
     found: Object = {"topologyKey": s.weighted((4, ZONE), (4, HOST), (1, REGION), (1, "nokey"))}
     if s.odds(0.95):
         found["labelSelector"] = selector(s, labels, 0.8)
@@ -33,7 +33,7 @@ def _weighted_term(s: Scene, labels: dict[str, str]) -> Object:
 
 
 def affinity(s: Scene, labels: dict[str, str], required: float, preferred: float) -> Object:
-    """Affinity or anti-affinity or both, to pods that look like the labels."""
+    """Return affinity or anti-affinity or both, to pods that match the labels."""
     found: Object = {}
     for _ in range(s.between(1, 2)):
         where = found.setdefault(s.pick("podAntiAffinity", "podAffinity"), {})
@@ -45,12 +45,12 @@ def affinity(s: Scene, labels: dict[str, str], required: float, preferred: float
 
 
 def anti(key: str, labels: dict[str, str]) -> Object:
-    """Required anti-affinity to pods with these labels."""
+    """Return required anti-affinity to pods with these labels."""
     return {"podAntiAffinity": {REQUIRED: [{"topologyKey": key, "labelSelector": {"matchLabels": labels}}]}}
 
 
 def interpod(s: Scene) -> None:
-    """Pods that have affinities of their own, and one more."""
+    """Add pods, some with affinities, and usually affinities of the pod to schedule."""
     mine = s.pod["metadata"].setdefault("labels", {})
     mine.setdefault("app", "web")
     for node in s.nodes:
@@ -75,7 +75,7 @@ def interpod(s: Scene) -> None:
 
 
 def _own(s: Scene, mine: dict[str, str]) -> Object:
-    """What the pod itself asks for."""
+    """Return the affinity of the pod to schedule; empty for none."""
     choices = ((3, "affinity"), (3, "anti"), (3, "mixed"), (3, "preferred"), (2, "series"), (1, "none"))
     how = s.weighted(*choices)
     if s.gentle:
@@ -93,7 +93,7 @@ def _own(s: Scene, mine: dict[str, str]) -> Object:
 
 
 def _series(s: Scene, mine: dict[str, str]) -> Object:
-    """The first pod of a series: nothing matches yet but the pod itself."""
+    """Return affinity to the pod's own series, which often no other pod matches yet."""
     mine["series"] = "s1"
     term: Object = {"topologyKey": s.pick(ZONE, HOST, "nokey"), "labelSelector": {"matchLabels": {"series": "s1"}}}
     if s.odds(0.3):

@@ -1,4 +1,4 @@
-"""Everything at once, each part gently, so that several plugins have a say about one pod."""
+"""All themes combined, each in a gentle form, so that several plugins affect one pod."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FEATURES: Final[tuple[tuple[float, Callable[[Scene], None]], ...]] = (
 
 
 def mixed(s: Scene) -> None:
-    """Features by their chance; now and then preemption, a configuration, gates, or no cluster at all."""
+    """Add features by their probability; seldom preemption, a configuration, gates, or an empty cluster."""
     if s.odds(0.01):
         s.nodes, s.pods = [], []
         return

@@ -1,7 +1,7 @@
-"""What 1.37 brought: room on storage, missing drivers, device rules, named nodes, resizes, promised room, new plugins.
+"""Features of 1.37: storage scoring, missing CSI drivers, device taint rules, resizes, nominations, new plugins.
 
-Nothing here hangs on the order of a Go map: at most one CSIStorageCapacity of a class reaches a node, a pod has volumes
-of at most one driver that is missed, at most one capacity of a device cannot be reckoned.
+No case depends on the order of a Go map: at most one CSIStorageCapacity of a class reaches a node, a pod has volumes of
+at most one missing driver, and at most one capacity of a device cannot be computed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PORT: Final = {"containerPort": 80, "hostPort": 8080, "protocol": "TCP"}
 
 
 def _named_node(s: Scene) -> None:
-    """A pod that names its node, among other things that narrow the search."""
+    """Give the pod a ``spec.nodeName``, among other restrictions of its nodes."""
     names = s.node_names()
     mine = s.weighted((7, s.any_node()), (2, "no-such-node"))
     spec = s.pod["spec"]
@@ -36,7 +36,7 @@ def _named_node(s: Scene) -> None:
         wanted = sorted({near(), near() if s.odds(0.4) else names[0]})
         terms = {"nodeSelectorTerms": [{"matchFields": [field(name)]} for name in wanted]}
         spec.setdefault("affinity", {})["nodeAffinity"] = {REQUIRED: terms}
-    if s.odds(0.35):  # a bound volume of a few nodes narrows too
+    if s.odds(0.35):  # a bound volume that few nodes reach restricts the nodes too
         name = s.name("local")
         storage_class(s, "local", NO_PROVISIONER)
         reach = on_hosts(s, sorted({near(), s.any_node()}))
@@ -59,7 +59,7 @@ def _named_node(s: Scene) -> None:
         if how == "order":
             enabled = s.some(("DynamicResources", "VolumeBinding", "NodeAffinity"), 1)
             s.plugins("preFilter", "enabled").extend({"name": name} for name in enabled)
-        elif how == "enabled":  # no plugin of this extension point in older releases
+        elif how == "enabled":  # in older releases these do not implement this extension point
             name = s.pick("NodeName", "TaintToleration", "NodeUnschedulable")
             s.plugins("preFilter", "enabled").append({"name": name})
         else:
@@ -67,7 +67,7 @@ def _named_node(s: Scene) -> None:
 
 
 def _promised(s: Scene) -> None:
-    """Room promised to pods that are held back before they are queued: since 1.37 they have it all the same."""
+    """Add nominated pods that are gated before they are queued: since 1.37 their nominations count all the same."""
     for node in s.nodes:
         node["status"]["allocatable"] |= {"cpu": s.pick("1", "1", "2"), "memory": "8Gi"}
         for pod in s.on(node["metadata"]["name"]):
@@ -95,7 +95,7 @@ def _promised(s: Scene) -> None:
 
 
 def _image_volumes(s: Scene) -> None:
-    """Image volumes raise what there is to reach as well as what is reached."""
+    """Add image volumes, which raise the maximum image score as well as the score itself."""
     image_volumes(s, 8)
     if s.odds(0.4):
         factors = {name: s.pick(1, 3, 10) for name in sorted(set(present_images(s)))}
@@ -108,7 +108,7 @@ def _image_volumes(s: Scene) -> None:
 
 
 def _resized(s: Scene) -> None:
-    """Running pods whose status says something else than their spec, told for containers or for the pod."""
+    """Add running pods whose status differs from their spec, at the container or at the pod level."""
     s.pods = []
     for node in s.nodes:
         node["status"]["allocatable"] |= {"cpu": "4", "memory": "8Gi"}
@@ -116,7 +116,7 @@ def _resized(s: Scene) -> None:
             _sized(s, node["metadata"]["name"], s.pick(200, 400, 600), s.pick(128, 256, 512) * MI)
     spec = s.pod["spec"]
     spec["containers"] = [s.container(cpu=s.pick(500, 1000, 2000, 2600, 3200), memory=s.pick(256, 1024, 3072) * MI)]
-    if s.odds(0.15):  # limits of the pod as a whole stand for its requests
+    if s.odds(0.15):  # pod-level limits are the default of pod-level requests
         spec["containers"] = [s.container()]
         spec["resources"] = {"limits": {"cpu": s.cpu(s.pick(500, 2600)), "memory": s.memory(s.pick(1, 3) * GI)}}
     if s.odds(0.3):
@@ -162,7 +162,7 @@ def _sized(s: Scene, node: str, cpu: int, memory: int) -> None:
 
 
 def _told(s: Scene, amounts: Any) -> Object:
-    """What a container's status says of its resources."""
+    """Return the resources in a container's status."""
     found: Object = {"allocatedResources": amounts()} if s.odds(0.7) else {}
     if s.odds(0.7):
         found["resources"] = {"requests": amounts()} if s.odds(0.85) else {}
@@ -170,7 +170,7 @@ def _told(s: Scene, amounts: Any) -> Object:
 
 
 def _configured(s: Scene) -> None:
-    """Configurations that not every release accepts, and those that put plugins in another order."""
+    """Add a configuration that some releases reject, or that changes the order of plugins."""
     images(s)
     for node in s.some(s.nodes, 0, 3):
         node["spec"]["unschedulable"] = True
@@ -202,7 +202,7 @@ _KINDS: Final = (
 
 
 def newest(s: Scene) -> None:
-    """One kind after the other, seldom with other reasons to refuse a node."""
+    """Add the next kind in rotation; 10 % of the cases also have tainted nodes, 12 % a pod with priority 100."""
     _KINDS[s.number % len(_KINDS)](s)
     if s.odds(0.1):
         s.taint_some()

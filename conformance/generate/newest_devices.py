@@ -1,4 +1,4 @@
-"""Devices in 1.37: rules that taint them, parts of units, counters over drivers and nodes, choices taken back."""
+"""Devices in 1.37: taint rules, fractional units, counters over drivers and nodes, choices that need backtracking."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SPEED: Final = f'device.attributes["{NICS}"].speed == 100'
 
 
 def _rule_selector(s: Scene) -> Object | None:
-    """What a rule is for; a selector that is empty or absent means every device."""
+    """Return the device selector of a taint rule; an empty or absent selector matches every device."""
     driver, pool, device = s.pick(GPUS, GPUS, NICS), s.any_node(), f"gpu-{s.pick(0, 0, 1, 2)}"
     also: Object = {"driver": GPUS} if s.odds(0.5) else {}
     elsewhere: tuple[Object, ...] = (
@@ -71,7 +71,7 @@ def _rule_selector(s: Scene) -> Object | None:
 
 
 def rules(s: Scene) -> None:
-    """Taints that an administrator puts on devices from outside; older releases do not know the kind."""
+    """Add DeviceTaintRules, by which an administrator taints devices; older releases do not know the kind."""
     device_classes(s)
     have = gpus(s)
     seen: list[Object] = []
@@ -92,13 +92,13 @@ def rules(s: Scene) -> None:
         s.add("resource.k8s.io/v1", "DeviceTaintRule", s.meta(f"rule-{i}"), spec=spec)
     either = first_of("r0", tolerant(s, "a", seen, 0.5), tolerant(s, "b", seen, 0.5))
     claim_for(s, [either if s.odds(0.3) else tolerant(s, "r0", seen, 0.5)])
-    if have and s.odds(0.15):  # what is allocated already stays
+    if have and s.odds(0.15):  # a device that is already allocated stays allocated
         name = s.pick(*have)
         grant(claim_for(s, [exactly("r0")]), [Result(GPUS, name, have[name][0]["name"])], on_node(name))
 
 
 def fractions(s: Scene) -> None:
-    """Shares of devices in parts of a unit, and amounts beyond all reckoning."""
+    """Add shared devices whose capacity is consumed in fractions of a unit, and requests that overflow."""
     device_classes(s)
     policies = s.some(_POLICIES, 1, 3)
     have: dict[str, list[Object]] = {}
@@ -147,7 +147,7 @@ def _sizes(s: Scene) -> list[int]:
 
 
 def counters(s: Scene) -> None:
-    """Counters of pools that two drivers name alike, that reach over nodes, that shared devices draw on."""
+    """Add shared counters: two drivers with equal names, a pool over several nodes, or multi-allocatable devices."""
     device_classes(s)
     kind = s.pick("alike", "reach", "shares")
     if kind == "reach":
@@ -177,7 +177,7 @@ def counters(s: Scene) -> None:
 
 
 def _holders(s: Scene, node: str, driver: str, found: list[Object]) -> None:
-    """Pods that have parts, as far as the board goes."""
+    """Allocate partitions to running pods as long as the board's 40 GiB suffice."""
     free = 40
     for device in found:
         size = int(device["consumesCounters"][0]["counters"]["memory"]["value"].removesuffix("Gi"))
@@ -193,7 +193,7 @@ def _holders(s: Scene, node: str, driver: str, found: list[Object]) -> None:
 
 
 def _reaching(s: Scene) -> None:
-    """One pool over several nodes, its counters told to some of them only."""
+    """Add one pool over several nodes whose counters are published to only some of them."""
     zone = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["z1"]}]}
     selector: Object = {"nodeSelector": {"nodeSelectorTerms": [zone]}}
     reach: Object = s.pick({"allNodes": True}, {"nodeName": s.any_node()}, selector)
@@ -216,7 +216,7 @@ def _reaching(s: Scene) -> None:
 
 
 def distinct(s: Scene) -> None:
-    """Devices that have to differ, so that a first choice has to be taken back."""
+    """Add devices that must differ in an attribute, so that the allocator must undo a first choice."""
     device_classes(s)
     have: dict[str, list[Object]] = {}
     for name in s.node_names():

@@ -1,4 +1,4 @@
-"""Storage in 1.37: how full a driver would be weighs, and a driver may want no pods where it is missing."""
+"""Storage in 1.37: scoring by storage capacity, and CSI drivers that prevent scheduling to nodes without them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from conformance.generate.volumes_kinds import bound
 
 
 def _capacities(s: Scene, class_name: str) -> None:
-    """What a driver has left for a class, for any node in one object at most."""
+    """Add the CSIStorageCapacities of a class, at most one for any node."""
     zones = ["z1", "z2", "z3", "z4"]
     how = s.pick("host", "host", "zone", "zone", "all", "halves")
     hosts = sorted({node["metadata"]["labels"][HOST] for node in s.nodes if HOST in node["metadata"]["labels"]})
@@ -64,7 +64,7 @@ def _capacities(s: Scene, class_name: str) -> None:
 
 
 def _weigh(s: Scene) -> None:
-    """How the plugin that weighs storage is configured."""
+    """Configure VolumeBinding, which scores storage capacity."""
     if s.odds(0.3):
         s.plugin_args("VolumeBinding", shape=shape(s))
     elif s.odds(0.1):
@@ -84,7 +84,7 @@ def _weigh(s: Scene) -> None:
 
 
 def provisioned(s: Scene) -> None:
-    """Claims to be provisioned where a driver tells how much it has left."""
+    """Add claims to be provisioned by a driver that publishes its storage capacity."""
     s.namespace("kube-system")
     if s.odds(0.95):
         csi_driver(s, CAPACITY, storageCapacity=s.odds(0.95))
@@ -106,7 +106,7 @@ def provisioned(s: Scene) -> None:
 
 
 def static_or_provisioned(s: Scene) -> None:
-    """Claims that find a volume, on some nodes or on all, beside claims to be provisioned."""
+    """Add claims that match a volume on some or all nodes, beside claims to be provisioned."""
     s.namespace("kube-system")
     csi_driver(s, CAPACITY, storageCapacity=True)
     storage_class(s, "local", NO_PROVISIONER)
@@ -131,7 +131,7 @@ def static_or_provisioned(s: Scene) -> None:
 
 
 def drivers(s: Scene) -> None:
-    """Nodes that lack a driver which wants no pods there."""
+    """Add nodes without a CSI driver that sets ``preventPodSchedulingIfMissing``."""
     strict = s.weighted((4, CSI), (2, EBS), (2, CAPACITY))
     for driver in (CSI, EBS, CAPACITY):
         if driver == strict:
@@ -164,7 +164,7 @@ def drivers(s: Scene) -> None:
 
 
 def _give(s: Scene, pod: Object, kind: str, shared: str, driver: str) -> None:
-    """Give a pod a volume of some kind."""
+    """Give a pod a volume of the given kind."""
     namespace = pod["metadata"]["namespace"]
     if kind == "shared":
         mount(pod, shared)

@@ -1,4 +1,4 @@
-"""Node affinity: selectors, required and preferred terms, node names, and what the configuration adds."""
+"""Node affinity: selectors, required and preferred terms, node names, and the configured ``addedAffinity``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def field(name: str, operator: str = "In") -> Object:
-    """A requirement on a node's name."""
+    """Return a requirement on a node's name."""
     return {"key": "metadata.name", "operator": operator, "values": [name]}
 
 
@@ -30,7 +30,7 @@ def _expression(s: Scene, *, preferred: bool) -> Object:
     if operator in ("In", "NotIn"):
         found["values"] = s.some(values[key], 1, 3)
     elif compares and operator in ("Gt", "Lt"):
-        # A preferred term is not checked at admission: a value that no label can have is let in.
+        # The API server does not validate the values of preferred terms: it accepts one that no label can have.
         found["values"] = ["-3"] if preferred and s.odds(0.02) else [s.pick("0", "1", "2", "5", "7")]
     return found
 
@@ -55,7 +55,7 @@ def _preferred(s: Scene, most: int = 4, empty: float = 0.05) -> list[Object]:
 
 
 def _by_name(s: Scene) -> list[Object]:
-    """Terms that name nodes, with which PreFilter narrows the search."""
+    """Return terms with node names, which PreFilter uses to restrict the nodes."""
     names = s.node_names()
     kind = s.weighted((3, "one"), (2, "several"), (2, "conflict"), (1, "gone"), (1, "label too"), (1, "partly"))
     if kind == "several":
@@ -74,7 +74,7 @@ def _by_name(s: Scene) -> list[Object]:
 
 
 def nodeaffinity(s: Scene) -> None:
-    """Labels on nodes, and a pod that asks for some of them."""
+    """Add labels to the nodes, and let the pod select some of them."""
     for node in s.nodes:
         labels = node["metadata"]["labels"]
         if s.odds(0.8):
@@ -106,7 +106,7 @@ def nodeaffinity(s: Scene) -> None:
         affinity[REQUIRED] = {"nodeSelectorTerms": [_term(s) for _ in range(s.weighted((4, 1), (3, 2), (1, 3)))]}
     elif how == "names":
         affinity[REQUIRED] = {"nodeSelectorTerms": _by_name(s)}
-        if s.odds(0.3):  # those that are named may fail otherwise
+        if s.odds(0.3):  # the named nodes may be rejected for another reason
             s.taint_some()
     if how == "preferred" or s.odds(0.5):
         affinity[PREFERRED] = _preferred(s)

@@ -1,4 +1,4 @@
-"""Host ports: numbers, protocols and addresses that meet or pass each other by."""
+"""Host ports: port numbers, protocols and addresses that conflict or almost conflict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _ports(s: Scene, used: set[tuple[str, str, int]], *, on_host: bool) -> list[
 
 
 def _give(s: Scene, pod: Object) -> None:
-    """Give a pod ports, seldom in an init container (which count) or a sidecar."""
+    """Give a pod ports, seldom in an init container or a sidecar, whose ports count as well."""
     used: set[tuple[str, str, int]] = set()
     spec = pod["spec"]
     on_host = s.odds(0.25)
@@ -50,7 +50,7 @@ def _give(s: Scene, pod: Object) -> None:
 
 
 def ports(s: Scene) -> None:
-    """Pods with host ports over the nodes, and one more."""
+    """Add pods with host ports to the nodes, and give the pod to schedule host ports."""
     density = 0.3 if s.gentle else s.weighted((3, 0.3), (2, 1.0), (1, 2.5))
     for node in s.nodes:
         for _ in range(int(density) + s.odds(density % 1)):

@@ -1,4 +1,4 @@
-"""Preemption: full nodes, budgets, ties at each criterion, nominations, and victims that stand in the way otherwise."""
+"""Preemption: full nodes, disruption budgets, ties at each criterion, nominations, and victims that block otherwise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PORT: Final = {"containerPort": 80, "hostPort": 8080, "protocol": "TCP"}
 def budget(
     s: Scene, name: str, namespace: str, selector: Object | None, allowed: int, gone: Sequence[str] = ()
 ) -> None:
-    """A PodDisruptionBudget that allows so many more disruptions."""
+    """Add a PodDisruptionBudget with ``allowed`` disruptions left; ``gone`` are its disrupted pods."""
     spec: Object = {s.pick("minAvailable", "maxUnavailable"): s.pick(1, 2, "50%")}
     if selector is not None:
         spec["selector"] = selector
@@ -31,7 +31,7 @@ def budget(
 
 
 def budgets(s: Scene) -> None:
-    """A few budgets that select apps, everything, or nothing."""
+    """Add up to four budgets that select apps, all pods, or none."""
     for i in range(s.weighted((2, 0), (3, 1), (4, 2), (2, 4))):
         among = {"matchExpressions": [{"key": "app", "operator": "In", "values": s.some(APPS, 1, 3)}]}
         app, front = {"matchLabels": {"app": s.pick(*APPS)}}, {"matchLabels": {"tier": "front"}}
@@ -42,7 +42,7 @@ def budgets(s: Scene) -> None:
 
 
 def fill_nodes(s: Scene, tiers: Sequence[int], want: int) -> None:
-    """Nodes so full that a pod of this size needs victims on most."""
+    """Fill the nodes, so that a pod that requests ``want`` milli-CPU needs victims on most of them."""
     for node in s.nodes:
         cpu = s.pick(1000, 2000, 4000)
         node["status"]["allocatable"] |= {"cpu": s.cpu(cpu), "memory": s.memory(8 * GI)}
@@ -70,11 +70,11 @@ def _ask_one_more(pod: Object, resource: str, count: str) -> None:
 
 
 def _full(s: Scene) -> None:
-    """Full nodes, and a pod above some of the pods there, below others, or below all."""
+    """Fill the nodes with pods of which all, some or none have a lower priority than the pod to schedule."""
     want = s.pick(200, 500, 900, 1000, 2000)
     fill_nodes(s, s.weighted((3, _TIERS), (2, (0, 10)), (1, (0,)), (2, (-10, 0, 100))), want)
     _ask(s, want, s.weighted((3, 1000), (2, 100), (2, 11), (1, 0), (1, -10), (1, 2000000)))
-    if s.odds(0.3):  # another resource runs out as well
+    if s.odds(0.3):  # a second resource is exhausted as well
         for node in s.nodes:
             if s.odds(0.7):
                 s.offer(node, GPU, "2")
@@ -89,7 +89,7 @@ def _never(s: Scene) -> None:
 
 
 def _hopeless(s: Scene) -> None:
-    """No removal helps, on some nodes or on all."""
+    """Make some or all nodes unfit for a reason that no eviction resolves."""
     _full(s)
     how = s.pick("taint", "selector", "huge", "cordon", "some")
     for node in s.nodes:
@@ -106,7 +106,7 @@ def _hopeless(s: Scene) -> None:
 
 
 def _ties(s: Scene) -> None:
-    """Every node could do; they are equal up to one of the criteria, or in all."""
+    """Make every node a candidate; candidates are equal up to one of the criteria, or in all of them."""
     level = s.pick("budget", "budget", "highest", "sum", "count", "start", "all", "all")
     base = s.pick((10,), (10, 5), (10, 5, 5), (100, 0, 0))
     s.pods, s.nodes = [], s.nodes if s.n_nodes else s.nodes[:6]
@@ -122,13 +122,13 @@ def _ties(s: Scene) -> None:
         elif level == "sum":
             priorities.append(s.pick(1, 2))
         elif level == "count":
-            # Every victim adds 2^31 to the sum, so the count decides only where priorities are that far apart.
+            # Every victim adds 2^31 to the priority sum, so the count decides only if priorities differ by as much.
             priorities = list(s.pick((10, 0), (10, -(1 << 30), -(1 << 30)), (10, -(1 << 30), -(1 << 30))))
         for i, priority in enumerate(priorities):
             app = "web" if level == "budget" and s.odds(0.5) else "api"
             size, name = 3000 // len(priorities), node["metadata"]["name"]
             pod = s.add_pod("tie", "default", {"app": app}, node=name, priority=priority, cpu=size, memory=64 * MI)
-            if level in ("all", "start"):  # on one node they differ still
+            if level in ("all", "start"):  # start times on the same node must differ all the same
                 spread = 0 if level == "all" else s.between(0, 5000) * 3
                 pod["status"]["startTime"] = s.time(100000 + spread + i)
     if level == "budget" or s.odds(0.3):
@@ -139,7 +139,7 @@ def _ties(s: Scene) -> None:
 
 
 def _nominated(s: Scene) -> None:
-    """Others were promised room that is not free yet."""
+    """Add nominated pods of other priorities, whose capacity is reserved but not yet free."""
     want = s.pick(500, 1000)
     if s.odds(0.7):
         fill_nodes(s, (-10, 0, 10), want)
@@ -159,7 +159,7 @@ def _nominated(s: Scene) -> None:
 
 
 def _preempted_before(s: Scene) -> None:
-    """The pod has a nomination of its own."""
+    """Give the pod to schedule a nomination from an earlier preemption."""
     fill_nodes(s, (-10, 0, 10), 1000)
     _ask(s, 1000, 100)
     mine = s.any_node()
@@ -183,14 +183,14 @@ def _preempted_before(s: Scene) -> None:
 
 
 def _equals(s: Scene) -> None:
-    """Nobody, or hardly anybody, has a lower priority."""
+    """Fill the nodes with pods that, with few exceptions, have the same or a higher priority."""
     want = s.pick(500, 1000)
     fill_nodes(s, s.pick((100,), (100, 1000), (1000,), (100, 100, 100, 50)), want)
     _ask(s, want, 100)
 
 
 def _entangled(s: Scene) -> None:
-    """Victims stand in the way otherwise than by their size."""
+    """Add victims that block the pod otherwise than by their resource requests."""
     how = s.pick("anti", "theirs", "affinity", "spread", "ports", "single", "disk", "pods")
     spec, namespace = s.pod["spec"], s.pod["metadata"]["namespace"]
     s.pod["metadata"]["labels"] = {"app": "web"}
@@ -233,7 +233,7 @@ def _entangled(s: Scene) -> None:
 
 
 def preemption(s: Scene) -> None:
-    """One of the kinds, with budgets."""
+    """Add one of the kinds, with budgets."""
     s.pods = [pod for pod in s.pods if s.odds(0.2)]
     kind = s.weighted(
         (5, _full), (9, _ties), (4, _nominated), (3, _preempted_before), (1, _never), (1.5, _hopeless), (7, _entangled),

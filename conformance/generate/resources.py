@@ -1,4 +1,4 @@
-"""Resources: requests near what nodes have left, in every place of a pod that can ask for them."""
+"""Resources: requests close to a node's free capacity, in every field of a pod that can request them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS = {"hugepages-1Gi": GI, "hugepages-2Mi": 2 * MI, "ephemeral-storage": MI}
 
 
 def demand(s: Scene, pod: Object, cpu: int, memory: int, others: Mapping[str, int] | None = None) -> None:
-    """Let a pod ask for amounts, spread over containers, init containers, sidecars, overhead and the pod itself."""
+    """Set a pod's requests, spread over containers, init containers, sidecars, overhead and pod-level resources."""
     spec = pod["spec"]
     n = s.weighted((5, 1), (2, 2), (1, 3))
     spec["containers"] = [_container(s, f"c{i}", cpu // n, memory // n) for i in range(n)]
@@ -47,7 +47,7 @@ def _container(s: Scene, name: str, cpu: int, memory: int) -> Object:
         cpu if kind in ("both", "cpu", "limits") else None,
         memory if kind in ("both", "memory", "limits") else None,
     )
-    if kind == "limits":  # as an API server fills in requests from limits
+    if kind == "limits":  # the API server has defaulted the requests from the limits
         container["resources"]["limits"] = dict(container["resources"]["requests"])
     return container
 
@@ -65,20 +65,20 @@ def _init_container(s: Scene, name: str, cpu: int, memory: int) -> Object:
 
 
 def container_status(s: Scene, pod: Object, container: Object, **fields: Object) -> None:
-    """Give a container of a running pod a status."""
+    """Add a status of a container to a running pod."""
     running = {"state": {"running": {"startedAt": pod["status"]["startTime"]}}}
     status = {"name": container["name"], "image": container["image"], "imageID": "", "ready": True, "restartCount": 0}
     pod["status"].setdefault("containerStatuses", []).append({**status, "started": True, **running, **fields})
 
 
 def resize_condition(s: Scene, pod: Object, kind: str, reason: str | None, status: str = "True") -> None:
-    """Let a pod say that it is being resized."""
+    """Add a resize condition to a pod's status."""
     condition = {"type": kind, "status": status, "lastTransitionTime": s.time()}
     pod["status"]["conditions"].append(condition | ({"reason": reason} if reason else {}))
 
 
 def _resize(s: Scene, pod: Object, cpu: int, memory: int) -> None:
-    """A running pod in the middle of an in-place resize."""
+    """Set the status of a running pod in the middle of an in-place resize."""
     now = {
         "cpu": s.cpu(max(10, cpu + s.pick(-cpu // 2, 0, 250, 500))),
         "memory": s.memory(max(MI, memory + s.pick(-memory // 2, 0, 256 * MI))),
@@ -96,7 +96,7 @@ def _resize(s: Scene, pod: Object, cpu: int, memory: int) -> None:
 
 
 def _capacity(s: Scene, node: Object, uses: list[str], like: dict[str, int] | None) -> dict[str, int]:
-    """What a node has of each resource."""
+    """Set a node's allocatable resources; return the amounts."""
     have = like or {
         "cpu": s.pick(500, 1000, 1930, 2000, 3920, 4000, 8000),
         "memory": s.pick(1, 2, 4, 8) * GI - s.pick(0, 0, 100 * MI),
@@ -114,7 +114,7 @@ def _capacity(s: Scene, node: Object, uses: list[str], like: dict[str, int] | No
 
 
 def resources(s: Scene) -> None:
-    """Nodes filled to some degree, and a pod that asks for about what one of them has left."""
+    """Fill the nodes to some degree, and let the pod request about the free capacity of a node."""
     uses = s.some(_OTHERS, 0, 3)
     level = s.weighted((3, (0.0, 0.5)), (4, (0.1, 1.0)), (2, (0.6, 1.0)), (1, (1.0, 1.0)))
     if s.gentle:
@@ -157,7 +157,7 @@ def resources(s: Scene) -> None:
 
 
 def _fill(s: Scene, node: Object, have: dict[str, int], uses: list[str], share: float) -> None:
-    """Pods that take a share of a node; what is left stays in ``have``."""
+    """Add pods that use a share of a node, and subtract their requests from ``have``."""
     n = 2 if s.n_nodes else s.between(0, 4)
     size = {name: int(amount * share / max(n, 1)) for name, amount in have.items()}
     for _ in range(n):

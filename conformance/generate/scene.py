@@ -1,4 +1,4 @@
-"""A case while it is being made: the objects so far, and how new ones look when an API server returns them."""
+"""A case under construction: its objects, in the form in which an API server returns them."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _EPOCH: Final = datetime.datetime(2026, 1, 1)
 
 
 class Scene(Chance):
-    """One case.
+    """A case under construction.
 
-    What the scheduler leaves to chance is kept out, so that answers can be compared as a whole: start times differ
-    between the pods of a node, PersistentVolumes differ in size, an image has one size on every node.
+    Random choices of the scheduler are avoided, so that whole answers can be compared: start times differ between the
+    pods of a node, PersistentVolumes differ in size, and an image has the same size on every node.
 
     Parameters
     ----------
     theme : str
         The theme.
     seed, number : int
-        Which case of it.
+        The seed and the number of the case within the theme.
     n_nodes : int
-        How many nodes; 0 for a handful.
+        The number of nodes; 0 for the theme's default (at most 14).
     """
 
     def __init__(self, theme: str, seed: int, number: int, n_nodes: int = 0) -> None:
@@ -47,26 +47,26 @@ class Scene(Chance):
         self.pod: Object = {}
         self.sequence: list[Object] | None = None
         self.profiles: list[Object] = []
-        self.gentle = theme == "mixed"  # themes that are mixed leave each other room
+        self.gentle = theme == "mixed"  # combined themes must not reject every node on their own
         self.volume_sizes: set[int] = set()
         self._clock = self._counter = 0
 
     # Objects in general
 
     def time(self, offset: int | None = None) -> str:
-        """A moment later than all before, or that many seconds after the beginning."""
+        """Return a time later than all before, or ``offset`` seconds after the start of 2026."""
         if offset is None:
             self._clock += self.between(1, 90)
             offset = self._clock
         return (_EPOCH + datetime.timedelta(seconds=offset)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def name(self, stem: str) -> str:
-        """A name that no other object has."""
+        """Return a name that no other object has."""
         self._counter += 1
         return f"{stem}-{self._counter}"
 
     def meta(self, name: str, namespace: str | None = None, labels: Mapping[str, str] | None = None) -> Object:
-        """The metadata of an object."""
+        """Return the metadata of an object."""
         meta: Object = {"name": name, "uid": self.uid(), "creationTimestamp": self.time()}
         meta["resourceVersion"] = str(1000 + self._clock)
         if namespace is not None:
@@ -82,11 +82,11 @@ class Scene(Chance):
         return found
 
     def find(self, kind: str) -> list[Object]:
-        """The added objects of a kind."""
+        """Return the added objects of a kind."""
         return [found for found in self.others if found["kind"] == kind]
 
     def namespace(self, name: str, labels: Mapping[str, str] | None = None) -> Object:
-        """A namespace, made where it does not exist."""
+        """Return a namespace, and add it if it does not exist."""
         for found in self.find("Namespace"):
             if found["metadata"]["name"] == name:
                 return found
@@ -96,7 +96,7 @@ class Scene(Chance):
     # Nodes
 
     def node(self, name: str, cpu: int = 4000, memory: int = 8 * GI, labels: Mapping[str, str] | None = None) -> Object:
-        """Add a node with that many thousandths of a core and bytes."""
+        """Add a node; ``cpu`` is in milli-CPU, ``memory`` in bytes."""
         architecture = self.weighted((4, "amd64"), (1, "arm64"))
         meta = self.meta(
             name, labels={"kubernetes.io/os": "linux", "kubernetes.io/arch": architecture, **(labels or {})}
@@ -113,19 +113,19 @@ class Scene(Chance):
         return found
 
     def offer(self, node: Object, resource: str, quantity: str) -> None:
-        """Let a node have a resource."""
+        """Set a node's capacity and allocatable amount of a resource."""
         node["status"]["allocatable"][resource] = node["status"]["capacity"][resource] = quantity
 
     def node_names(self) -> list[str]:
-        """The names of all nodes."""
+        """Return the names of all nodes."""
         return [node["metadata"]["name"] for node in self.nodes]
 
     def any_node(self) -> str:
-        """The name of a node."""
+        """Return the name of a random node."""
         return self.pick(*self.node_names())
 
     def taint_some(self, key: str = "dedicated", effect: str = "NoSchedule") -> None:
-        """Put a taint on a few nodes: another reason to refuse them."""
+        """Taint one to three nodes, as another reason to reject them."""
         for node in self.some(self.nodes, 1, 3):
             taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] != key]
             node["spec"]["taints"] = [*taints, {"key": key, "effect": effect}]
@@ -135,7 +135,7 @@ class Scene(Chance):
     def container(
         self, name: str = "c", cpu: int | None = None, memory: int | None = None, image: str | None = None
     ) -> Object:
-        """A container with requests in thousandths of a core and bytes."""
+        """Return a container; ``cpu`` is its request in milli-CPU, ``memory`` in bytes."""
         requests = {} if cpu is None else {"cpu": self.cpu(cpu)}
         if memory is not None:
             requests["memory"] = self.memory(memory)
@@ -158,7 +158,7 @@ class Scene(Chance):
         priority: int = 0,
         containers: list[Object] | None = None,
     ) -> Object:
-        """A pod, running where a node is given."""
+        """Return a pod, running if ``node`` is given, otherwise pending."""
         seconds = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         spec: Object = {
             "containers": containers or [self.container()],
@@ -195,7 +195,7 @@ class Scene(Chance):
         cpu: int | None = 50,
         memory: int | None = 32 * MI,
     ) -> Object:
-        """Add another pod than the one to place."""
+        """Add a pod other than the one to schedule; ``cpu`` is in milli-CPU, ``memory`` in bytes."""
         containers = [self.container(cpu=cpu, memory=memory)]
         pod = self.new_pod(self.name(stem), namespace, labels, node=node, priority=priority, containers=containers)
         self.namespace(namespace)
@@ -203,11 +203,11 @@ class Scene(Chance):
         return pod
 
     def on(self, node: str) -> list[Object]:
-        """The pods of a node."""
+        """Return the pods on a node."""
         return [pod for pod in self.pods if pod["spec"].get("nodeName") == node]
 
     def terminate(self, pod: Object, *, preempted: bool = False) -> None:
-        """Let a pod be on its way out."""
+        """Mark a pod as terminating, with ``preempted`` as a victim of preemption."""
         pod["metadata"] |= {"deletionTimestamp": self.time(), "deletionGracePeriodSeconds": 30}
         if preempted:
             pod["status"].setdefault("conditions", []).append(
@@ -221,11 +221,11 @@ class Scene(Chance):
             )
 
     def finish(self, pod: Object) -> None:
-        """Let a pod have run."""
+        """Mark a pod as succeeded or failed."""
         pod["status"]["phase"] = self.pick("Succeeded", "Failed")
 
     def labels(self) -> dict[str, str]:
-        """Labels of a pod: seldom none."""
+        """Return random labels of a pod, seldom none."""
         labels = {"app": self.pick(*APPS)}
         for chance, key, values in (
             (0.5, "tier", "front back"),
@@ -239,7 +239,7 @@ class Scene(Chance):
     # Configuration
 
     def profile(self, name: str | None = None) -> Object:
-        """A profile of the configuration, the pod's own without a name; made where there is none."""
+        """Return a profile of the configuration, and add it if missing; the default is the pod's own profile."""
         name = name or self.pod["spec"]["schedulerName"]
         for profile in self.profiles:
             if profile["schedulerName"] == name:
@@ -249,7 +249,7 @@ class Scene(Chance):
         return profile
 
     def plugin_args(self, plugin: str, **args: Any) -> None:
-        """Give a plugin arguments."""
+        """Set arguments of a plugin."""
         entries = self.profile().setdefault("pluginConfig", [])
         for entry in entries:
             if entry["name"] == plugin:
@@ -258,22 +258,22 @@ class Scene(Chance):
         entries.append({"name": plugin, "args": args})
 
     def plugins(self, point: str, which: str) -> list[Object]:
-        """The list of enabled or disabled plugins at an extension point."""
+        """Return the list of enabled or disabled plugins at an extension point."""
         found: list[Object] = self.profile().setdefault("plugins", {}).setdefault(point, {}).setdefault(which, [])
         return found
 
     def disable(self, point: str, *names: str) -> None:
-        """Take plugins out of an extension point."""
+        """Disable plugins at an extension point."""
         disabled = self.plugins(point, "disabled")
         disabled += [{"name": name} for name in names if {"name": name} not in disabled]
 
     def case(self) -> Object:
-        """The case."""
+        """Return the finished case."""
         self.namespace(self.pod["metadata"]["namespace"])
         if any("runtimeClassName" in pod["spec"] for pod in [*self.pods, self.pod, *(self.sequence or ())]):
             self.add("node.k8s.io/v1", "RuntimeClass", self.meta("kata"), handler="kata")
         objects = [*self.nodes, *self.pods, *self.others]
-        # Features that run more than once may make an object of one name again; the last one counts.
+        # A feature that runs twice may add an object of the same name again; the last one wins.
         named = {(o["kind"], o["metadata"].get("namespace"), o["metadata"]["name"]): o for o in objects}
         case: Object = {"id": self.id, "objects": list(named.values())}
         case |= {"pod": self.pod} if self.sequence is None else {"pods": self.sequence}

@@ -1,4 +1,4 @@
-"""Sequences: a few workloads of several replicas each, created in turns, on a cluster with little room."""
+"""Sequences: a few workloads of several replicas each, created in turns on a cluster with little free capacity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from conformance.generate.taints import taints
 
 
 def _nothing(_s: Scene) -> None:
-    """A workload that asks for room only."""
+    """Leave the workload with resource requests only."""
 
 
 _FEATURES: Final[tuple[tuple[float, Callable[[Scene], None]], ...]] = (
@@ -28,7 +28,7 @@ _SECOND: Final[tuple[tuple[float, Callable[[Scene], None]], ...]] = ((5, _nothin
 
 
 def sequence(s: Scene) -> None:
-    """Two to five workloads, their pods mixed as if several users created them."""
+    """Add two to five workloads; their pods are interleaved as if several users created them."""
     tight = s.odds(0.5)
     if tight:
         s.pods = s.pods[:4]

@@ -1,4 +1,4 @@
-"""Topology spread: constraints of every kind, and the defaults that come from services and owners."""
+"""Topology spread: constraints of every kind, and default constraints that select by services and owners."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.generate.scene import APPS, HOST, REGION, ZONE, Object, Scene
 
 
 def selector(s: Scene, labels: dict[str, str], hit: float = 0.75) -> Object:
-    """A label selector that mostly selects the labels given."""
+    """Return a label selector that matches the given labels with a probability of about ``hit``."""
     labels = labels or {"app": "web"}
     if s.odds(0.05):
         return {}
@@ -35,7 +35,7 @@ def _expression(s: Scene, key: str, value: str) -> Object:
 
 
 def add_label_keys(s: Scene, term: Object, labels: dict[str, str], field: str, keys: list[str], merged: float) -> None:
-    """Name label keys in a term, mostly merged into its selector as an API server does."""
+    """Set label keys in a term, with probability ``merged`` also merged into its selector as an API server does."""
     term[field] = keys
     if s.odds(merged):
         operator = "NotIn" if field == "mismatchLabelKeys" else "In"
@@ -44,7 +44,7 @@ def add_label_keys(s: Scene, term: Object, labels: dict[str, str], field: str, k
 
 
 def free_keys(term: Object, keys: tuple[str, ...]) -> list[str]:
-    """The label keys that a term's selector does not use."""
+    """Return the label keys that a term's selector does not use."""
     used = json.dumps(term.get("labelSelector"))
     return [key for key in keys if f'"{key}"' not in used]
 
@@ -69,7 +69,7 @@ def _constraint(s: Scene, key: str, labels: dict[str, str], hard: bool) -> Objec
 
 
 def spread(s: Scene) -> None:
-    """Pods of one workload over zones, hosts and racks, and one more of it."""
+    """Spread pods of one workload over zones, hosts and racks; the pod to schedule is one more of the workload."""
     labels = s.pod["metadata"].setdefault("labels", {})
     labels.setdefault("app", "web")
     labels["pod-template-hash"] = s.pick("aaa", "bbb")
@@ -93,7 +93,7 @@ def spread(s: Scene) -> None:
         owners(s, labels)
         if s.odds(0.6):
             _default_constraints(s, keys)
-    if s.odds(0.1):  # a nominated pod counts on its node while the pod is filtered
+    if s.odds(0.1):  # Filter counts a nominated pod on its node
         held = {"app": labels["app"], "pod-template-hash": "aaa"}
         pod = s.add_pod("nominated", s.pod["metadata"]["namespace"], held, priority=s.pick(0, 100))
         pod["status"]["nominatedNodeName"] = s.any_node()
@@ -115,7 +115,7 @@ def _workload(s: Scene, labels: dict[str, str]) -> None:
 
 
 def _narrow(s: Scene) -> None:
-    """What the policies for taints and node affinity are about."""
+    """Add taints and node affinity, which the inclusion policies of a constraint refer to."""
     spec = s.pod["spec"]
     if s.odds(0.3):
         s.taint_some(effect=s.pick("NoSchedule", "PreferNoSchedule", "NoExecute"))
@@ -142,7 +142,7 @@ def _default_constraints(s: Scene, keys: list[str]) -> None:
 
 
 def owners(s: Scene, labels: dict[str, str]) -> None:
-    """Services and owners that select the pod, from which the default constraints take their selector."""
+    """Add services and owners that select the pod, from which the default constraints take their selector."""
     namespace = s.pod["metadata"]["namespace"]
     kind = s.weighted((4, "svc"), (3, "rs"), (2, "ss"), (2, "both"), (1, "rc"), (1, "none"), (1, "elsewhere"))
     select = {"app": labels["app"]}

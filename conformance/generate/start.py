@@ -1,4 +1,4 @@
-"""What every case starts from: a cluster with room to spare and an undemanding pod."""
+"""The start of every case: a cluster with ample free capacity and a pod with small requests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from conformance.generate.scene import HOST, REGION, ZONE, Scene
 
 
 def start(s: Scene, n_nodes: int | None = None, n_pods: int | None = None) -> None:
-    """A cluster with room to spare and an undemanding pod."""
+    """Add the nodes, namespaces and running pods of a cluster with ample free capacity, and the pod to schedule."""
     n = s.n_nodes or n_nodes or s.weighted((1, s.between(1, 2)), (20, s.between(3, 14)))
     zones = [f"z{i + 1}" for i in range(s.between(1, 4))]
     style = s.weighted((3, "node-{}"), (1, "ip-10-0-0-{}.ec2.internal"), (1, "worker{}"))
@@ -36,7 +36,7 @@ def start(s: Scene, n_nodes: int | None = None, n_pods: int | None = None) -> No
 
 
 def squeeze(s: Scene) -> None:
-    """Fill the nodes, so that preemption comes up."""
+    """Fill the nodes, so that preemption is tried."""
     for node in s.nodes:
         node["status"]["allocatable"]["cpu"] = "1"
         name = node["metadata"]["name"]

@@ -1,4 +1,4 @@
-"""Storage objects: classes, volumes, claims and CSI nodes, as API server and controllers leave them."""
+"""Storage objects: classes, volumes, claims and CSI nodes, in the form that API server and controllers give them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ LATE: Final = "WaitForFirstConsumer"
 
 
 def storage_class(s: Scene, name: str, provisioner: str = CSI, mode: str = LATE, **fields: Any) -> None:
-    """Add a StorageClass where there is none of the name."""
+    """Add a StorageClass unless one of that name exists."""
     if name not in [found["metadata"]["name"] for found in s.find("StorageClass")]:
         header = {"provisioner": provisioner, "reclaimPolicy": "Delete", "volumeBindingMode": mode}
         s.add("storage.k8s.io/v1", "StorageClass", s.meta(name), **header, **fields)
 
 
 def on_hosts(s: Scene, names: Sequence[str]) -> Object:
-    """The node affinity of a volume that these nodes reach."""
+    """Return the node affinity of a volume that these nodes reach."""
     hosts = {node["metadata"]["name"]: node["metadata"]["labels"].get(HOST) for node in s.nodes}
     return _reach(HOST, [hosts.get(name) or name for name in names])
 
 
 def in_zones(zones: Sequence[str]) -> Object:
-    """The node affinity of a volume that these zones reach."""
+    """Return the node affinity of a volume that these zones reach."""
     return _reach(ZONE, zones)
 
 
@@ -39,7 +39,7 @@ def _reach(key: str, values: Sequence[str]) -> Object:
 
 
 def volume(s: Scene, class_name: str, size: int, labels: Mapping[str, str] | None = None, **fields: Any) -> Object:
-    """A PersistentVolume; of equal sizes the scheduler takes any, so each is a little larger than the last."""
+    """Add a PersistentVolume of a size that no other has: among equal sizes the scheduler's choice is random."""
     while size in s.volume_sizes:
         size += MI
     s.volume_sizes.add(size)
@@ -59,7 +59,7 @@ def volume(s: Scene, class_name: str, size: int, labels: Mapping[str, str] | Non
 
 
 def claim(s: Scene, name: str, class_name: str, size: int = GI, namespace: str | None = None, **fields: Any) -> Object:
-    """A PersistentVolumeClaim that waits."""
+    """Add a pending PersistentVolumeClaim."""
     spec: Object = {
         "accessModes": list(RWO),
         "resources": {"requests": {"storage": s.memory(size)}},
@@ -72,7 +72,7 @@ def claim(s: Scene, name: str, class_name: str, size: int = GI, namespace: str |
 
 
 def bind_to(found: Object, name: str) -> None:
-    """Let the claim's side of a binding name a volume."""
+    """Bind a claim to a volume on the claim's side only."""
     bound = {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"}
     found["metadata"].setdefault("annotations", {}).update(bound)
     found["spec"]["volumeName"] = name
@@ -89,7 +89,7 @@ def bind(found: Object, pv: Object) -> None:
 
 
 def reference(found: Object) -> Object:
-    """What a volume says about its claim."""
+    """Return a volume's reference to its claim."""
     meta = found["metadata"]
     names = {"name": meta["name"], "namespace": meta["namespace"], "uid": meta["uid"]}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **names}
@@ -98,25 +98,25 @@ def reference(found: Object) -> Object:
 def bound_claim(
     s: Scene, name: str, class_name: str, modes: Sequence[str] = RWO, namespace: str | None = None
 ) -> Object:
-    """A claim that is bound to a volume within reach of every node."""
+    """Add a claim that is bound to a volume within reach of every node."""
     found = claim(s, name, class_name, GI, namespace, accessModes=list(modes))
     bind(found, volume(s, class_name, 2 * GI, accessModes=list(modes)))
     return found
 
 
 def mount(pod: Object, claim_name: str) -> None:
-    """Let a pod mount a claim."""
+    """Mount a claim in a pod."""
     mount_source(pod, persistentVolumeClaim={"claimName": claim_name})
 
 
 def mount_source(pod: Object, name: str | None = None, **source: Any) -> None:
-    """Let a pod mount a volume of any source."""
+    """Mount a volume of any source in a pod."""
     volumes = pod["spec"].setdefault("volumes", [])
     volumes.append({"name": name or f"v{len(volumes)}", **source})
 
 
 def mount_ephemeral(pod: Object, class_name: str) -> str:
-    """Let a pod mount a generic ephemeral volume; the name of the claim that a controller makes for it is returned."""
+    """Mount a generic ephemeral volume in a pod; return the name of the claim that a controller creates for it."""
     spec: Object = {"accessModes": list(RWO), "storageClassName": class_name, "volumeMode": "Filesystem"}
     spec["resources"] = {"requests": {"storage": "1Gi"}}
     mount_source(pod, "scratch", ephemeral={"volumeClaimTemplate": {"spec": spec}})
@@ -124,7 +124,7 @@ def mount_ephemeral(pod: Object, class_name: str) -> str:
 
 
 def own(found: Object, pod: Object) -> None:
-    """Let an object belong to a pod."""
+    """Make a pod the owner of an object."""
     meta = pod["metadata"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
     found["metadata"]["ownerReferences"] = [{**owner, "controller": True, "blockOwnerDeletion": True}]
@@ -145,7 +145,7 @@ def csi_driver(s: Scene, name: str, **fields: Any) -> None:
 
 
 def csi_nodes(s: Scene, drivers: Mapping[str, Sequence[int | None]], share: float = 0.85) -> None:
-    """CSINodes for most nodes, each driver with one of its limits (None: no limit)."""
+    """Add CSINodes for a share of the nodes, each driver with one of its limits (None: no limit)."""
     migrated = ("aws-ebs", "azure-disk", "azure-file", "cinder", "gce-pd", "vsphere-volume")
     for node in s.nodes:
         if not s.odds(share):
@@ -165,6 +165,6 @@ def csi_nodes(s: Scene, drivers: Mapping[str, Sequence[int | None]], share: floa
 
 
 def being_deleted(s: Scene, found: Object, finalizer: str) -> None:
-    """Let an object wait for its deletion."""
+    """Mark an object as being deleted, held by a finalizer."""
     marks = {"deletionTimestamp": s.time(), "deletionGracePeriodSeconds": 0, "finalizers": [finalizer]}
     found["metadata"] |= marks

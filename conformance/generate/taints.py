@@ -1,4 +1,4 @@
-"""Taints: keys, values and effects on nodes, and tolerations that nearly meet them."""
+"""Taints: keys, values and effects on nodes, and tolerations that almost match them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CONDITIONS = ("not-ready", "unreachable", "disk-pressure", "memory-pressure", "
 
 
 def taints(s: Scene) -> None:
-    """Taints of a few kinds over the nodes, and tolerations drawn from them."""
+    """Add taints of a few kinds to the nodes, and tolerations derived from them to the pod."""
     keys = s.some(_KEYS, 1, 3)
     effects = s.weighted((3, _EFFECTS), (2, _EFFECTS[1:2]), (2, _EFFECTS[:1]), (1, _EFFECTS[2:]), (2, _EFFECTS[:2]))
     density = 0.3 if s.gentle else s.weighted((2, 0.3), (3, 0.7), (2, 1.0))
@@ -53,7 +53,7 @@ def _taint(s: Scene, key: str, effect: str) -> Object:
 
 
 def toleration(s: Scene, seen: list[Object]) -> Object:
-    """A toleration that is meant for one of the taints, and mostly meets it."""
+    """Return a toleration that is derived from one of the seen taints, and usually matches it."""
     stranger = {"key": s.pick(*_KEYS), "value": "true", "effect": "NoSchedule"}
     taint = s.pick(*seen) if seen and s.odds(0.8) else stranger
     found: Object = {}
@@ -66,7 +66,7 @@ def toleration(s: Scene, seen: list[Object]) -> Object:
         if value := taint.get("value", "") if s.odds(0.8) else "other":
             found["value"] = value
         if s.odds(0.1):
-            del found["operator"]  # what a toleration means without one
+            del found["operator"]  # the default is Equal
     if s.odds(0.7):
         found["effect"] = taint["effect"] if s.odds(0.8) else s.pick(*_EFFECTS)
     if found.get("effect") == "NoExecute" and s.odds(0.5):

@@ -1,4 +1,4 @@
-"""Volumes: claims that somebody can have, and claims in a state that no node can help."""
+"""Volumes: claims that some node can satisfy, and claims in a state that no node can resolve."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from conformance.generate.storage import (
 )  # fmt: skip
 from conformance.generate.volumes_kinds import healthy
 
-#: Each kind with the plugins that are off in it, so that another's reason comes out.
+#: The kinds of broken claims, each with the plugins to disable so that another plugin's reason is reported.
 _BROKEN: Final = (
     ("missing", ()),
     ("immediate", ()),
@@ -41,7 +41,7 @@ _BROKEN: Final = (
 
 
 def volumes(s: Scene) -> None:
-    """Every fourth case a broken claim, else volumes that somebody can have."""
+    """Add a broken claim in every fourth case, otherwise volumes in a healthy state."""
     if s.theme == "volumes" and s.number % 4 == 0:
         _broken(s, *_BROKEN[s.number // 4 % len(_BROKEN)])
     else:

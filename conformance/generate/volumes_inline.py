@@ -1,4 +1,4 @@
-"""Disks that pods name themselves, without a claim."""
+"""Disks that a pod names itself, without a claim."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from conformance.generate.storage import mount_source
 
 
 def disks(s: Scene) -> None:
-    """Disks that are named in pods: two of them may not use one, unless both only read."""
+    """Add disks named in pods: two pods on a node conflict over a disk unless both mount it read-only."""
 
     def disk(kind: str) -> Object:
         read_only = {"readOnly": True} if s.odds(0.4) else {}

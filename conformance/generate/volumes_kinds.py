@@ -1,4 +1,4 @@
-"""Volumes in every healthy state: bound, to be bound, to be provisioned, attached up to a limit, shared."""
+"""Volumes in every healthy state: bound, unbound, to be provisioned, attached up to a limit, and shared."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ZONES: Final = ("z1", "z2", "z3", "z4")
 
 
 def bound(s: Scene) -> None:
-    """A bound claim whose volume only some nodes reach, by affinity or by labels."""
+    """Add a bound claim whose volume only some nodes reach, by node affinity or by zone labels."""
     how = s.weighted((3, "zone"), (3, "host"), (4, "labels"), (1, "free"), (1, "gone"), (1, "in tree"))
     name = s.name("data")
     storage_class(s, "standard", CSI, "Immediate")
@@ -66,7 +66,7 @@ def bound(s: Scene) -> None:
 
 
 def _zone_labels(s: Scene) -> dict[str, str]:
-    """Labels of a volume's zones and regions; seldom nodes carry the old names of these labels."""
+    """Return a volume's zone and region labels; seldom the nodes have the beta names of these labels."""
     if s.odds(0.3):
         for node in s.nodes:
             labels = node["metadata"]["labels"]
@@ -81,7 +81,7 @@ def _zone_labels(s: Scene) -> dict[str, str]:
 
 
 def static(s: Scene) -> None:
-    """Claims that have to find a volume among those that are free, taken, too small, or not quite theirs."""
+    """Add claims that must find a volume among volumes that are free, taken, too small, or not quite suitable."""
     storage_class(s, "local", NO_PROVISIONER)
     claims = []
     for _ in range(s.weighted((4, 1), (3, 2), (1, 3))):
@@ -101,7 +101,7 @@ def static(s: Scene) -> None:
 
 
 def _candidate(s: Scene, node: str, claims: list[Object]) -> None:
-    """A volume of a node that a claim may or may not take."""
+    """Add a volume on a node, which may or may not match a claim."""
     kinds = ("free", "released", "prebound", "other", "dying", "failed", "other class")
     kind = s.weighted(*zip((8, 1, 1, 1, 1, 1, 1), kinds, strict=True))
     modes = s.weighted((5, ["ReadWriteOnce"]), (2, ["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]))
@@ -132,7 +132,7 @@ def _candidate(s: Scene, node: str, claims: list[Object]) -> None:
 
 
 def dynamic(s: Scene) -> None:
-    """Claims to be provisioned: topologies, storage capacity, a node that was selected before."""
+    """Add claims to be provisioned: with topologies, storage capacity, a selected node, or volume attributes."""
     kind = s.weighted((2, "plain"), (3, "topology"), (4, "capacity"), (2, "selected"), (1, "attributes"))
     fields: Object = {}
     if kind == "topology" or s.odds(0.2):
@@ -174,7 +174,7 @@ def _capacity(s: Scene, name: str) -> None:
     fields: Object = {"storageClassName": "dynamic" if s.odds(0.9) else "other"}
     if s.odds(0.9):
         fields["capacity"] = s.memory(s.pick(1, 5, 20, 100) * GI)
-    if "capacity" in fields and s.odds(0.3):  # 1.37 crashes on a maximum size without a capacity
+    if "capacity" in fields and s.odds(0.3):  # 1.37 crashes on a maximumVolumeSize without a capacity
         fields["maximumVolumeSize"] = s.memory(s.pick(1, 5, 20) * GI)
     among = {"key": ZONE, "operator": "In", "values": s.some(_ZONES, 1, 2)}
     zone, host = {"matchLabels": {ZONE: s.pick(*_ZONES)}}, {"matchLabels": {HOST: s.any_node()}}
@@ -185,7 +185,7 @@ def _capacity(s: Scene, name: str) -> None:
 
 
 def single(s: Scene) -> None:
-    """A claim that one pod only may use, mostly in use."""
+    """Add a ReadWriteOncePod claim, usually in use by another pod."""
     name = s.name("rwop")
     storage_class(s, "standard", CSI, "Immediate")
     bound_claim(s, name, "standard", ["ReadWriteOncePod"])
@@ -203,7 +203,7 @@ def single(s: Scene) -> None:
 
 
 def limits(s: Scene) -> None:
-    """Attach limits: what counts against them, and what has been counted already."""
+    """Add attach limits, volumes that count against them, and volumes that are already attached."""
     storage_class(s, "standard", CSI, "Immediate")
     storage_class(s, "late", CSI)
     storage_class(s, "ebs", AWS)
@@ -216,7 +216,7 @@ def limits(s: Scene) -> None:
             pod = s.add_pod("mounter", s.pod["metadata"]["namespace"], s.labels(), node=name, priority=s.pick(0, 0, -5))
             kinds = ((4, "own"), (3, "shared"), (2, "disk"), (1, "missing"), (1, "ephemeral"), (1, "late"))
             attach(s, pod, s.weighted(*kinds), shared)
-    for name in s.some(s.node_names(), 0, 2):  # attached, but by no pod that is here
+    for name in s.some(s.node_names(), 0, 2):  # attached, but used by no pod of the case
         pv = volume(s, "standard", GI)["metadata"]["name"]
         spec = {"attacher": CSI, "nodeName": name, "source": {"persistentVolumeName": pv}}
         s.add("storage.k8s.io/v1", "VolumeAttachment", s.meta(s.name("csi")), spec=spec, status={"attached": True})
@@ -229,7 +229,7 @@ def limits(s: Scene) -> None:
 
 
 def attach(s: Scene, pod: Object, kind: str, shared: str) -> None:
-    """Give a pod a volume of some kind."""
+    """Give a pod a volume of the given kind."""
     namespace = pod["metadata"]["namespace"]
     if kind == "shared":
         mount(pod, shared)
@@ -255,7 +255,7 @@ def attach(s: Scene, pod: Object, kind: str, shared: str) -> None:
 
 
 def ephemeral(s: Scene) -> None:
-    """A generic ephemeral volume whose claim exists, bound or not."""
+    """Add a generic ephemeral volume whose claim exists, bound or not."""
     storage_class(s, "late", CSI, LATE)
     found = claim(s, mount_ephemeral(s.pod, "late"), "late")
     own(found, s.pod)
@@ -269,7 +269,7 @@ _KINDS: Final[tuple[tuple[float, Callable[[Scene], None]], ...]] = (
 
 
 def healthy(s: Scene) -> None:
-    """One kind of volumes, seldom two."""
+    """Add volumes of one kind, in a fifth of the cases of a second kind as well."""
     first = s.weighted(*_KINDS)
     first(s)
     if s.odds(0.2):

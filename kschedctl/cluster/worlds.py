@@ -44,7 +44,7 @@ class Numbering:
 
     @classmethod
     def of(cls, originals: Int64Array, n_all: int) -> Numbering:
-        """Number distinct indices, each below ``n_all``, in the order given."""
+        """Assign a number to each distinct index below ``n_all``, in the given order."""
         numbers = np.full(n_all, NONE, dtype=np.int64)
         numbers[originals] = np.arange(len(originals))
         return cls(originals, numbers)

@@ -1,4 +1,4 @@
-"""The command line within this process: what it prints and its exit code, as a process of its own would have them."""
+"""The command line within this process, with the output and exit code of a separate process."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ def run(
     given: bytes = b"",
     environment: Mapping[str, str] | None = None,
 ) -> Printed:
-    """Run a command.
+    """Run a command and return its exit code and output.
 
     Parameters
     ----------
     *arguments : str
-        What follows ``kschedctl``.
+        The arguments after ``kschedctl``.
     columns : int
-        The width of the terminal; 0 where there is none.
+        The width of the terminal; 0 for no terminal.
     encoding : str
-        Of standard output and standard error.
+        The encoding of standard output and standard error.
     folder : Path, optional
-        Where it runs, if not here.
+        The working directory; the default is the current one.
     given : bytes
-        What it reads from standard input.
+        The standard input.
     environment : mapping of str to str, optional
-        All of its environment, if not that of the tests and ``columns``.
+        The whole environment; the default is that of the tests with ``columns``.
     """
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
     with (
         patch.dict(os.environ, environment or {"COLUMNS": str(columns)}, clear=environment is not None),
-        # A process takes the options of all commands apart once.
+        # Building the commands from their options is slow, so it is cached over all runs.
         patch.object(typer.main, "get_command", _get_command),
-        # By these two a program knows its name.
+        # A program derives its name from these two.
         patch.object(sys.modules["__main__"], "__package__", None),
         patch.object(sys, "argv", ["kschedctl", *arguments]),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(given))),

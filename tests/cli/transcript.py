@@ -1,12 +1,12 @@
-"""Golden files: transcripts of commands as a user types them, with all that they print and their exit codes.
+"""Golden files: transcripts of commands as a user types them, with their whole output and exit codes.
 
-    # A line of comment.
+    # A comment.
     $ kschedctl explain web-7 -n shop
-      what it writes to standard output, two spaces in (empty lines are empty)
-    ! what it writes to standard error
+      standard output, indented by two spaces (empty lines are empty)
+    ! standard error
     ? 1
 
-A file is a test. ``--rewrite-golden`` writes what is printed now.
+Each file is a test. ``--rewrite-golden`` writes the current output.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ PENDING = ROOT / "fixtures" / "pending"
 OPTIMUM = ROOT / "fixtures" / "optimum"
 _AGE_SECONDS = 3 * 60 + 5
 _ELECTIONS = "elections.yaml"
-#: A time so many seconds before now.
+#: A placeholder for a time: ``@N@`` is N seconds before the current time.
 _TIME = re.compile(r"@([0-9]+)@")
-#: A command that needs no shell but for what takes its output: its variables, what follows its name, and what it reads.
+#: A command that needs no shell except for a pipe: its variables, arguments and input file, and the pipe's command.
 _PLAIN = re.compile(r"((?:[A-Z]+=\w+ )*)kschedctl((?: [^|<>;&$`*~]+?)?)(?: < ([\w.]+))?(?: \| (.+))?")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command, or a comment where it has none, and what it printed."""
+    """A command with its output, or a comment if ``command`` is empty."""
 
     comment: str = ""
     command: str = ""
@@ -75,7 +75,7 @@ def write_transcript(steps: list[Step]) -> str:
 
 
 def make_room(folder: Path) -> None:
-    """Put the inputs and the clusters of the fixtures into a folder."""
+    """Copy the inputs and the fixture clusters into a folder."""
     shutil.copytree(INPUTS, folder, dirs_exist_ok=True)
     shutil.copytree(SHOP, folder / "shop")
     shutil.copytree(VOLUMES, folder / "volumes")
@@ -85,7 +85,7 @@ def make_room(folder: Path) -> None:
 
 
 def set_age(folder: Path) -> None:
-    """Everything in a folder was written three minutes ago, and Leases were renewed just before."""
+    """Set the age of all files in a folder to 3 minutes 5 seconds, and write Leases with current renewal times."""
     now = int(time.time())
     elections = (INPUTS / _ELECTIONS).read_text()
     (folder / _ELECTIONS).write_text(_TIME.sub(lambda found: _moment(now - int(found[1])), elections))
@@ -99,10 +99,10 @@ def _moment(seconds: int) -> str:
 
 
 def run_installed(command: str, folder: Path) -> tuple[str, ...]:
-    """What a command prints, as a user with an 80 column terminal would see it in a pipe."""
-    # Anew for every command: on a slow machine a transcript takes its time.
+    """Run a command in a shell and return its output as a user with an 80-column terminal would see it in a pipe."""
+    # Set for every command, as a transcript takes long on a slow machine.
     set_age(folder)
-    # Coverage of what the command runs.
+    # The COV variables let coverage measure the subprocess.
     environment = _environment(folder) | {name: value for name, value in os.environ.items() if name.startswith("COV")}
     done = subprocess.run(
         command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
@@ -111,8 +111,8 @@ def run_installed(command: str, folder: Path) -> tuple[str, ...]:
 
 
 def run_in_process(command: str, folder: Path) -> tuple[str, ...]:
-    """The same without starting anything, but for what needs a shell."""
-    # What is quoted means nothing to a shell.
+    """Run a command in this process and return its output; start a shell only if the command needs it."""
+    # Quoted characters have no meaning for the shell.
     plain = _PLAIN.fullmatch(_QUOTED.sub(lambda quoted: "_" * len(quoted[0]), command))
     if plain is None:
         return run_installed(command, folder)

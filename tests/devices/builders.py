@@ -1,4 +1,4 @@
-"""Builders of slices, classes and claims, as in ``tests.builders``."""
+"""Builders of ResourceSlices, DeviceClasses and ResourceClaims, in the style of ``tests.builders``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DRIVER = "gpu.example.com"
 
 
 def make_device(name: str = "gpu-0", memory: str = "", **fields: Any) -> dict[str, Any]:
-    """A device in manifest form; attributes are given as plain values, ``model="a100"``."""
+    """Return a device in manifest form; attributes are plain values such as ``model="a100"``."""
     known = _DEVICE_FIELDS
     attributes = {key: _value(value) for key, value in fields.items() if key not in known}
     own = {key: value for key, value in fields.items() if key in known}
@@ -42,22 +42,22 @@ def make_slice(
     slices: int = 1,
     **spec: Any,
 ) -> ResourceSlice:
-    """The only slice of a node's pool, with one device where none is given.
+    """Return the only slice of a node's pool, by default with one device.
 
     Parameters
     ----------
     name : str
-        Its name.
+        The slice's name.
     *devices : mapping
-        Its devices, from ``make_device``.
+        The devices, from ``make_device``.
     node : str
-        The node that it is for; none where ``spec`` says another selection.
+        The slice's node; ignored if ``spec`` has another node selection.
     pool : str
-        The pool; by default the node's name.
+        The pool; the default is the node's name.
     driver : str
         The driver.
     generation, slices : int
-        The pool's generation and how many slices it has.
+        The pool's generation and its number of slices.
     **spec
         Further fields of the spec.
     """
@@ -72,7 +72,7 @@ def make_slice(
 
 
 def make_class(name: str = "gpu", *expressions: str, resource: str = "", created: str | None = None) -> DeviceClass:
-    """A class with selectors."""
+    """Return a DeviceClass with selectors."""
     selectors = [{"cel": {"expression": expression}} for expression in expressions]
     spec = {"selectors": selectors, "extendedResourceName": resource}
     return msgspec.convert({"metadata": {"name": name, "creationTimestamp": created}, "spec": spec}, DeviceClass)
@@ -88,7 +88,7 @@ def request(
     capacity: Mapping[str, str] | None = None,
     **exactly: Any,
 ) -> dict[str, Any]:
-    """A request in manifest form: ``count`` devices of a class, or all of them."""
+    """Return a request in manifest form: ``count`` devices of a class, or all of them."""
     own = {
         "deviceClassName": of,
         "allocationMode": "All" if every else "ExactCount",
@@ -101,7 +101,7 @@ def request(
 
 
 def either(name: str, *alternatives: Mapping[str, Any]) -> dict[str, Any]:
-    """A request with alternatives, from ``request``."""
+    """Return a request with alternatives, each from ``request``."""
     return {"name": name, "firstAvailable": [{"name": a["name"], **a["exactly"]} for a in alternatives]}
 
 
@@ -118,24 +118,24 @@ def make_claim(
     allocation: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> ResourceClaim:
-    """A claim for one device of class ``gpu``, as an API server stores it.
+    """Return a ResourceClaim as an API server stores it, by default for one device of class ``gpu``.
 
     Parameters
     ----------
     name : str
-        Its name, in namespace ``default``.
+        The claim's name, in namespace ``default``.
     *requests : mapping
-        What it asks for.
+        The requests, from ``request`` or ``either``.
     holds : iterable of str
-        ``pool/device`` of the devices that it holds; it is allocated then.
+        ``pool/device`` of the allocated devices; empty for an unallocated claim.
     node : str
-        The node that its allocation is for.
+        The node on which the allocation is available.
     reserved : iterable of str
-        The names of the pods that use it.
+        The names of the pods for which the claim is reserved.
     owner : str
-        The pod that it was made for.
+        The pod for which the claim was created.
     match, distinct : str
-        An attribute of a constraint over all requests.
+        The attribute of a matchAttribute or distinctAttribute constraint over all requests.
     result, allocation : mapping
         Further fields of each result, and of the allocation.
     **fields
@@ -163,6 +163,6 @@ def make_claim(
 
 
 def claiming_pod(*claims: str, **fields: Any) -> Pod:
-    """A pod that uses claims by their names."""
+    """Return a pod that uses claims by their names."""
     entries = [{"name": f"c{i}", "resourceClaimName": claim} for i, claim in enumerate(claims)]
     return make_pod(resourceClaims=entries, **fields)

@@ -24,14 +24,20 @@ def make_scheduler(
     objects: Iterable[ApiObject] = (),
     called: bool = True,
 ) -> Scheduler:
-    """A scheduler of the default profile.
+    """Return a scheduler with the default profile and extenders.
 
     Parameters
     ----------
+    nodes : iterable of Node
+        The nodes.
     *extenders : dict
-        As in the configuration's file.
+        The extenders, as in the configuration file.
+    pods : iterable of Pod
+        The pods.
+    objects : iterable of ApiObject
+        The other objects.
     called : bool
-        Whether they are called.
+        True if the scheduler calls its extenders.
     """
     registry = in_tree_registry()
     data = {"apiVersion": API_VERSION, "kind": KIND, "extenders": list(extenders)}

@@ -1,4 +1,4 @@
-"""An extender for tests: a real HTTP server that answers what it is told to and keeps what it is asked."""
+"""An extender for tests: a real HTTP server with fixed answers that records its requests."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Self
 
-#: A body, JSON, a status code and a body, or what makes one of these of what is asked.
+#: A body as bytes, JSON, a status code and a body, or a function from the request's JSON to one of these.
 Answer = bytes | dict[str, Any] | list[Any] | tuple[int, bytes] | Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request."""
+    """A request to the extender."""
 
     verb: str
     about: Any
@@ -29,14 +29,14 @@ class Asked:
 
 
 class ExtenderServer:
-    """Answers verbs on the loopback address; those that it has no answer for with 404.
+    """A server that answers verbs on the loopback address, and verbs without an answer with 404.
 
     Parameters
     ----------
     answers : mapping of str to Answer
-        By verb.
+        The answers by verb.
     tls : SSLContext, optional
-        Makes it an HTTPS server.
+        The TLS context of an HTTPS server; the default is HTTP.
     """
 
     def __init__(self, answers: Mapping[str, Answer], tls: ssl.SSLContext | None = None) -> None:
@@ -44,7 +44,7 @@ class ExtenderServer:
         self.asked: list[Asked] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        # A handshake that fails is for the client to tell.
+        # The client reports failed handshakes.
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
@@ -98,20 +98,20 @@ class ExtenderServer:
             do_POST = _answer  # noqa: N815
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Say nothing."""
+                """Log nothing."""
 
         return Handler
 
 
 def names_in(about: Any) -> list[str]:
-    """The nodes that an extender is asked about, by name."""
+    """Return the names of the nodes in a request to an extender."""
     if about["NodeNames"] is not None:
         return list(about["NodeNames"])
     return [node["metadata"]["name"] for node in about["Nodes"]["items"]]
 
 
 def leaving(*names: str, failed: Mapping[str, str] | None = None, never: Mapping[str, str] | None = None) -> Answer:
-    """An answer to ``filter`` that leaves those of the nodes with these names, as it was given them."""
+    """Return an answer to ``filter`` that keeps the nodes with these names, in the form of the request."""
 
     def answer(about: Any) -> dict[str, Any]:
         said: dict[str, Any] = {"FailedNodes": failed or {}, "FailedAndUnresolvableNodes": never or {}}
@@ -124,7 +124,7 @@ def leaving(*names: str, failed: Mapping[str, str] | None = None, never: Mapping
 
 
 def make_certificate(folder: Path, name: str, *, subject: str = "IP:127.0.0.1") -> tuple[Path, Path]:
-    """A certificate that is its own authority, and its key."""
+    """Write a self-signed certificate and its key, and return their paths."""
     openssl = shutil.which("openssl")
     assert openssl
     certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
@@ -136,7 +136,7 @@ def make_certificate(folder: Path, name: str, *, subject: str = "IP:127.0.0.1") 
 
 
 def server_tls(certificate: Path, key: Path, clients: Path | None = None) -> ssl.SSLContext:
-    """What a server encrypts with; with ``clients`` it wants theirs to be of this authority."""
+    """Return a server's TLS context; with ``clients`` it requires client certificates of this authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     if clients is not None:

@@ -1,4 +1,4 @@
-"""Plugins for tests of the framework, made of what they answer."""
+"""Plugins with fixed results, for tests of the framework."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from kschedctl.releases.release import LATEST
 
 
 def make_plugin(name: str, *bases: type[Plugin], **methods: Any) -> type[Plugin]:
-    """A plugin class."""
+    """Return a plugin class."""
     return type(name, bases, {"name": name, **methods})
 
 
 def pre_filtering(name: str, code: Code = Code.SUCCESS, reason: str = "", nodes: str | None = None) -> type[Plugin]:
-    """A plugin whose PreFilter gives a status, or leaves some nodes."""
+    """Return a plugin whose PreFilter returns a status, or a set of nodes."""
     names = None if nodes is None else frozenset(nodes.split())
     result = PreFilterResult(Status(code, (reason,) if reason else ()), names)
 
@@ -50,7 +50,7 @@ def pre_filtering(name: str, code: Code = Code.SUCCESS, reason: str = "", nodes:
 
 
 def filtering(name: str, verdicts: Mapping[str, Status]) -> type[Plugin]:
-    """A plugin whose Filter says something of some nodes; an error is raised."""
+    """Return a plugin whose Filter returns the given statuses by node, and Success for other nodes."""
 
     def filter_(self: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         names = [self.handle.cluster.nodes.names[row] for row in nodes.rows]
@@ -62,7 +62,7 @@ def filtering(name: str, verdicts: Mapping[str, Status]) -> type[Plugin]:
 
 
 def failing(name: str, *bases: type[Plugin]) -> type[Plugin]:
-    """A plugin that ends the cycle with an error wherever it is asked."""
+    """Return a plugin that ends the cycle with an error at every extension point."""
 
     def fail(self: Plugin, *_: object) -> Any:
         raise PluginError("out of order")
@@ -72,7 +72,7 @@ def failing(name: str, *bases: type[Plugin]) -> type[Plugin]:
 
 
 def post_filtering(name: str, code: Code, *reasons: str, nominated: tuple[str, ...] = ()) -> type[Plugin]:
-    """A plugin whose PostFilter gives a status."""
+    """Return a plugin whose PostFilter returns a status."""
     result = PostFilterResult(Status(code, reasons), nominated)
 
     def post_filter(self: Plugin, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
@@ -82,7 +82,7 @@ def post_filtering(name: str, code: Code, *reasons: str, nominated: tuple[str, .
 
 
 def scoring(name: str, *given: int, pre_score: Status | None = None) -> type[Plugin]:
-    """A plugin that scores nodes by row."""
+    """Return a plugin whose scores are given by node row."""
 
     def pre(self: Plugin, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         return pre_score or Status()
@@ -100,7 +100,7 @@ def make_framework(
     waiting_pods: WaitingPods | None = None,
     extenders: Sequence[Extender] = (),
 ) -> Framework:
-    """A framework of some plugins, at all points that they extend, in this order."""
+    """Return a framework with these plugins, in this order, at all extension points that they implement."""
     points: dict[ExtensionPoint, tuple[str, ...]] = {}
     for plugin in plugins:
         for point in plugin.extension_points(LATEST):

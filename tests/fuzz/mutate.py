@@ -1,4 +1,4 @@
-"""Small changes to bytes that are likely to hurt: cut, repeated, nested, blown up, spliced, flipped."""
+"""Small changes to bytes that often break parsers: cut, repeated, nested, inflated, spliced, flipped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
-#: What readers trip over.
+#: Tokens on which parsers often fail.
 TOKENS: Final = [
     token.encode()
     for token in (
@@ -38,12 +38,12 @@ TOKENS: Final = [
         *("pods.json", "../x", "./", ".hidden/", "a" * 300),
     )
 ] + [b"\xff", b"\xfe\xff", b"\x1f\x8b", b"PK\x03\x04", b"\x80"]
-#: Inputs are not grown beyond this.
+#: The maximum length of an input, in bytes.
 LONGEST: Final = 200_000
 
 
 def mutated(content: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
-    """The content with a few changes."""
+    """Return the content after one to eight random changes."""
     for _ in range(chance.choice((1, 1, 2, 4, 8))):
         content = chance.choice(_CHANGES)(content or b" ", others, chance)[:LONGEST]
     return content

@@ -1,4 +1,4 @@
-"""What the fuzzers start from: inputs of every kind that are read, small and right."""
+"""The fuzzers' start inputs: small valid inputs of every kind that kschedctl reads."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TYPED = json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata
 LINES = "".join(json.dumps(obj) + "\n" for obj in OBJECTS)
 EXPORT = json.dumps({"nodes": [{"metadata": {"name": "a"}}], "pods": [], "schedulerConfig": {}})
 HEADER = json.dumps({"kschedctlVersion": "1", "kinds": {"Node": 1}, "notListed": {}, "capturedAt": None})
-#: As programs write it, with all that lines can go on as.
+#: Block YAML as programs write it, with every form of continued line.
 BLOCK = """\
 apiVersion: v1
 items:
@@ -103,7 +103,7 @@ TEXTS = [text.encode() for text in (NODE, POD, f"{NODE}---\n{POD}", LIST, TYPED,
 
 
 def archives() -> list[bytes]:
-    """The texts in every kind of archive."""
+    """Return the texts in every kind of archive."""
     files = {f"{i}.{'json' if text[:1] == b'{' else 'yaml'}": text for i, text in enumerate(TEXTS)}
     found = [gzip.compress(text, mtime=0) for text in TEXTS[:4]]
     for format_ in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):

@@ -1,9 +1,9 @@
-"""One fuzzer, in a process of its own with bounds on memory and time.
+"""A fuzzer in a process of its own, with limits on memory and time.
 
-``python -m tests.fuzz.worker TARGET SEED NUMBER SECONDS`` tries so many inputs, or as many as time allows.
+``python -m tests.fuzz.worker TARGET SEED NUMBER SECONDS`` tries up to NUMBER inputs within SECONDS.
 
-Every input is written to the file ``input`` of the working folder before it is read, so that what ends the process can
-be looked at.
+Every input is written to the file ``input`` of the working directory before it is read, so that an input that ends the
+process can be inspected.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from tests.fuzz import seeds
 from tests.fuzz.mutate import mutated
 
 MEMORY: Final = 2 * 1024**3
-#: Seconds of CPU that one input may take.
+#: The limit of CPU time per input, in seconds.
 EACH: Final = 10
 LONGEST_ERROR: Final = 50_000
 FILE: Final = "input"
 
 
 def read_file(content: bytes) -> None:
-    """Read the content as a file that the user names, and as standard input."""
+    """Read the content as a snapshot file and from standard input."""
     try:
         capture(SnapshotReader([FILE]))
     finally:
@@ -49,7 +49,7 @@ def read_file(content: bytes) -> None:
 
 
 def read_folder(content: bytes) -> None:
-    """Read the content as a file of a folder, beside one that is right."""
+    """Read the content as a file of a folder, beside a valid file."""
     folder = Path("folder")
     folder.mkdir(exist_ok=True)
     (folder / "nodes.yaml").write_text(seeds.NODE)
@@ -62,24 +62,24 @@ def read_folder(content: bytes) -> None:
 
 
 def explain_manifest(content: bytes) -> None:
-    """Explain the pod of the content as a manifest."""
+    """Explain a pod with the content as its manifest."""
     read_manifest(FILE)
     kschedctl.load("-", stdin=io.BytesIO(seeds.NODE.encode())).decide(Path(FILE))
 
 
 def configure(content: bytes) -> None:
-    """Take the content for a scheduler configuration."""
+    """Read the content as a scheduler configuration."""
     kschedctl.load("-", stdin=io.BytesIO(seeds.NODE.encode()), config=FILE)
 
 
 def decide_case(content: bytes) -> None:
-    """Take the content for a line of ``batch``."""
+    """Read the content as a line of ``batch``."""
     answer, _ = Decider("", {}).answer((1, content))
     json.loads(answer)
 
 
 def sweep(content: bytes) -> None:
-    """Take the content for a plan, and work on the first of its cases."""
+    """Read the content as a plan, and run at most its first two cases."""
     job = SweepJob(read_plan(FILE), Path("plan"))
     job.folder.mkdir(exist_ok=True)
     (job.folder / "cluster.yaml").write_text(seeds.NODE)
@@ -91,7 +91,7 @@ def sweep(content: bytes) -> None:
 
 
 def read_yaml(content: bytes) -> None:
-    """Read the content by lines, and by the events of libyaml: what comes and what is wrong is the same."""
+    """Read the content by lines and by libyaml's events, and check that documents and errors are equal."""
     found: list[list[object]] = []
     for documents in (yaml_documents, documents_by_events):
         found.append([])
@@ -116,12 +116,12 @@ TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
 
 
 def run(target: str, seed: int, number: int, seconds: float) -> int:
-    """Try inputs until there were enough, or time is up; how many there were."""
+    """Try up to ``number`` inputs within ``seconds``, and return the number tried."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     faulthandler.enable()
     signal.signal(signal.SIGPROF, signal.default_int_handler)
     attempt, starts = TARGETS[target]
-    # Only what all of them have in common with the others makes them meet each other's syntax.
+    # Splicing in snapshot texts combines the syntax of all kinds of input.
     others = starts + seeds.TEXTS
     end = time.monotonic() + seconds
     for i in range(number):

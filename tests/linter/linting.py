@@ -1,4 +1,4 @@
-"""Linting texts in tests."""
+"""Lint texts in tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kschedctl.linter.run import LintRequest, lint_files
 def lint(
     texts: str | Mapping[str, str], rules: str | Iterable[Rule] = RULES, *, namespace: str = "", **options: Any
 ) -> list[Diagnosis]:
-    """What rules find in texts, by the names of their files; those of a prefix, or all of them, off or not."""
+    """Return the findings of rules in texts by file name; a string selects rules by prefix, whether enabled or not."""
     named = {"manifest.yaml": texts} if isinstance(texts, str) else texts
     files = [read_text(text.encode(), name) for name, text in named.items()]
     asked = [rule for rule in RULES if rule.code.startswith(rules)] if isinstance(rules, str) else list(rules)
@@ -35,7 +35,7 @@ def lint(
 
 
 def overlay_of(snapshot: str, given: LintManifests) -> ClusterQueries:
-    """Manifests applied to a snapshot that is a text."""
+    """Return manifests applied to a snapshot, which is a text."""
     from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
     from kschedctl.loading import load
 
@@ -43,5 +43,5 @@ def overlay_of(snapshot: str, given: LintManifests) -> ClusterQueries:
 
 
 def told(found: Iterable[Diagnosis]) -> list[str]:
-    """Findings as short texts."""
+    """Return findings as short texts."""
     return [f"{each.region.line}:{each.region.column} {each.rule.code} {each.severity}" for each in found]

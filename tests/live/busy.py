@@ -1,4 +1,4 @@
-"""Whether a real scheduler has something to do, by its metrics."""
+"""The idle check of a real scheduler, by its metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 from tests.live.control_plane import LOOPBACK
 
-#: What the scheduler is busy with: pods that it will try at once, and what it does beside its cycles.
+#: The metrics of pending work: pods in activeQ and backoffQ, and goroutines outside the scheduling cycles.
 _BUSY: Final = re.compile(
     r'^(?:scheduler_pending_pods\{queue="(?:active|backoff)"\}|scheduler_goroutines\{[^}]*\}) (\S+)$', re.MULTILINE
 )
@@ -18,14 +18,14 @@ _SECONDS: Final = 30.0
 
 
 def attempts_so_far(port: int) -> float | None:
-    """How many attempts there were; ``None`` while there is something to do.
+    """Return the number of scheduling attempts, or ``None`` while the scheduler has work.
 
     Parameters
     ----------
     port : int
-        Where the scheduler tells its metrics.
+        The port of the scheduler's metrics.
     """
-    # Its certificate is of its own making, on the loopback address.
+    # The scheduler's certificate is self-signed; the connection stays on the loopback address.
     unverified = ssl.create_default_context()
     unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
     try:

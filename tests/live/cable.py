@@ -1,4 +1,4 @@
-"""A cable to an API server that can be cut: what is sent into it is then lost in silence, and comes to life again."""
+"""A connection to an API server that can be cut: sent data is held back silently, and delivered once it is restored."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _LOOPBACK = "127.0.0.1"
 
 
 class Cable:
-    """Passes connections on to the server of a kubeconfig.
+    """A proxy that forwards connections to the server of a kubeconfig.
 
     Parameters
     ----------
     kubeconfig : Path
-        Whose server is meant.
+        The kubeconfig of the server.
     target : Path
-        Where the kubeconfig is written that goes over the cable.
+        The path for the kubeconfig that uses the proxy.
     """
 
     def __init__(self, kubeconfig: Path, target: Path) -> None:
@@ -37,23 +37,23 @@ class Cable:
         Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Hold everything up from now on."""
+        """Hold back all data until ``mend``."""
         self._whole.clear()
 
     def mend(self) -> None:
-        """Pass everything on again, and what was held up first."""
+        """Forward data again, held-back data first."""
         self._whole.set()
 
     def drop(self) -> None:
-        """End all connections that there are; new ones are passed on."""
+        """Close all existing connections; new ones are forwarded."""
         dropped, self._sockets = self._sockets, []
         for each in dropped:
             with suppress(OSError):
-                # Who passes it on wakes up, and ends both sides.
+                # The forwarding thread wakes up and closes both sides.
                 each.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End all connections."""
+        """Close the listener and all connections."""
         self.mend()
         for each in (self._listening, *self._sockets):
             each.close()
@@ -79,6 +79,6 @@ class Cable:
         finally:
             for each in (source, sink):
                 with suppress(OSError):
-                    # Closing alone wakes up nobody who waits, and the other side hears nothing of it.
+                    # close alone neither wakes up waiting threads nor notifies the other side.
                     each.shutdown(socket.SHUT_RDWR)
                 each.close()

@@ -1,4 +1,4 @@
-"""One control plane for all tests that need one, and a cluster on it on which the real scheduler has acted."""
+"""Fixtures for tests on a control plane: one control plane for all, and a cluster scheduled by kube-scheduler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_CONTROL_PLANE = "no control plane to test against"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end that something was not tested: a skipped test alone is easily overlooked."""
+    """Report at the end that live tests were skipped: a skipped test alone is easily overlooked."""
     missing = missing_assets()
     skipped = terminalreporter.stats.get("skipped", ())
     if missing and any(_NO_CONTROL_PLANE in str(report.longrepr) for report in skipped):
@@ -25,7 +25,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """etcd and an API server, without a scheduler."""
+    """Start etcd and an API server, without a scheduler."""
     missing = missing_assets()
     if missing:
         pytest.skip(f"{_NO_CONTROL_PLANE}: {missing}")
@@ -39,10 +39,10 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 
 @pytest.fixture(scope="session")
 def scheduled(control_plane: ControlPlane) -> ControlPlane:
-    """A cluster on which the real scheduler and controllers have done what they can.
+    """Return a cluster on which the real scheduler and controllers have done all that they can.
 
-    Three nodes in two zones, one of them tainted; pods that fit, that fit nowhere for several reasons, with claims,
-    with priorities and with a scheduler of another name.
+    The cluster has three nodes in two zones, one of them tainted. Some pods fit, others fit nowhere for various
+    reasons; some have claims, priorities or another scheduler.
     """
     control_plane.start_controllers()
     control_plane.create_nodes(
@@ -63,7 +63,7 @@ def scheduled(control_plane: ControlPlane) -> ControlPlane:
 
 
 def is_settled(pod: dict[str, Any]) -> bool:
-    """Whether the scheduler has said something of a pod, or is not asked."""
+    """Report whether the scheduler has decided about a pod, or is not responsible for the pod."""
     conditions = [c for c in pod["status"].get("conditions", ()) if c["type"] == "PodScheduled"]
     return pod["spec"]["schedulerName"] != "default-scheduler" or any(
         c.get("reason") or c["status"] == "True" for c in conditions
@@ -71,7 +71,7 @@ def is_settled(pod: dict[str, Any]) -> bool:
 
 
 def wait_for(what: Callable[[], bool], name: str) -> None:
-    """Wait until something is so."""
+    """Wait up to 60 seconds until a condition holds."""
     until = time.monotonic() + _SECONDS
     while not what():
         assert time.monotonic() < until, f"waited in vain for {name}"

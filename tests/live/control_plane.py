@@ -1,6 +1,6 @@
-"""A real control plane: etcd and kube-apiserver, and on request kube-scheduler and kube-controller-manager.
+"""A real control plane: etcd and kube-apiserver, on request also kube-scheduler and kube-controller-manager.
 
-The binaries are those of the folder that ``KUBEBUILDER_ASSETS`` names, as for other tools that test against them.
+The binaries are in the folder that ``KUBEBUILDER_ASSETS`` names, as for other tools that test against a control plane.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
 def missing_assets() -> str:
-    """Why there is no control plane to test with; empty where there is."""
+    """Return the reason why no control plane is available; empty if one is."""
     folder = os.environ.get(ASSETS, "")
     if not folder:
         return f"{ASSETS} is not set"
@@ -34,19 +34,19 @@ def missing_assets() -> str:
 
 
 class ControlPlane:
-    """Processes with all their data below one folder, on free ports of the loopback address.
+    """The processes of a control plane, with their data in one folder, on free ports of the loopback address.
 
     Parameters
     ----------
     folder : Path
-        Where everything is kept.
+        The folder of all data.
 
     Attributes
     ----------
     kubeconfig : Path
-        Of a user who may do everything.
+        The kubeconfig of a user with all rights.
     kubeconfig_nobody : Path
-        Of a user without any rights.
+        The kubeconfig of a user without any rights.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -59,7 +59,7 @@ class ControlPlane:
         self._commands: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def start(self, *flags: str) -> None:
-        """Start etcd and the API server, this with some flags besides, and wait until it answers."""
+        """Start etcd and the API server, with additional flags, and wait up to 60 seconds until it is ready."""
         openssl = shutil.which("openssl")
         assert openssl, "openssl makes the key that the API server signs with"
         key = self.folder / "sa.key"
@@ -97,16 +97,16 @@ class ControlPlane:
         self._wait_until_ready()
 
     def start_scheduler(self, *flags: str, port: int = 0, config: Mapping[str, Any] | None = None) -> None:
-        """Start kube-scheduler, with some flags besides.
+        """Start kube-scheduler.
 
         Parameters
         ----------
         *flags : str
-            Those besides the connection.
+            The flags besides the connection.
         port : int, optional
-            Where it tells its metrics, to everybody; by default nowhere.
+            The port of its metrics, without authorization; the default 0 disables them.
         config : mapping, optional
-            Its KubeSchedulerConfiguration; by default none.
+            The KubeSchedulerConfiguration; the default is none.
         """
         connection = [f"--kubeconfig={self.kubeconfig}"]
         if config is not None:
@@ -126,16 +126,16 @@ class ControlPlane:
         )
 
     def start_contender(self, name: str, *flags: str, kubeconfig: Path | None = None) -> None:
-        """Start a kube-scheduler that takes part in an election, under a name of its own.
+        """Start a kube-scheduler that takes part in a leader election, as a process with its own name.
 
         Parameters
         ----------
         name : str
-            What `stop` and `log` call it.
+            The name of the process for `stop` and `log`.
         *flags : str
-            Those of the election.
+            The flags of the election.
         kubeconfig : Path, optional
-            How it reaches the API server; by default as everybody does.
+            The kubeconfig; the default is the administrator's.
         """
         self._run(
             "kube-scheduler",
@@ -147,15 +147,15 @@ class ControlPlane:
         )
 
     def log(self, name: str) -> str:
-        """What a process has written so far."""
+        """Return the output of a process so far."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def pid(self, name: str) -> int:
-        """The number of a process."""
+        """Return the process ID of a process."""
         return self._processes[name].pid
 
     def start_controllers(self) -> None:
-        """Start kube-controller-manager, which leaves nodes without a heartbeat alone."""
+        """Start kube-controller-manager without node-lifecycle-controller, which taints nodes without a heartbeat."""
         self._run(
             "kube-controller-manager",
             f"--kubeconfig={self.kubeconfig}",
@@ -166,7 +166,7 @@ class ControlPlane:
         )
 
     def stop(self, *names: str) -> None:
-        """End some of the processes, or all of them, the last first."""
+        """Kill the named processes, or all of them, the last started first."""
         for name in names or list(reversed(self._processes)):
             process = self._processes.pop(name, None)
             if process is not None:
@@ -174,46 +174,46 @@ class ControlPlane:
                 process.wait()
 
     def start_again(self, name: str = "kube-apiserver") -> None:
-        """Start a process as it was started before, and wait until the API server answers."""
+        """Start a process with its earlier arguments, and wait until the API server is ready."""
         binary, arguments = self._commands[name]
         self._run(binary, *arguments, name=name)
         self._wait_until_ready()
 
     def compact(self) -> None:
-        """Have etcd forget everything but how things are now."""
+        """Compact etcd's history up to the current revision."""
 
         def ask(path: str, body: Mapping[str, str]) -> Any:
             with urlopen(Request(f"{self._etcd}/v3/kv/{path}", json.dumps(body).encode()), timeout=10) as answer:
                 return json.load(answer)
 
-        # Any key will do: what is wanted is the revision. "Lw==" is a slash.
+        # Any key returns the current revision. "Lw==" is a slash.
         revision = ask("range", {"key": "Lw=="})["header"]["revision"]
         ask("compaction", {"revision": revision})
 
     def pause(self, name: str) -> None:
-        """Let a process do nothing until it is resumed."""
+        """Suspend a process until it is resumed."""
         self._processes[name].send_signal(signal.SIGSTOP)
 
     def resume(self, name: str) -> None:
-        """Let a process go on that was paused."""
+        """Resume a paused process."""
         self._processes[name].send_signal(signal.SIGCONT)
 
     def kubectl(self, *arguments: str, given: Any = None) -> str:
-        """Run kubectl as the user who may do everything.
+        """Run kubectl as the user with all rights, and return its output.
 
         Parameters
         ----------
         *arguments : str
-            What follows ``kubectl``.
+            The arguments of kubectl.
         given : JSON value, optional
-            What it reads from standard input.
+            The standard input.
         """
         done = self._kubectl(arguments, None if given is None else json.dumps(given))
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def kubectl_fails(self, *arguments: str) -> str:
-        """Run kubectl, and return what it says although it fails."""
+        """Run kubectl, check that it fails, and return its standard output."""
         done = self._kubectl(arguments, None)
         assert done.returncode != 0, done.stdout
         return done.stdout
@@ -227,7 +227,7 @@ class ControlPlane:
         self.kubectl("create", "-f", "-", given={"apiVersion": "v1", "kind": "List", "items": list(objects)})
 
     def create_nodes(self, nodes: Sequence[dict[str, Any]]) -> None:
-        """Create nodes that are ready, with the status that they are given."""
+        """Create ready nodes with the given status."""
         self.create({key: value for key, value in node.items() if key != "status"} for node in nodes)
         for node in nodes:
             name = node["metadata"]["name"]
@@ -236,7 +236,7 @@ class ControlPlane:
             self.kubectl("taint", "node", name, f"{_NOT_READY}:NoSchedule-")
 
     def get(self, kind: str, *arguments: str) -> list[dict[str, Any]]:
-        """All objects of a kind in all namespaces."""
+        """Return all objects of a kind in all namespaces."""
         items: list[dict[str, Any]] = json.loads(self.kubectl("get", kind, "-A", "-o", "json", *arguments))["items"]
         return items
 

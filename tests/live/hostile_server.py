@@ -1,4 +1,4 @@
-"""A server that says what it likes, byte by byte: for what no API server should do, and for the moments in between."""
+"""A server that sends arbitrary bytes: for faults that no API server should show, and for interrupted responses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SECONDS = 300.0
 
 
 class Talk:
-    """One request, and the socket to answer it.
+    """A request, and the socket for its response.
 
     Parameters
     ----------
     path : str
-        What is asked for.
+        The path of the request.
     query : dict of str to str
-        With which parameters.
+        The query parameters.
     every_header : list of (str, str)
         The request's headers, their names in lower case.
     """
@@ -41,34 +41,34 @@ class Talk:
         self._stopped = stopped
 
     def send(self, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Send raw bytes."""
         self._client.sendall(data)
 
     def answer(self, body: Any, status: int = 200, **headers: str) -> None:
-        """Send a whole answer."""
+        """Send a complete response."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         named = {"Content-Length": str(len(data)), **{name.replace("_", "-"): text for name, text in headers.items()}}
         lines = [f"HTTP/1.1 {status} Status", *(f"{name}: {text}" for name, text in named.items()), "", ""]
         self.send("\r\n".join(lines).encode() + data)
 
     def usual(self) -> None:
-        """Answer as every API server does."""
+        """Respond as every API server does."""
         status, body = usual(self.path)
         self.answer(body, status)
 
     def drip(self, data: bytes, seconds: float = 0.02) -> None:
-        """Send one byte at a time, again and again, until the test is over."""
+        """Send the data every ``seconds`` seconds until the test ends."""
         while not self._stopped.wait(seconds):
             self.send(data)
 
     def be_silent(self) -> None:
-        """Say nothing until the test is over."""
+        """Send nothing until the test ends, at most 300 seconds."""
         self._stopped.wait(_SECONDS)
 
 
 @contextmanager
 def talking(handle: Callable[[Talk], None], folder: Path) -> Iterator[tuple[LiveContext, Event]]:
-    """Serve on the loopback address; the event is set once something is asked."""
+    """Serve on the loopback address; the yielded event is set at the first request."""
     stopped, asked = Event(), Event()
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(0.05)

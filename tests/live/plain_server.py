@@ -1,4 +1,4 @@
-"""A small HTTP server that answers as an API server can: for what a real one does only now and then."""
+"""A small HTTP server with responses that a real API server gives only rarely."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from kschedctl.live.context import LiveContext
 
-#: From the path and the query to a status and a body: data, bytes, or pieces of it one after the other.
+#: A function from the path and the query to a status and a body: JSON data, bytes, or an iterator of chunks.
 Answer = Callable[[str, dict[str, str]], tuple[int, Any]]
 
 CORE = [("v1", [("nodes", "Node"), ("pods", "Pod"), ("persistentvolumes", "PersistentVolume")])]
@@ -21,7 +21,7 @@ GROUPS = [("", CORE)]
 
 
 def discovery(groups: list[tuple[str, list[tuple[str, list[tuple[str, str]]]]]]) -> dict[str, Any]:
-    """What an API server answers to the question which kinds it has."""
+    """Return an API server's discovery document."""
     items = [
         {
             "metadata": {"name": name} if name else {},
@@ -43,7 +43,7 @@ def discovery(groups: list[tuple[str, list[tuple[str, list[tuple[str, str]]]]]])
 
 @contextmanager
 def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[str]]]:
-    """Serve answers; those that an API server always gives are given where ``answer`` says 0."""
+    """Serve responses; a status of 0 from ``answer`` stands for the usual response of an API server."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -54,7 +54,7 @@ def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[st
             if not status:
                 status, body = usual(url.path)
             if isinstance(body, Iterator):
-                # It goes on until it ends, or the server breaks off.
+                # The stream continues until the iterator ends or the connection breaks.
                 self.send_response(status)
                 self.end_headers()
                 for piece in body:
@@ -68,14 +68,14 @@ def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[st
             self.wfile.write(data)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Tell nothing."""
+            """Log nothing."""
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """Clients that hang up are no news."""
+            """Ignore clients that disconnect."""
 
     server = Server(("127.0.0.1", 0), Handler)
-    # Once a test is over, the next piece of waiting is the last one.
+    # A poll interval of 20 ms, so that shutdown at the end of a test is quick.
     thread = Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     config = folder / "kubeconfig"
@@ -90,7 +90,7 @@ def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[st
 
 
 def usual(path: str) -> tuple[int, Any]:
-    """The answers of every API server."""
+    """Return the status and body with which every API server responds."""
     if path == "/version":
         return 200, {"gitVersion": "v1.36.3"}
     if path == "/api":
@@ -111,7 +111,7 @@ def kubeconfig(server: str, *contexts: str) -> dict[str, Any]:
 
 
 def page(*names: str, following: str = "", left: int = 0) -> dict[str, Any]:
-    """A page of a list of objects with these names."""
+    """Return a page of a list of objects with these names."""
     metadata: dict[str, Any] = {"resourceVersion": "10"}
     if following:
         metadata |= {"continue": following, "remainingItemCount": left}

@@ -1,4 +1,4 @@
-"""A process of ``kschedctl watch`` on a real control plane, and what it says."""
+"""A process of ``kschedctl watch`` on a real control plane, and its output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PORT: Final = re.compile(r"answered on port ([0-9]+)")
 
 
 class Watching:
-    """``kschedctl watch -A -o jsonl`` with some options besides, in a process of its own."""
+    """A process of ``kschedctl watch -A -o jsonl`` with additional options."""
 
     def __init__(self, kubeconfig: Path, folder: Path, *options: str, name: str = "watch") -> None:
         self._errors = folder / f"{name}.txt"
@@ -36,7 +36,7 @@ class Watching:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", ENTRY, *words], stdout=subprocess.PIPE, stderr=errors, cwd=folder
             )
-        #: When a line came, and what it says.
+        #: The lines of the output, each with the time of its arrival.
         self.lines: list[tuple[float, dict[str, Any]]] = []
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -49,32 +49,32 @@ class Watching:
 
     @property
     def errors(self) -> str:
-        """What it has said on standard error."""
+        """The output on standard error."""
         return self._errors.read_text()
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process ID."""
         return self._process.pid
 
     @property
     def resident_mib(self) -> float:
-        """How much memory it has, in MiB."""
+        """The resident memory of the process, in MiB."""
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
     def of(self, pod: str, since: int = 0) -> list[dict[str, Any]]:
-        """What was said of a pod, from a line on."""
+        """Return the lines about a pod, from line ``since`` on."""
         return [
             said for _, said in self.lines[since:] if "name" in said and f"{said['namespace']}/{said['name']}" == pod
         ]
 
     def said(self, pod: str, since: int = 0) -> list[str]:
-        """The same in short: what comes of it, or what became of it."""
+        """Return the lines about a pod in short: the result, or the kind of line for other events."""
         return [str(said.get("result", said["kind"])) for said in self.of(pod, since)]
 
     def last(self) -> dict[str, PodAnswer]:
-        """The last answer of every pod that is not placed or gone."""
+        """Return the last answer about every pod that is neither placed nor gone."""
         found: dict[str, PodAnswer] = {}
         for _, said in self.lines[1:]:
             key = f"{said['namespace']}/{said['name']}"
@@ -85,7 +85,7 @@ class Watching:
         return found
 
     def get(self, path: str) -> tuple[int, str]:
-        """What is answered over HTTP."""
+        """Return status and body of an HTTP response."""
         port = wait_for(lambda: _PORT.search(self.errors), "a port")[1]
         try:
             with urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
@@ -95,7 +95,7 @@ class Watching:
                 return error.code, error.read().decode()
 
     def metrics(self) -> dict[str, float]:
-        """The metrics, by name and labels."""
+        """Return the metrics, by name and labels."""
         return {
             sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
             for family in text_string_to_metric_families(self.get("/metrics")[1])
@@ -103,13 +103,13 @@ class Watching:
         }
 
     def kill(self) -> None:
-        """Let it end as if the machine had failed."""
+        """Kill the process, as if the machine had failed."""
         self._process.kill()
         self._process.wait()
         self._reader.join(5)
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """End it in good order, and say with which code it did."""
+        """End the process with a signal, and return its exit code."""
         self._process.send_signal(number)
         code = self._process.wait(20)
         self._reader.join(5)
@@ -117,7 +117,7 @@ class Watching:
 
 
 def wait_for(what: Callable[[], Any], name: str, seconds: float = 30.0) -> Any:
-    """Wait until something is so, and return it."""
+    """Wait until a function returns a true value, and return the value."""
     until = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < until, f"waited in vain for {name}"
@@ -126,7 +126,7 @@ def wait_for(what: Callable[[], Any], name: str, seconds: float = 30.0) -> Any:
 
 
 def explained(kubeconfig: Path) -> dict[str, PodAnswer]:
-    """What is said of a cluster that is read anew of all pods that wait and do not fit."""
+    """Return the answers about all pending pods that do not fit, computed from a new snapshot of the cluster."""
     cluster = load(live=LiveContext(kubeconfig=str(kubeconfig)))
     told = PodAnswers(lambda metadata: True).round(cluster).told
     return {one.pod.key: one.answer for one in told if isinstance(one, PendingReport)}

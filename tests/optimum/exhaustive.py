@@ -1,4 +1,4 @@
-"""The slow reference: every placement that the real filters let pass, in any order, with anybody evicted who may be."""
+"""The slow reference: every placement that the real filters accept, in any order, with every allowed set of victims."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from kschedctl.simulate.pods import pod_at
 from kschedctl.whatif.pods import move_pods
 from kschedctl.workloads.replacement import fresh_pod
 
-#: Pods and their nodes.
+#: A placement: pairs of a pod's key and its node.
 Where = frozenset[tuple[str, str]]
 
 
 def best_value(scheduler: Scheduler, *, budgets: bool) -> tuple[int, ...]:
-    """What the best of all placements comes to: pods on nodes by priority, budgets, evictions, nodes in use.
+    """Return the value of the best placement: pods placed by priority, budget violations, evictions, nodes in use.
 
     Parameters
     ----------
+    scheduler : Scheduler
+        The scheduler of the cluster.
     budgets : bool
-        Whether budgets cover anybody, so that they are a goal.
+        True if a budget covers a pod, so that budgets are a goal.
     """
     return max(values(scheduler, budgets=budgets))
 
 
 def values(scheduler: Scheduler, *, budgets: bool) -> Iterator[tuple[int, ...]]:
-    """What every placement comes to, so that the better of two is the greater."""
+    """Yield the value of every placement; the better of two placements has the greater value."""
     cluster = scheduler.cluster
     pods = cluster.pods
     indices = range(len(pods))
@@ -62,7 +64,7 @@ def values(scheduler: Scheduler, *, budgets: bool) -> Iterator[tuple[int, ...]]:
 
 
 def reachable(scheduler: Scheduler, wanted: dict[str, Pod]) -> Iterator[Where]:
-    """All that can come of placing pods one after another, some of them not at all."""
+    """Yield all placements that result from placing pods one after another, possibly some of them not at all."""
     seen: set[Where] = set()
     todo: list[tuple[Where, Scheduler]] = [(frozenset(), scheduler)]
     while todo:
@@ -84,18 +86,18 @@ def reachable(scheduler: Scheduler, wanted: dict[str, Pod]) -> Iterator[Where]:
 
 
 def priority(pod: Pod) -> int:
-    """A pod's priority."""
+    """Return a pod's priority."""
     return pod.spec.priority or 0
 
 
 def count(priorities: list[int], placed: list[Pod], gone: tuple[Pod, ...]) -> Iterator[int]:
-    """Pods on nodes by priority, as against the start."""
+    """Yield the number of pods on nodes by priority, compared with the start."""
     for each in priorities:
         yield sum(priority(pod) == each for pod in placed) - sum(priority(pod) == each for pod in gone)
 
 
 def may_be_evicted(victim: Pod, placed: list[tuple[Pod, str]]) -> bool:
-    """Whether a pod of higher priority that evicts others goes to the victim's node."""
+    """Report whether a preempting pod of higher priority is placed on the victim's node."""
     return any(
         node == victim.spec.node_name and priority(pod) > priority(victim) and pod.spec.preemption_policy != "Never"
         for pod, node in placed
@@ -103,7 +105,7 @@ def may_be_evicted(victim: Pod, placed: list[tuple[Pod, str]]) -> bool:
 
 
 def violations(cluster: Cluster, gone: tuple[Pod, ...]) -> int:
-    """By how many evictions budgets are broken."""
+    """Return the number of evictions that violate budgets."""
     out = 0
     for budget in cluster.list(PodDisruptionBudget):
         assert budget.spec.selector is not None
@@ -114,7 +116,7 @@ def violations(cluster: Cluster, gone: tuple[Pod, ...]) -> int:
 
 
 def in_use(running: list[Pod]) -> set[str]:
-    """The nodes with pods that do not belong to the node."""
+    """Return the nodes with pods other than DaemonSet pods and static pods."""
     return {
         pod.spec.node_name
         for pod in running

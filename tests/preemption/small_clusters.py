@@ -1,4 +1,4 @@
-"""Small clusters for tables: nodes of 4 CPU, pods of some, and a preemptor of priority 100."""
+"""Small clusters for table tests: nodes of 4 CPU, running pods, and a preemptor of priority 100."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def preempt(
 
 
 def victims(found: PreemptionResult, pods: list[Pod]) -> dict[str, str]:
-    """Per candidate the names of its victims."""
+    """Return the names of the victims by candidate node."""
     return {c.node: " ".join(pods[v.pod].name for v in c.victims) for c in found.candidates}

@@ -1,4 +1,4 @@
-"""Devices for a claim by trying every choice in order, one node at a time."""
+"""Device allocation by brute force: every choice in order, one node at a time."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 def first_devices(
     devices: Sequence[Mapping[str, Any]], free: Sequence[int], requests: Sequence[tuple[int, bool]], *, same: str
 ) -> list[tuple[int, int]] | None:
-    """The first choice of devices that serves all requests.
+    """Return the first choice of devices that satisfies all requests.
 
     Parameters
     ----------
     devices : sequence of mapping
         The attributes of a node's devices.
     free : sequence of int
-        Those that are not in use.
+        The indices of the devices that are not in use.
     requests : sequence of (int, bool)
-        How many devices each wants, and whether only of model a100.
+        Per request the number of devices, and True if only model a100 matches.
     same : str
-        An attribute that must be the same for all; none where it is empty.
+        An attribute that must be equal for all devices; empty for none.
 
     Returns
     -------
     list of (int, int) or None
-        Request and device.
+        Pairs of request and device; None without a solution.
     """
     choices = []
     for count, picky in requests:

@@ -1,4 +1,4 @@
-"""InterPodAffinity term by term, pod by pod, node by node."""
+"""Reference of InterPodAffinity: term by term, pod by pod, node by node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _selects(selector: LabelSelector | None, labels: Labels) -> bool:
 
 
 def _means(term: PodAffinityTerm, owner: Pod, other: Pod, namespaces: Namespaces) -> bool:
-    """Whether a term of ``owner`` means another pod."""
+    """Report whether a term of ``owner`` matches another pod, apart from the topology."""
     names = term.namespaces
     if not names and term.namespace_selector is None:
         names = (owner.namespace,)
@@ -35,7 +35,7 @@ def _far(pod: Pod) -> PodAffinity:
 
 
 def verdicts(pod: Pod, nodes: Sequence[Node], pods: Sequence[Pod], namespaces: Namespaces) -> dict[str, str]:
-    """By node what the filter says: ``fits``, ``affinity``, ``anti-affinity`` or ``existing``."""
+    """Return the filter's verdict by node: ``fits``, ``affinity``, ``anti-affinity`` or ``existing``."""
     labels = {node.name: node.metadata.labels for node in nodes}
     running = [other for other in pods if other.spec.node_name in labels]
     near = _near(pod).required_during_scheduling_ignored_during_execution
@@ -77,7 +77,7 @@ def verdicts(pod: Pod, nodes: Sequence[Node], pods: Sequence[Pod], namespaces: N
 def scores(
     pod: Pod, nodes: Sequence[Node], pods: Sequence[Pod], namespaces: Namespaces, feasible: Sequence[Node]
 ) -> dict[str, int] | None:
-    """The normalised score by feasible node; ``None`` where no term means any pod."""
+    """Return the normalized score by feasible node; ``None`` if no term matches any pod."""
     labels = {node.name: node.metadata.labels for node in nodes}
     weights: dict[tuple[str, str], int] = {}
 

@@ -1,4 +1,4 @@
-"""NodeAffinity node by node."""
+"""Reference of NodeAffinity: node by node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _holds(requirement: NodeSelectorRequirement, value: str | None) -> bool:
 
 
 def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
-    """Whether a node satisfies a term."""
+    """Report whether a node satisfies a term."""
     if not term.match_expressions and not term.match_fields:
         return False
     labels = node.metadata.labels
@@ -37,7 +37,7 @@ def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
 
 
 def fits(pod: Pod, node: Node) -> bool:
-    """Whether a node has the pod's selector and one of its required terms."""
+    """Report whether a node satisfies the pod's node selector and one of its required terms."""
     if any(node.metadata.labels.get(key) != value for key, value in pod.spec.node_selector.items()):
         return False
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
@@ -46,7 +46,7 @@ def fits(pod: Pod, node: Node) -> bool:
 
 
 def scores(pod: Pod, nodes: Sequence[Node]) -> dict[str, int]:
-    """The normalised score by node."""
+    """Return the normalized score by node."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     terms = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
     sums = {node.name: sum(t.weight for t in terms if term_matches(t.preference, node)) for node in nodes}

@@ -1,4 +1,4 @@
-"""NodeResourcesFit pod by pod and node by node."""
+"""Reference of NodeResourcesFit: pod by pod and node by node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULTS = {"cpu": Fraction(1, 10), "memory": Fraction(200 * 1024**2)}
 
 
 def requests(pod: Pod, *, missing: Iterable[str] = (), pod_level: bool = True) -> Amounts:
-    """What a pod requests; containers count with a default for what is missing."""
+    """Return the requests of a pod; containers use a default for each resource in ``missing``."""
 
     def of(container: Container) -> Amounts:
         found = {name: amount(text) for name, text in container.resources.requests.items()}
@@ -50,12 +50,12 @@ def _larger(a: Amounts, b: Amounts) -> Amounts:
 
 
 def units(resource: str, value: Fraction) -> int:
-    """Milli-CPU, bytes or a count."""
+    """Return the value in milli-CPU, bytes or as a count, rounded up."""
     return rounded_up(value * 1000 if resource == "cpu" else value)
 
 
 def insufficient(pod: Pod, node: Node, pods: Sequence[Pod]) -> list[str]:
-    """The resources that the node lacks, in the order of the scheduler's reasons."""
+    """Return the resources that the node lacks, in the order of the scheduler's reasons."""
     offers = {name: units(name, amount(text)) for name, text in node.status.allocatable.items()}
     lacking = [] if len(pods) + 1 <= offers.get("pods", 0) else ["pods"]
     wanted = requests(pod)
@@ -69,7 +69,7 @@ def insufficient(pod: Pod, node: Node, pods: Sequence[Pod]) -> list[str]:
 
 
 def least_allocated(pod: Pod, node: Node, pods: Sequence[Pod]) -> int:
-    """The mean of the free shares of CPU and memory."""
+    """Return the mean of the free percentages of CPU and memory, each truncated."""
     found = []
     for name in ("cpu", "memory"):
         offered = units(name, amount(node.status.allocatable.get(name, 0)))
@@ -82,6 +82,6 @@ def least_allocated(pod: Pod, node: Node, pods: Sequence[Pod]) -> int:
 
 
 def _counted(pod: Pod) -> Amounts:
-    """What a pod on a node counts with in scoring: no defaults for what the pod as a whole requests."""
+    """Return the requests of a running pod in scoring: without defaults for resources that the pod level requests."""
     missing = set(_DEFAULTS) - (set(requests(pod)) if pod.spec.resources.requests else set())
     return {**dict.fromkeys(_DEFAULTS, Fraction(0)), **requests(pod, missing=missing)}

@@ -1,4 +1,4 @@
-"""PodTopologySpread constraint by constraint, domain by domain, pod by pod."""
+"""Reference of PodTopologySpread: constraint by constraint, domain by domain, pod by pod."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 
 def _selects(constraint: TopologySpreadConstraint, pod: Pod, other: Pod) -> bool:
-    """Whether a constraint of ``pod`` means another pod."""
+    """Report whether a constraint of ``pod`` matches another pod."""
     selector = constraint.label_selector
     if selector is None or not matches(parse_label_selector(selector), other.metadata.labels):
         return False
@@ -24,7 +24,7 @@ def _selects(constraint: TopologySpreadConstraint, pod: Pod, other: Pod) -> bool
 
 
 def _matching(constraint: TopologySpreadConstraint, pod: Pod, pods: Sequence[Pod], node: Node) -> int:
-    """The pods on a node that count."""
+    """Return the number of pods on a node that a constraint counts."""
     empty = constraint.label_selector in (None, LabelSelector())
     if empty and not set(constraint.match_label_keys) & set(pod.metadata.labels):
         return 0
@@ -48,7 +48,7 @@ def _of(pod: Pod, action: str) -> list[TopologySpreadConstraint]:
 
 
 def verdicts(pod: Pod, nodes: Sequence[Node], pods: Sequence[Pod]) -> dict[str, str]:
-    """By node what the filter says: ``fits``, ``skew`` or ``label``."""
+    """Return the filter's verdict by node: ``fits``, ``skew`` or ``label``."""
     constraints = _of(pod, "DoNotSchedule")
     labelled = [node for node in nodes if all(c.topology_key in node.metadata.labels for c in constraints)]
     out = dict.fromkeys((node.name for node in nodes), "fits")
@@ -73,7 +73,7 @@ def verdicts(pod: Pod, nodes: Sequence[Node], pods: Sequence[Pod]) -> dict[str, 
 
 
 def scores(pod: Pod, nodes: Sequence[Node], pods: Sequence[Pod], feasible: Sequence[Node]) -> dict[str, int]:
-    """The normalised score by feasible node."""
+    """Return the normalized score by feasible node."""
     constraints = _of(pod, "ScheduleAnyway")
     labelled = [node for node in nodes if all(c.topology_key in node.metadata.labels for c in constraints)]
     candidates = [node for node in feasible if node in labelled]

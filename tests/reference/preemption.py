@@ -1,4 +1,4 @@
-"""Preemption the slow way: node by node and pod by pod, on clusters in which the pods are really gone."""
+"""Reference of preemption: node by node and pod by pod, on clusters from which the victims are really removed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.builders import decide
 
 
 def fits(cluster: Cluster, pod: Pod, node: str, gone: Sequence[int]) -> bool:
-    """Whether a pod fits on a node with some pods gone."""
+    """Report whether a pod fits on a node after some pods are removed."""
     return decide(pod, cluster.with_pods(removed=gone)).node(node).feasible
 
 
 def victims_on_node(cluster: Cluster, pod: Pod, node: str) -> tuple[list[int], int] | None:
-    """The victims, most important first, and how many evictions break a budget; ``None`` where none help."""
+    """Return the victims, most important first, and the number of budget violations; ``None`` if none help."""
     pods = cluster.pods
 
     def importance(index: int) -> tuple[int, int, int]:

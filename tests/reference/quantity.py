@@ -1,4 +1,4 @@
-"""Quantities as fractions: the value that the text means, before anything is rounded."""
+"""Quantities as fractions: the exact value of the text, before rounding."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SUFFIXES: Final = {
 
 
 def amount(text: object) -> Fraction:
-    """The value of a quantity with a suffix."""
+    """Return the exact value of a quantity."""
     written = str(text)
     number = written.rstrip("numkMGTPEKi")
     return Fraction(number) * SUFFIXES[written.removeprefix(number)]
 
 
 def rounded_up(value: Fraction) -> int:
-    """The next whole number away from zero."""
+    """Return the value rounded away from zero."""
     whole = -(-abs(value).numerator // value.denominator)
     return whole if value >= 0 else -whole

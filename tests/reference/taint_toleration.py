@@ -1,4 +1,4 @@
-"""TaintToleration node by node."""
+"""Reference of TaintToleration: node by node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedctl.api.pod import Pod
 
 
 def tolerated(pod: Pod, taint: Taint) -> bool:
-    """Whether one of the pod's tolerations covers a taint."""
+    """Report whether one of the pod's tolerations matches a taint."""
     for toleration in pod.spec.tolerations:
         if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
             continue
@@ -19,12 +19,12 @@ def tolerated(pod: Pod, taint: Taint) -> bool:
 
 
 def fits(pod: Pod, node: Node) -> bool:
-    """Whether the pod tolerates all hard taints."""
+    """Report whether the pod tolerates all NoSchedule and NoExecute taints."""
     return all(tolerated(pod, taint) for taint in node.spec.taints if taint.effect != "PreferNoSchedule")
 
 
 def scores(pod: Pod, nodes: Sequence[Node]) -> dict[str, int]:
-    """The normalised score by node."""
+    """Return the normalized score by node."""
     counts = {}
     for node in nodes:
         soft = [taint for taint in node.spec.taints if taint.effect == "PreferNoSchedule"]

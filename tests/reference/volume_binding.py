@@ -1,4 +1,4 @@
-"""The binder node by node and claim by claim, as slow and plain as can be: CSI volumes only."""
+"""Reference of VolumeBinding, for CSI volumes only: node by node and claim by claim, as plain as possible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 def find_pod_volumes(
     cluster: Cluster, claims: list[PersistentVolumeClaim], node: Node
 ) -> tuple[set[str], dict[str, str]]:
-    """What stands against a node, and which volume each unbound claim takes there."""
+    """Return the problems of a node, and the volume that each unbound claim takes there."""
     problems: set[str] = set()
     for claim in claims:
         if claim.spec.volume_name:
@@ -116,7 +116,7 @@ def why_not_provisioned(cluster: Cluster, claim: PersistentVolumeClaim, node: No
 def storage_score(
     cluster: Cluster, claims: list[PersistentVolumeClaim], node: Node, shape: list[tuple[int, int]]
 ) -> int:
-    """The score of a node by the storage that unbound claims would get there; none may be meant for another node."""
+    """Return a node's score by the storage of its unbound claims; no claim may have another selected node."""
     _, taken = find_pod_volumes(cluster, claims, node)
     requested: dict[str, int] = {}
     room: dict[str, int] = {}
@@ -139,7 +139,7 @@ def storage_score(
 
 
 def free_storage(cluster: Cluster, claim: PersistentVolumeClaim, node: Node) -> int | None:
-    """The capacity of the first object that has room for a claim; ``None`` where none is asked for."""
+    """Return the capacity of the first CSIStorageCapacity that is large enough for a claim, or ``None``."""
     storage_class = cluster.get(StorageClass, claim.spec.storage_class_name or "")
     assert storage_class is not None
     driver = cluster.get(CSIDriver, storage_class.provisioner)
@@ -156,7 +156,7 @@ def free_storage(cluster: Cluster, claim: PersistentVolumeClaim, node: Node) -> 
 
 
 def on_line(shape: list[tuple[int, int]], percent: int) -> int:
-    """The score at a utilization, on straight lines between points, truncated toward zero."""
+    """Return the score at a utilization: linear between the points, truncated toward zero."""
     if percent <= shape[0][0]:
         return shape[0][1]
     for (left, low), (right, high) in itertools.pairwise(shape):

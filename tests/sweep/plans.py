@@ -1,4 +1,4 @@
-"""Plans for tests: a folder with a small cluster, and a plan over it."""
+"""Sweep plans for tests: a folder with a small cluster and a plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PODS = [
 
 
 def make_job(folder: Path, *, base: dict[str, Any] | None = None, **fields: Any) -> SweepJob:
-    """A plan over a cluster of three nodes with 2 of 16 cpu in use, for which two pods of 3 cpu wait."""
+    """Return a plan over three nodes with 2 of 16 CPU in use and two pending pods of 3 CPU each."""
     snapshot = folder / "cluster.json"
     if not snapshot.exists():
         write_snapshot(folder, NODES, PODS).rename(snapshot)

@@ -1,4 +1,4 @@
-"""Objects that are made up from a seed: plain ones of each kind in which some fields have arbitrary values."""
+"""Objects generated from a seed: plain objects of each kind in which some fields have arbitrary values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEYS: Final = (
     *("app", "a", "", "example.com/x", "a b", "cpu", "memory", "example.com/gpu", "hugepages-2Mi", "hugepages-3"),
     *("gpu", "ephemeral-storage", "storage", "kubernetes.io/os", "beta.kubernetes.io/os"),
 )
-#: Values that mean something at some fields.
+#: Values with a meaning, by field.
 _MEANT: Final[Mapping[str, tuple[str, ...]]] = {
     "restartPolicy": ("Always", "OnFailure", "Never", "Sometimes"),
     "operator": ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equal"),
@@ -39,14 +39,14 @@ _MEANT: Final[Mapping[str, tuple[str, ...]]] = {
     "dnsPolicy": ("None", "Default", "ClusterFirst", "x"),
     "kind": ("PersistentVolumeClaim", "Deployment", "a/b", ""),
 }
-#: Fields that are mostly there, so that what stands beside them is looked at.
+#: Fields that are usually present, so that validation reaches the fields beside them.
 _NEEDED: Final = frozenset(
     {
         *("name", "containers", "template", "spec", "metadata", "selector", "image", "key", "operator"),
         *("topologyKey", "maxSkew", "whenUnsatisfiable", "claimName", "mountPath", "containerPort"),
     }
 )
-#: Fields that an API server sets itself or that depend on a cluster's classes.
+#: Omitted fields: an API server sets them itself, or they depend on a cluster's classes.
 _LEFT_OUT: Final = frozenset(
     {
         *("status", "managedFields", "creationTimestamp", "deletionTimestamp", "selfLink", "resourceVersion", "uid"),
@@ -61,14 +61,14 @@ _DEEPEST: Final = 14
 
 
 def made_up(kind: str, seed: int) -> dict[str, Any]:
-    """An object.
+    """Return a generated object.
 
     Parameters
     ----------
     kind : str
-        Its kind, one of ``BASES``.
+        The kind, one of ``BASES``.
     seed : int
-        The same seed makes the same object.
+        The seed; the same seed gives the same object.
     """
     return _Maker(Random(seed)).object(kind)
 
@@ -100,7 +100,7 @@ class _Maker:
         return [name for name in self._types[type_] if name not in _LEFT_OUT]
 
     def _places(self, value: Any, type_: str) -> Iterator[tuple[dict[str, Any], str]]:
-        """Every object inside a value, with its type."""
+        """Yield every object inside a value, with its type."""
         if type_.startswith((LIST, MAP)):
             inside = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
             for item in inside:
@@ -117,7 +117,7 @@ class _Maker:
             number = random.choice((0, 1, 1, 1, 2)) if depth < _DEEPEST else 0
             return [self._value(type_[1:], name, depth + 1) for _ in range(number)]
         if type_.startswith(MAP):
-            # One key at most: of several, an API server takes any first.
+            # At most one key: with several, an API server checks them in random order.
             number = random.choice((0, 1, 1))
             return {random.choice(_KEYS): self._value(type_[1:], name, depth + 1) for _ in range(number)}
         if not type_ or type_.startswith(LEAF):

@@ -1,4 +1,4 @@
-"""The objects of ``probes.yaml`` and what a real API server said of them."""
+"""The objects of ``probes.yaml`` and a real API server's messages about them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _base(api_version: str, kind: str, **fields: Any) -> dict[str, Any]:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "web"}, **fields}
 
 
-#: An object of each kind that is taken, or all but.
+#: A base object of each kind, valid or almost valid.
 BASES: Final[Mapping[str, dict[str, Any]]] = {
     "Pod": _base("v1", "Pod", spec=_POD),
     "PodTemplate": _base("v1", "PodTemplate", template=_TEMPLATE),
@@ -62,7 +62,7 @@ BASES: Final[Mapping[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Probe:
-    """An object and what is said of it: what refuses it, what refuses its pods, and warnings."""
+    """An object with its messages: rejections of the object, rejections of its pods, and warnings."""
 
     what: str
     object: dict[str, Any]
@@ -75,15 +75,15 @@ class Probe:
 
 
 def probes() -> list[Probe]:
-    """All of them."""
+    """Return all probes."""
     entries = yaml.safe_load(_FILE.read_text())
     said = ("refused", "pods", "warned")
     return [Probe(each["what"], probe_object(each), *(tuple(each.get(key, ())) for key in said)) for each in entries]
 
 
 def probe_object(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The object that an entry means."""
-    # Through text, as parts that the objects share are not to be changed together.
+    """Return the object that an entry describes."""
+    # A copy through JSON, as the base objects share parts.
     obj: dict[str, Any] = json.loads(json.dumps(BASES[entry["kind"]]))
     _merge(obj, entry.get("with", {}))
     for path in entry.get("without", ()):

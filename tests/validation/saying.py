@@ -1,4 +1,4 @@
-"""What is found, put as an API server and its clients put it."""
+"""Findings in the form of messages of an API server and its clients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MADE_UP = re.compile(r'^(metadata\.name: Invalid value: ".*?)[a-z0-9]{5}(": )')
 
 
 class Said(NamedTuple):
-    """Messages in their order: of what refuses an object, of what refuses its pods, and warnings."""
+    """The messages in order: rejections of an object, rejections of its pods, and warnings."""
 
     refused: tuple[str, ...]
     pods: tuple[str, ...]
@@ -28,7 +28,7 @@ class Said(NamedTuple):
 
 
 def said(obj: Mapping[str, Any], release: Release = RELEASE) -> Said:
-    """What is said of an object that is validated strictly."""
+    """Return the messages of strict validation of an object."""
     api_version, kind = obj["apiVersion"], obj["kind"]
     found = list(validate(api_version, kind, obj, release))
     refused = [finding for finding in found if refuses(finding)]
@@ -43,12 +43,12 @@ def said(obj: Mapping[str, Any], release: Release = RELEASE) -> Said:
 
 
 def message(finding: Finding) -> str:
-    """A finding with its field where a message has one."""
+    """Return a finding's message, prefixed with its field as an API server does."""
     whole = finding.rule in (UNREADABLE, FORBIDDEN) or not finding.field
     return finding.problem if whole else f"{finding.field}: {finding.problem}"
 
 
 def normal(messages: Iterable[str]) -> tuple[str, ...]:
-    """Messages, each once, without what an API server makes up: uids, and the end of generated names."""
+    """Return the messages without duplicates and without random parts: uids, and the suffixes of generated names."""
     plain = (_MADE_UP.sub(r"\1xxxxx\2", _UID.sub("UID", text)) for text in messages)
     return tuple(dict.fromkeys(plain))

@@ -1,4 +1,4 @@
-"""Pods of manifests edited by hand and by an edit, for the tests of edits of pods."""
+"""Pod manifests changed by hand and by an edit, for tests of pod edits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLASSES: tuple[dict[str, Any], ...] = (
 
 
 def loaded(objects: Iterable[ApiObject], *edits: Edit, **options: Any) -> kschedctl.SchedulingCluster:
-    """A cluster of objects and the PriorityClasses ``high`` (1000) and ``meek`` (500, preempts nobody)."""
+    """Return a cluster of objects and the PriorityClasses ``high`` (1000) and ``meek`` (500, never preempts)."""
     kinds = {Node: "Node", Pod: "Pod", Namespace: "Namespace"}
     given = [{"apiVersion": "v1", "kind": kinds[type(obj)], **msgspec.to_builtins(obj)} for obj in objects]
     given += [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **own} for own in CLASSES]
@@ -35,13 +35,13 @@ def loaded(objects: Iterable[ApiObject], *edits: Edit, **options: Any) -> ksched
 
 
 def manifest(spec: dict[str, Any], name: str = "new", **metadata: Any) -> dict[str, Any]:
-    """A pod with a container, where the spec has none."""
+    """Return a pod manifest, with a default container unless the spec has one."""
     container = {"name": "app", "resources": {"requests": {"cpu": "1"}}}
     return {"metadata": {"name": name, **metadata}, "spec": {"containers": [container], **deepcopy(spec)}}
 
 
 def edited_spec(spec: dict[str, Any], edit: PodEdit) -> dict[str, Any]:
-    """What an edit leaves of a pod's spec, as a manifest has it, without what admission and defaults add."""
+    """Return a pod's spec after an edit in manifest form, without admission and defaults."""
     pod = msgspec.convert(manifest(spec), Pod)
     changed = apply_pod_edits(pod, [edit], make_cluster([], []))
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(changed.spec))
@@ -49,7 +49,7 @@ def edited_spec(spec: dict[str, Any], edit: PodEdit) -> dict[str, Any]:
 
 
 def outcome(cluster: kschedctl.SchedulingCluster, pod: dict[str, Any] | str) -> bytes | str:
-    """All that is said of a pod, or why an API server would not take it."""
+    """Return the full answer about a pod, or the problems for which an API server would reject it."""
     try:
         return msgspec.json.encode(answer("", cluster.decide(pod)))
     except kschedctl.InputError as error:

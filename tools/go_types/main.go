@@ -1,5 +1,5 @@
-// Command go_types prints the type that every field of the built-in kinds has in Go, as JSON: which type an API server
-// cannot read a value into is part of what it says.
+// Command go_types prints the Go type of every field of the built-in kinds as JSON: an API server's message about a value
+// that does not fit names the Go type.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// One field: what its values are read as ("string", "int32", "quantity", ...), "" where that is another type of ours;
-// and the name of its type where that has one of its own.
+// field describes a field: the type that its values are decoded as ("string", "int32", "quantity", ...), "" for another
+// listed type; and the name of its type if it has one.
 type field struct {
 	Leaf string `json:"leaf,omitempty"`
 	Name string `json:"name,omitempty"`

@@ -1,1 +1,1 @@
-"""Two plugins for kschedctl, to be copied."""
+"""Two example plugins for kschedctl, as templates for your own."""

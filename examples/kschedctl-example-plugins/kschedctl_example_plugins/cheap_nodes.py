@@ -1,7 +1,8 @@
-"""CheapNodes: the cheaper a node by its label, the higher its score.
+"""CheapNodes: a score plugin that prefers nodes with a low price in a label.
 
-Raw score: the price in thousandths, digits beyond these cut off. Normalised: ``100 - 100 x price / highest price``,
-divided in integers that truncate; without a price a node counts as the dearest.
+The raw score is the price in thousandths, further digits truncated. The normalized score is
+``100 - 100 x price / highest price``, computed in integers that truncate; a node without a price counts as the most
+expensive one.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ class CheapNodesArgs(ConfigStruct, frozen=True):
     Attributes
     ----------
     label : str
-        The label of nodes that has their price: a decimal number such as ``0.125``.
+        The key of the node label with the price: a decimal number such as ``0.125``.
     """
 
     label: str = "example.com/price-per-hour"
 
 
 def prices(values: Sequence[str]) -> Int64Array:
-    """Prices in thousandths; -1 for what is none.
+    """Return prices in thousandths; -1 for a value that is not a price.
 
     Examples
     --------
@@ -60,25 +61,25 @@ def _thousandths(value: str) -> int:
 
 
 class Price(Arithmetic, frozen=True):
-    """How CheapNodes came to its raw score, for ``explain --node NAME --why``.
+    """The arithmetic of CheapNodes' raw score, for ``explain --node NAME --why``.
 
     Attributes
     ----------
     written : str
-        The node's price as its label has it; empty where it has no such label.
+        The value of the node's price label; empty if the node has no such label.
     thousandths : int
-        The score.
+        The score: the price in thousandths, or -1 without a price.
     """
 
     written: str
     thousandths: int
 
     def formula(self) -> str:
-        """That of the plugin."""
+        """Return the plugin's formula."""
         return "the price in thousandths, cut off"
 
     def steps(self) -> Iterator[Step]:
-        """One."""
+        """Yield the only step."""
         if self.thousandths < 0:
             yield Step("score", "-1", -1, "the node has no price, and counts as the dearest")
         else:
@@ -86,9 +87,9 @@ class Price(Arithmetic, frozen=True):
 
 
 class CheapNodes(ScorePlugin):
-    """Prefers cheap nodes.
+    """A score plugin that prefers cheap nodes.
 
-    A plugin answers for all nodes at once: a label is a column of codes, so that every distinct price is read once.
+    The plugin scores all nodes at once: a label is a column of codes, so that every distinct price is parsed once.
     """
 
     name = "CheapNodes"
@@ -99,26 +100,26 @@ class CheapNodes(ScorePlugin):
         self._label = args.label if isinstance(args, CheapNodesArgs) else CheapNodesArgs().label
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """The prices."""
+        """Return the prices in thousandths, -1 for nodes without a price."""
         column = self.handle.cluster.nodes.labels[self._label]
-        # The last one is what code -1 picks: nodes without the label.
+        # Nodes without the label have code -1, which selects this last element.
         by_value = np.append(prices(column.values), -1)
         return by_value[column.codes[rows]]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """The cheapest gets most."""
+        """Normalize the prices to 0 to 100; the cheapest node gets the highest score."""
         return default_normalize_score(_priced(scores), reverse=True)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """The price of the node."""
+        """Explain the raw score of a node: its price."""
         written = self.handle.cluster.nodes.objects[row].metadata.labels.get(self._label, "")
         return Price(written, _thousandths(written))
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """By the highest price."""
+        """Explain the normalization by the highest price."""
         return explain_default_normalize_score(_priced(scores), position, reverse=True)
 
 
 def _priced(scores: Int64Array) -> Int64Array:
-    """Prices, the highest one for nodes without."""
+    """Replace the -1 of nodes without a price by the highest price."""
     return np.where(scores < 0, scores.max(initial=0), scores)

@@ -1,8 +1,8 @@
 """Gang: the pods of a group start together or not at all.
 
-A pod names its group in the label ``scheduling.x-k8s.io/pod-group``. One that has found its node waits at Permit until
-as many of its group have one as the group needs; the last of them lets all go. Where one of those that wait is turned
-away, because the time is up or for another reason, it takes the others along.
+A pod names its group in the label ``scheduling.x-k8s.io/pod-group``. A pod with a node waits at Permit until the
+group's minimum number of pods have a node; the pod that completes the group allows the waiting ones. If a waiting pod
+is rejected, by timeout or otherwise, the waiting pods of its group are rejected as well.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class PodGroup(ConfigStruct, frozen=True):
     Attributes
     ----------
     namespace, name : str
-        Which: the pods of this namespace whose label has this name.
+        The namespace of the pods and the value of their group label.
     min_member : int
-        How many of them must have a node before any of them starts.
+        The number of pods that must have a node before any of them starts.
     """
 
     name: str = ""
@@ -49,9 +49,9 @@ class GangArgs(ConfigStruct, frozen=True):
     Attributes
     ----------
     pod_groups : tuple of PodGroup
-        The groups. A pod of one that is not among them is turned away.
+        The groups. A pod of a group that is not listed is rejected.
     permit_waiting_time_seconds : int
-        How long a pod waits for the others at the most.
+        The maximum time that a pod waits for its group, in seconds.
     """
 
     pod_groups: tuple[PodGroup, ...] = ()
@@ -59,7 +59,7 @@ class GangArgs(ConfigStruct, frozen=True):
 
 
 class Gang(PreFilterPlugin, ReservePlugin, PermitPlugin):
-    """Lets pods of a group start together."""
+    """A plugin that starts the pods of a group together."""
 
     name = "Gang"
     args_type: ClassVar[type[ConfigStruct]] = GangArgs
@@ -71,7 +71,11 @@ class Gang(PreFilterPlugin, ReservePlugin, PermitPlugin):
         self._seconds = float(own.permit_waiting_time_seconds)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """A pod of the group that arrives helps, and a node; not that one of the group gives its place back."""
+        """Return the events after which a rejected pod is retried.
+
+        These are: a new pod of its group, a deleted pod of another group, and a node that is added or gets more
+        allocatable resources. A deleted pod of its own group is no reason to retry.
+        """
         return (
             registered(EventResource.POD, ActionType.ADD, lambda pod, old, new: _same_group(pod, new)),
             registered(EventResource.ASSIGNED_POD, ActionType.DELETE, lambda pod, old, new: not _same_group(pod, old)),
@@ -79,7 +83,7 @@ class Gang(PreFilterPlugin, ReservePlugin, PermitPlugin):
         )
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Turn a pod away of whose group nobody knows how many it needs."""
+        """Reject a pod whose group is not configured; skip a pod without a group."""
         group = _group(pod)
         if not group:
             return PreFilterResult(SKIP)
@@ -89,22 +93,22 @@ class Gang(PreFilterPlugin, ReservePlugin, PermitPlugin):
         return PreFilterResult()
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Take nothing: the places of a gang are those of its pods."""
+        """Do nothing: the nodes of the pods are the only state of a gang."""
         return SUCCESS
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Turn away those who wait for a pod that gives its place back."""
+        """Reject the waiting pods of the group when one of its pods gives up its node."""
         if _group(pod):
             for waiting in self._waiting(pod):
                 waiting.reject(self.name, f"{pod.key} of its pod group was turned away")
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
-        """Let the pod wait for its group, or all of them go once it is complete."""
+        """Let the pod wait for its group, or allow the waiting pods once the group is complete."""
         group = _group(pod)
         if not group:
             return SUCCESS, 0.0
         placed = self._members(pod) & (self.handle.cluster.pods.node_row >= 0)
-        # Those that wait have a node already, the pod itself only from now on.
+        # Waiting pods already count as placed; this pod is added here.
         if int(placed.sum()) + 1 < self._needed[pod.namespace, group]:
             return Status(Code.WAIT), self._seconds
         for waiting in self._waiting(pod):
@@ -112,7 +116,7 @@ class Gang(PreFilterPlugin, ReservePlugin, PermitPlugin):
         return SUCCESS, 0.0
 
     def _members(self, pod: Pod) -> Mask:
-        """The pods of a pod's group: bool, shape (n_pods,). Pods of one class are of one group."""
+        """Return the pods of a pod's group: bool, shape (n_pods,). Pods of one class are in the same group."""
         pods = self.handle.cluster.pods
         group = _group(pod)
         classes = [c.namespace == pod.namespace and c.labels.get(POD_GROUP_LABEL) == group for c in pods.classes]

@@ -31,7 +31,7 @@ def make_node(name: str, cpu: int) -> Node:
 
 
 def make_pod(name: str, group: str = "", node: str = "", **metadata: Any) -> Pod:
-    """A pod of one CPU."""
+    """Return a pod that requests one CPU."""
     labels = {POD_GROUP_LABEL: group} if group else {}
     containers = [{"name": "c", "resources": {"requests": {"cpu": 1}}}]
     own = {"name": name, "namespace": "default", "uid": name, "labels": labels, **metadata}
@@ -39,7 +39,7 @@ def make_pod(name: str, group: str = "", node: str = "", **metadata: Any) -> Pod
 
 
 def simulate(*pods: Pod, cpu: int = 4, there: tuple[Pod, ...] = (), **args: Any) -> Simulation:
-    """Pods on a cluster with one node."""
+    """Return a simulation of the pods on a cluster with one node."""
     registry = in_tree_registry()
     registry.register(Gang.name, Gang)
     groups = [{"name": "two", "minMember": 2}, {"name": "three", "minMember": 3}]
@@ -64,7 +64,7 @@ def simulate(*pods: Pod, cpu: int = 4, there: tuple[Pod, ...] = (), **args: Any)
 
 
 def told(simulation: Simulation) -> list[str]:
-    """What happened: the second, the event's letter (Waiting, Scheduled, Failed) and the pod."""
+    """Run the simulation; return the second, the event's letter (Waiting, Scheduled, Failed) and the pod per event."""
     for _ in simulation:
         pass
     return [

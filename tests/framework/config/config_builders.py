@@ -1,4 +1,4 @@
-"""Builders of configurations, and the plugins that they are read with."""
+"""Builders of scheduler configurations, and the plugins with which they are loaded."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ IMPLEMENTS = {name: frozenset(map(ExtensionPoint, points.split())) for name, poi
 
 
 def make_config(*profiles: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration with the given profiles and fields."""
+    """Return a KubeSchedulerConfiguration with the given profiles and fields."""
     own = {"profiles": list(profiles)} if profiles else {}
     return {"apiVersion": API_VERSION, "kind": KIND, **own, **fields}
 
 
 def make_plugins(enabled: str = "", disabled: str = "") -> dict[str, Any]:
-    """A set of plugins from names, where ``Name=3`` has a weight."""
+    """Return a plugin set from names, where ``Name=3`` has weight 3."""
     out: dict[str, Any] = {}
     if enabled:
         pairs = (item.partition("=") for item in enabled.split())
@@ -58,12 +58,12 @@ def make_plugins(enabled: str = "", disabled: str = "") -> dict[str, Any]:
 
 
 def load(data: Any, release: Release = LATEST, where: str = "") -> SchedulerConfiguration:
-    """Load a configuration with all plugins of the latest release and one of our own, ``Custom``."""
+    """Load a configuration with the plugins of the latest release and a custom one, ``Custom``."""
     return load_configuration(data, release=release, implements=IMPLEMENTS, where=where)
 
 
 def refusal(data: Any, release: Release = LATEST, where: str = "") -> str:
-    """What a configuration is refused with."""
+    """Return the error with which a configuration is rejected."""
     with pytest.raises(ConfigError) as error:
         load(data, release, where)
     return str(error.value)

@@ -1,1 +1,1 @@
-"""Random clusters on a real control plane: what the real scheduler does there, step by step, against what we say."""
+"""Random clusters on a real control plane: each step of the real scheduler is compared with kschedctl's decisions."""

@@ -1,4 +1,4 @@
-"""One step of the real scheduler, against what we say of every pod that it placed or turned away in it."""
+"""Comparison of one step of the real scheduler with kschedctl's decisions about the pods it placed or rejected."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.live.differential.stage import condition, is_gated
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the scheduler came to for a pod.
+    """The scheduler's outcome for a pod.
 
     Attributes
     ----------
     key : str
         ``namespace/name``.
     version : int
-        Grows with every change of any object, so that it tells which of two pods was bound first.
+        The resource version. It grows with every change of any object, so it gives the order of bindings.
     node, nominated, message : str
-        Where it is, where it shall be, why it is nowhere; empty where that does not apply.
+        The pod's node, its nominated node, and the reason why it is pending; empty if not applicable.
     is_terminating : bool
-        Whether it was asked to go.
+        True if the pod is being deleted.
     """
 
     key: str
@@ -39,12 +39,12 @@ class Outcome:
 
     @property
     def said(self) -> tuple[str, str]:
-        """What an attempt in vain leaves behind."""
+        """The message and nominated node that a failed attempt leaves."""
         return self.message, self.nominated
 
     @classmethod
     def of(cls, pod: Object) -> Outcome:
-        """Read it off a pod."""
+        """Return the outcome in a pod's spec and status."""
         meta, node = pod["metadata"], pod["spec"].get("nodeName", "")
         return cls(
             f"{meta['namespace']}/{meta['name']}",
@@ -56,7 +56,7 @@ class Outcome:
         )
 
 
-#: Of so many pods of a step it is tried out what they would leave to others without their nomination.
+#: The maximum number of pods per step whose nominations may have been cleared; all subsets of them are tried.
 _MOST_NOMINATIONS: Final = 3
 NEW: Final = Outcome("", 0, "", "", "", False)
 
@@ -69,22 +69,22 @@ def differences(
     *,
     all_were_tried: bool = False,
 ) -> list[str]:
-    """What the scheduler did in a step that we would not.
+    """Return the scheduler's outcomes in a step that differ from kschedctl's decisions, in words.
 
     Parameters
     ----------
     before, after : iterable of object
         All pods before the step and after it.
     cluster : SchedulingCluster
-        The cluster as the scheduler found it.
+        The cluster state at the start of the step.
     first : str
-        The uid of the pod whose turn it was: it was tried before all others. These were woken by what became of it.
+        The uid of the pod whose turn it was: it was tried first, and its outcome moved the others to activeQ.
     all_were_tried : bool
-        Whether every pod that waits was tried again, also those of which the same is said as before.
+        True if every pending pod was tried again, also pods whose outcome is unchanged.
     """
     was = {pod["metadata"]["uid"]: Outcome.of(pod) for pod in before}
     now = {pod["metadata"]["uid"]: Outcome.of(pod) for pod in after if not is_gated(pod)}
-    # Whoever was going before is a victim that nothing more happens to.
+    # A pod that was terminating before the step is not a victim of this step.
     going = {each.key for each in was.values() if each.is_terminating}
     victims = {each.key for each in now.values() if each.is_terminating} - going
     placed = [uid for uid in now if now[uid].node and not was.get(uid, NEW).node]
@@ -95,7 +95,7 @@ def differences(
         found += _unlike(cluster.decide(now[first].key), was[first], now[first], victims, going)
     waiting = [uid for uid in now if uid != first and not now[uid].node and not now[uid].is_terminating]
     tried = [uid for uid in waiting if all_were_tried or now[uid].said != was.get(uid, NEW).said]
-    # Whoever was tried in vain may have lost its nomination in between, also where it has one in the end.
+    # A pod that was tried without success may have lost its nomination in between, even if it has one at the end.
     lost = [now[uid].key for uid in tried if was.get(uid, NEW).nominated][:_MOST_NOMINATIONS]
 
     def judge(uid: str, among: Iterable[SchedulingCluster]) -> list[str]:
@@ -117,7 +117,7 @@ def differences(
 
 
 def _without_nominations(cluster: SchedulingCluster, pods: list[str]) -> Iterator[SchedulingCluster]:
-    """The cluster, and what it is once some of these pods are nominated to no node any more."""
+    """Yield the cluster without the nominations of each subset of these pods, smallest subsets first."""
     for number in range(len(pods) + 1):
         for gone in combinations(pods, number):
             found = [without_nomination(cluster.pods.pod(cluster.pods.index[_names(key)])) for key in gone]
@@ -131,7 +131,7 @@ def _names(key: str) -> tuple[str, str]:
 
 
 def _unlike(decision: Decision, had: Outcome, has: Outcome, victims: set[str], going: set[str]) -> list[str]:
-    """How the outcome of an attempt is not the one that we decide for."""
+    """Return the difference between the outcome of an attempt and kschedctl's decision, or nothing."""
     if has.node:
         return [] if has.node in decision.best else [f"{has.key} is on {has.node}, ours: {decision!r}"]
     said = decision.message

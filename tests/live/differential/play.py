@@ -1,4 +1,4 @@
-"""A whole run: pods get their turn one after another, victims end, and every step is compared."""
+"""A whole run: pods get their turns one after another, victims end, and every step is compared."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tests.live.differential.stage import Stage, is_gated
 
 
 class Play:
-    """One run.
+    """A run on a control plane.
 
     Parameters
     ----------
     stage : Stage
         The control plane.
     scenery : Scenery
-        What was created on it.
+        The objects that were created on the control plane.
     chance : Chance
-        Decides whose turn it is.
+        The random draws that decide whose turn it is.
 
     Attributes
     ----------
     n_placed, n_refused, n_victims : int
-        What the scheduler has done so far.
+        The numbers of pods that the scheduler has placed, rejected and evicted so far.
     """
 
     def __init__(self, stage: Stage, scenery: Scenery, chance: Chance) -> None:
@@ -41,7 +41,7 @@ class Play:
         self.n_placed = self.n_refused = self.n_victims = 0
 
     def steps(self, most: int) -> Iterator[list[str]]:
-        """Run, step by step: what differs in each; at last what differs in the end."""
+        """Run up to ``most`` steps; yield the differences of each, and finally those after a scheduler restart."""
         pods = self._stage.pods()
         for _ in range(most):
             going = sorted((pod for pod in pods if "deletionTimestamp" in pod["metadata"]), key=_key)
@@ -60,7 +60,7 @@ class Play:
             yield differences(before, pods, cluster, first)
             self._stage.start_bound_pods()
             pods = self._stage.pods()
-        # A pod may wait although it fits by now: not every event that helps it wakes it. A new scheduler tries all.
+        # A pending pod may fit meanwhile, as not every helpful event requeues it. A new scheduler tries all pods.
         cluster, after = self._stage.restart()
         yield differences(pods, after, cluster, all_were_tried=True)
 
@@ -75,7 +75,7 @@ class Play:
         self.n_refused += bool(first) and first not in on_node[1]
 
     def _admission(self, pod: Object, cluster: SchedulingCluster) -> list[str]:
-        """Whether the first pod of a workload is decided for as the workload's manifest is, through our admission."""
+        """Compare the decision about a workload's first pod with that about its manifest after our admission."""
         owner = next((key for key in self._new if _key(pod).startswith(f"{key}-")), None)
         if owner is None or self._new[owner]["kind"] == "DaemonSet":
             return []

@@ -1,4 +1,4 @@
-"""Random clusters and workloads, as a user would create them; a seed makes the same on every machine."""
+"""Random clusters and workloads, as users would create them; a seed gives the same ones on every machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOST: Final = "kubernetes.io/hostname"
 ZONE: Final = "topology.kubernetes.io/zone"
 NAMESPACES: Final = ("shop", "data")
 APPS: Final = ("web", "api", "db", "cache", "batch")
-#: What holds every pod back until its turn comes.
+#: The scheduling gate that holds back every pod until its turn.
 GATE: Final = "example.com/turn"
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -23,12 +23,12 @@ _SOFT: Final = {"key": "spot", "value": "yes", "effect": "PreferNoSchedule"}
 
 
 class Scenery(Chance):
-    """One cluster and what runs in it.
+    """A random cluster and its workloads.
 
     Parameters
     ----------
     seed : int
-        Which.
+        The seed.
     """
 
     def __init__(self, seed: int) -> None:
@@ -68,7 +68,7 @@ class Scenery(Chance):
             yield _made("v1", "Service", app, self.pick(*NAMESPACES), spec={"selector": {"app": app}, "ports": ports})
 
     def _volumes(self) -> Iterator[Object]:
-        """Claims that are bound before any pod asks for them, to volumes that only some nodes reach."""
+        """Yield claims that are bound before a pod uses them, and their volumes, which only some nodes reach."""
         for i in range(self.between(1, 3)):
             key, value = self.pick((HOST, f"node-{i}"), (ZONE, self.pick(*self.zones)))
             term = {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
@@ -88,7 +88,7 @@ class Scenery(Chance):
             yield _made("v1", "PersistentVolumeClaim", f"disk-{i}", "shop", spec={**both, **asked})
 
     def claims(self) -> list[str]:
-        """The names of the claims."""
+        """Return the names of the claims."""
         return [each["metadata"]["name"] for each in self.objects if each["kind"] == "PersistentVolumeClaim"]
 
     def _workloads(self) -> Iterator[Object]:
@@ -107,7 +107,7 @@ class Scenery(Chance):
                 yield _made("batch/v1", kind, name, namespace, spec=spec)
                 continue
             spec = {**selector, "template": template}
-            # A StatefulSet makes its next pod only when the last is ready, which none ever is here.
+            # By default a StatefulSet creates a pod only after the last one is ready, and no pod here ever is.
             if kind == "StatefulSet":
                 spec |= {"serviceName": app, "podManagementPolicy": "Parallel"}
             if kind != "DaemonSet":

@@ -1,4 +1,4 @@
-"""A control plane on which one thing happens at a time: the real scheduler sees a change only when it is let go."""
+"""A control plane on which one thing happens at a time: the real scheduler is paused while an object is changed."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _TICK: Final = 0.15
 
 
 class Stage:
-    """A cluster, its workloads, controllers and scheduler; all pods wait at a gate.
+    """A cluster, its workloads, controllers and scheduler; all pods are created with a scheduling gate.
 
     Parameters
     ----------
     plane : ControlPlane
-        Etcd and an API server that runs already.
+        The running etcd and API server.
     scenery : Scenery
-        What to create.
+        The objects to create.
     keep : Path, optional
-        A folder to keep the cluster in as it is before every step, to be asked again later.
+        A folder in which to save the cluster before every step, for later inspection.
     """
 
     def __init__(self, plane: ControlPlane, scenery: Scenery, keep: Path | None = None) -> None:
@@ -56,16 +56,16 @@ class Stage:
         self._start_scheduler()
 
     def snapshot(self) -> SchedulingCluster:
-        """The cluster as it is now."""
+        """Return the current cluster."""
         return kschedctl.load(live=LiveContext(kubeconfig=str(self._plane.kubeconfig)))
 
     def pods(self) -> list[Object]:
-        """All pods as they are now."""
+        """Return the current state of all pods."""
         found: list[Object] = self._request("GET", "/api/v1/pods")["items"]
         return found
 
     def open_gate(self, pod: Object) -> SchedulingCluster:
-        """Give a pod its turn; the cluster as it is when the scheduler hears of that."""
+        """Remove a pod's gate; return the cluster that the scheduler will find."""
 
         def change() -> None:
             self._request("PATCH", _path(pod), {"spec": {"schedulingGates": None}})
@@ -73,7 +73,7 @@ class Stage:
         return self._unseen(change)
 
     def remove(self, pod: Object) -> SchedulingCluster:
-        """End a pod as a kubelet would that has stopped it; the cluster as it is when the scheduler hears of that."""
+        """Delete a pod like a kubelet that has stopped it; return the cluster that the scheduler will find."""
 
         def change() -> None:
             if pod["metadata"].get("finalizers"):
@@ -83,7 +83,7 @@ class Stage:
         return self._unseen(change)
 
     def settle(self, uid: str = "") -> list[Object]:
-        """Let the scheduler act until it has nothing more to do, and has tried the pod of that uid; all pods then."""
+        """Resume the scheduler until it is idle and has tried the pod with this uid; return all pods."""
 
         def is_over() -> bool:
             return self._is_quiet() and all(is_tried(pod) for pod in self.pods() if pod["metadata"]["uid"] == uid)
@@ -93,19 +93,19 @@ class Stage:
         return self.pods()
 
     def restart(self) -> tuple[SchedulingCluster, list[Object]]:
-        """Let another scheduler try all pods that wait; the cluster as it finds it, and all pods afterwards."""
+        """Let a new scheduler try all pending pods; return the cluster before and all pods afterwards."""
         self._plane.stop(SCHEDULER)
         cluster = self.snapshot()
         self._start_scheduler()
         return cluster, self.pods()
 
     def _start_scheduler(self) -> None:
-        # Several pods that are woken at once would be placed as a batch, by the scores of the first.
+        # With batching, several pods requeued at once would be placed by the scores of the first one.
         self._plane.start_scheduler("--feature-gates=OpportunisticBatching=false", port=self._metrics_port)
         self.wait(self._is_quiet, "the scheduler to come to rest")
 
     def start_bound_pods(self) -> None:
-        """Let pods that are on a node run, as a kubelet would, each from a moment of its own."""
+        """Set bound pods to running like a kubelet, each with another start time."""
         for pod in self.pods():
             if pod["spec"].get("nodeName") and "startTime" not in pod["status"]:
                 self._clock += datetime.timedelta(seconds=1)
@@ -119,7 +119,7 @@ class Stage:
     def _unseen(self, change: Callable[[], None]) -> SchedulingCluster:
         self._plane.pause(SCHEDULER)
         change()
-        # Controllers answer to it as well.
+        # Controllers react to the change as well.
         self.wait(self._is_still, "the controllers to come to rest")
         if self._keep is not None:
             self._n_kept += 1
@@ -128,12 +128,12 @@ class Stage:
         return self.snapshot()
 
     def _is_quiet(self) -> bool:
-        """Whether nothing happens: no pod waits to be tried, none was tried meanwhile, and no pod has changed."""
+        """Report whether the scheduler is idle: nothing in its queue, no attempt in between, and no pod changes."""
         first = attempts_so_far(self._metrics_port)
         return first is not None and self._is_still() and attempts_so_far(self._metrics_port) == first
 
     def _is_still(self) -> bool:
-        """Whether no pod changes for a moment, and no budget for disruptions."""
+        """Report whether no pod and no PodDisruptionBudget changes for 0.15 seconds."""
         before = self._versions()
         time.sleep(_TICK)
         return self._versions() == before
@@ -143,7 +143,7 @@ class Stage:
         return {(each["metadata"]["uid"], each["metadata"]["resourceVersion"]) for each in (*self.pods(), *budgets)}
 
     def _made(self, scenery: Scenery) -> bool:
-        """Whether every workload has all its pods."""
+        """Report whether every workload has all its pods."""
         names = [pod["metadata"]["name"] for pod in self.pods()]
         return all(
             sum(name.startswith(f"{workload['metadata']['name']}-") for name in names) >= _wanted(workload)
@@ -155,14 +155,14 @@ class Stage:
         return sum(item["status"].get("phase") == phase for item in items)
 
     def wait(self, what: Callable[[], bool], name: str) -> None:
-        """Wait until something is so."""
+        """Wait up to 120 seconds until a condition holds."""
         until = time.monotonic() + _SECONDS
         while not what():
             assert time.monotonic() < until, f"waited in vain for {name}"
             time.sleep(_TICK)
 
     def _request(self, method: str, path: str, body: Object | None = None) -> Any:
-        # Its certificate is of its own making, on the loopback address.
+        # The API server's certificate is self-signed; the connection stays on the loopback address.
         unverified = ssl.create_default_context()
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection(self._server, timeout=_SECONDS, context=unverified)
@@ -182,21 +182,21 @@ def _path(pod: Object) -> str:
 
 
 def _wanted(workload: Object) -> int:
-    """The least number of pods that it has."""
+    """Return a workload's minimum number of pods."""
     spec = workload["spec"]
     return int(spec.get("replicas") or spec.get("parallelism") or 0)
 
 
 def is_gated(pod: Object) -> bool:
-    """Whether a pod still waits for its turn."""
+    """Report whether a pod still has its gate."""
     return any(gate["name"] == GATE for gate in pod["spec"].get("schedulingGates", ()))
 
 
 def is_tried(pod: Object) -> bool:
-    """Whether the scheduler has tried a pod that had its turn."""
+    """Report whether the scheduler has tried a pod after its gate was removed."""
     return bool(pod["spec"].get("nodeName") or condition(pod).get("reason") not in (None, "SchedulingGated"))
 
 
 def condition(pod: Object) -> Object:
-    """What the scheduler last said of a pod that it did not place."""
+    """Return a pod's PodScheduled condition, or an empty object."""
     return next((each for each in pod["status"].get("conditions", ()) if each["type"] == "PodScheduled"), {})
