@@ -42,7 +42,7 @@ def loaded(*objects: Any) -> SchedulingCluster:
 
 
 def placed(cluster: SchedulingCluster, *pods: Pod) -> list[str]:
-    """Where pods go one after another; nothing for one that fits nowhere."""
+    """Return the nodes of pods that are placed one after another; empty for a pod that fits nowhere."""
     out = []
     for pod in pods:
         decision = cluster.decide(pod)

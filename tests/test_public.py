@@ -1,4 +1,4 @@
-"""What ``import kschedctl`` offers: everything that its functions take or return."""
+"""The public names of ``kschedctl``: all types that its functions take or return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a change, by table."""
+"""The text of a change by an admission plugin, by table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many copies fit, as data."""
+"""The number of copies of a pod that fit, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who leads, as data."""
+"""The leader of an election, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts against an answer, and what is only said beside it."""
+"""Doubts that make an answer incomplete, and warnings that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a snapshot, as data and as text."""
+"""The content of a snapshot, as data and as text."""
 
 from __future__ import annotations
 

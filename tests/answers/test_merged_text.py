@@ -1,4 +1,4 @@
-"""One line for what is said of many nodes holds for all of them."""
+"""A line about many nodes contains only facts that hold for all of them."""
 
 from __future__ import annotations
 

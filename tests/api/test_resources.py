@@ -128,7 +128,7 @@ INFEASIBLE = {"conditions": [{"type": "PodResizePending", "status": "True", "rea
 
 
 def status(name: str, allocated: str = "", actuated: str = "") -> dict[str, Any]:
-    """What the kubelet reports of a container's cpu."""
+    """Return a container's CPU status as the kubelet reports it."""
     out: dict[str, Any] = {"name": name}
     if allocated:
         out["allocatedResources"] = {"cpu": allocated}

@@ -1,4 +1,4 @@
-"""Which names one may have been meant for."""
+"""Suggestions of similar names for an unknown name."""
 
 from __future__ import annotations
 

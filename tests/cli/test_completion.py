@@ -17,7 +17,7 @@ SCRIPTS = sysconfig.get_path("scripts")
 
 
 class Asked:
-    """What a shell is offered, however slow the machine is."""
+    """The completions that a shell is offered, with a time limit of 60 seconds for slow machines."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch = monkeypatch

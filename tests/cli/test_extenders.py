@@ -18,7 +18,7 @@ NAMES = {"urlPrefix": "", "filterVerb": "filter", "nodeCacheCapable": True}
 def ask(
     folder: Path, *arguments: str, answers: dict[str, Answer], columns: int = 160, **extender: Any
 ) -> tuple[Printed, ExtenderServer]:
-    """What a command prints, the server's address as ``URL``, and what the server was asked."""
+    """Run a command with an extender; return its output, with the server's address as ``URL``, and the server."""
     with ExtenderServer(answers) as server:
         own = {**NAMES, "urlPrefix": server.url, **extender}
         config = folder / "config.json"

@@ -1,4 +1,4 @@
-"""What the installed command prints, whole, against golden files."""
+"""The whole output of the installed command, compared with golden files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for the help of every command."""
+"""Rules for the help of every command."""
 
 from __future__ import annotations
 

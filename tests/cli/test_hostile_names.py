@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.cli.in_process import run
 
-#: What each of them does: colours, titles, links and the clipboard of terminals, lines, direction, nothing to see.
+#: Terminal escapes (colours, titles, links, clipboard), line breaks, text direction and invisible characters.
 NASTY = (
     "\x1b[31m",
     "\x1b]0;title\x07",
@@ -236,7 +236,7 @@ def test_suggested_commands_ask_what_they_say(name: str, tmp_path: Path) -> None
 
 
 def _words(line: str, folder: Path) -> list[str]:
-    """What a shell gives to the program."""
+    """Return the arguments that a shell passes to the program."""
     bin_folder = folder / "bin"
     bin_folder.mkdir(exist_ok=True)
     stub = bin_folder / "kschedctl"

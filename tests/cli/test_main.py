@@ -1,4 +1,4 @@
-"""Where errors end: the exit code of each kind, and what is told."""
+"""Errors at the top level: the exit code of each kind, and the message."""
 
 from __future__ import annotations
 

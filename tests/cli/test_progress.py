@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 
 def working(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, *, patience: float, until: str) -> str:
-    """What is written while something goes on until a word is there, or for a fifth of a second."""
+    """Return the text written during a busy period that lasts until a word appears, or 0.2 seconds without a word."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "_PATIENCE", patience)

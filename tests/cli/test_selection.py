@@ -1,4 +1,4 @@
-"""One selection: the same options mean the same pods in every command, and the same what-ifs the same cluster."""
+"""Selection options: in every command the same options select the same pods, the same what-ifs the same cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``snapshot info`` tells, and that what is captured answers as what it was captured from."""
+"""The output of ``snapshot info``; a captured snapshot gives the same answers as its source."""
 
 from __future__ import annotations
 

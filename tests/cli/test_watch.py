@@ -1,4 +1,4 @@
-"""Which pods ``watch`` means: ``-n``, ``-A`` and ``-l`` as other commands have them."""
+"""Pods that ``watch`` selects: ``-n``, ``-A`` and ``-l`` as in other commands."""
 
 from __future__ import annotations
 

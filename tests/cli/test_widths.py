@@ -64,7 +64,7 @@ def test_devices_of_the_fixtures() -> None:
 
 
 def _split_heading(word: str, text: str) -> bool:
-    """Whether a heading stands over its column in parts."""
+    """Report whether a heading is printed in parts above its column."""
     return all(part in text for part in re.findall(r"[A-Z][a-z]+", word)) and bool(
         re.fullmatch(r"([A-Z][a-z]+)+", word)
     )

@@ -1,4 +1,4 @@
-"""What a snapshot lacks is found where the answer depends on it, and nowhere else."""
+"""Data missing in a snapshot is reported if the answer depends on it, and otherwise not."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from conformance.coverage import expected, missing, reasons, shape
 from conformance.recordings import has_answers, recorded_answers, themes
 from kschedctl.releases.release import RELEASES
 
-#: What only claims for devices lead to.
+#: Plugins left out of the check, as their missing reasons occur only with ResourceClaims.
 DEVICES = ("DynamicResources", "PostFilter", "Score")
-#: What 1.37 can say, seen from fresh cases, and no recorded case leads to.
+#: Reasons of 1.37 that occur in fresh cases but in no recorded case.
 NOT_RECORDED = {"node(s) didn't satisfy plugin(s) [NodeAffinity NodeName]"}
 
 

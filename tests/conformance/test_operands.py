@@ -1,4 +1,4 @@
-"""What is behind the reasons of recorded cases."""
+"""The operands behind the reasons of recorded cases."""
 
 from __future__ import annotations
 

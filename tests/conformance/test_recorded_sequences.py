@@ -12,7 +12,7 @@ RECORDED = recordings.sequence_releases()
 
 
 def differing(version: str, numbers: slice) -> dict[str, dict[str, str]]:
-    """What differs in some of a release's sequences, without the races."""
+    """Return the differences in some of a release's sequences, without the races."""
     side, races = ours(version), recordings.races(version)
     found = {
         case["id"]: differences(recorded, side(case))

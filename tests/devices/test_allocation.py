@@ -1,4 +1,4 @@
-"""What the scheduler would write into a claim."""
+"""The allocation that the scheduler would write into a ResourceClaim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which selector turns how many devices away."""
+"""The number of devices that each selector rejects."""
 
 from __future__ import annotations
 

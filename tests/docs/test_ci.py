@@ -1,4 +1,4 @@
-"""Where lint runs: the hooks of pre-commit, the GitHub Action and the example of GitLab, as far as they go here."""
+"""Lint in CI: the pre-commit hooks, the GitHub Action and the GitLab example, as far as they can run here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ spec:
   nodeName: node-1
   containers: [{name: web, image: nginx}]
 """
-#: What pre-commit demands of a hook (pre_commit/clientlib.py, MANIFEST_HOOK_DICT), as far as it is used here.
+#: The schema of a pre-commit hook (pre_commit/clientlib.py, MANIFEST_HOOK_DICT), as far as it is used here.
 HOOK = {
     "type": "object",
     "required": ["id", "name", "entry", "language"],

@@ -26,7 +26,7 @@ def manifests() -> dict[tuple[str, str], Any]:
 
 
 def granted(kind: str) -> set[tuple[str, str, str]]:
-    """What a role allows: group, resource and verb."""
+    """Return the permissions of a role: group, resource and verb."""
     return {
         (group, resource, verb)
         for rule in manifests()[kind, "kschedctl-watch"]["rules"]

@@ -1,4 +1,4 @@
-"""What is left out of ``make check`` is run by CI, and nothing but what is marked so is left out."""
+"""CI runs the tests that ``make check`` leaves out, and ``make check`` leaves out only tests that are marked."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PAGE = ROOT / "docs" / "promises.md"
 BLOCK = re.compile(r"(<!-- kept -->\n).*?(<!-- /kept -->)", re.DOTALL)
 ROW = re.compile(r"^\| (?!promised|---)(.+?) \| (.+?) \|$", re.MULTILINE)
 NAME = re.compile(r"`(tests/[a-z_/]+\.py)::(test_[a-z0-9_]+)`")
-#: Where kinds have the template of a pod.
+#: The prefix of fields in the pod template of a kind.
 TEMPLATE = re.compile(r"^(.*template)\.(?=metadata\.|spec\.)")
 
 KEPT = "## What a snapshot keeps"

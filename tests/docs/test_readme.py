@@ -26,7 +26,7 @@ AGE = re.compile(r"written [^·\n]* ago")
 
 
 def shown(command: str) -> str:
-    """What a command prints on a terminal of README's width."""
+    """Return the output of a command on a terminal of README's width."""
     name, *arguments = shlex.split(command)
     assert name == "kschedctl", command
     environment = {key: value for key, value in os.environ.items() if key != "KSCHEDCTL_SNAPSHOT"}

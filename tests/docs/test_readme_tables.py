@@ -1,4 +1,4 @@
-"""What README lists is what there is: commands, what-ifs, exit codes, and the picture. Rewritten by: make golden"""
+"""README lists all commands, what-ifs and exit codes, and its picture is current. Rewritten by: make golden"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent to an extender, and what is made of its answers; the words are those of kube-scheduler 1.36."""
+"""Requests to an extender and the use of its responses; messages are those of kube-scheduler 1.36."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def binding(extender: HTTPExtender) -> None:
 
 
 def asked(call: Call, answer: Answer, **config: Any) -> Any:
-    """What is sent."""
+    """Return the body of the request to an extender."""
     with ExtenderServer(dict.fromkeys(("filter", "rate", "preempt", "bind"), answer)) as server:
         call(make_extender(server.url, **config))
     (request,) = server.asked

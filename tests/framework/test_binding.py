@@ -26,7 +26,7 @@ BROKEN = Status(Code.ERROR, ("out of order",))
 
 
 class Log(list[str]):
-    """What was called, in order."""
+    """The calls of plugins, in order."""
 
     def plugin(self, name: str, *bases: type[Plugin], **answers: Any) -> type[Plugin]:
         """A plugin whose methods are logged and give these answers."""

@@ -24,7 +24,7 @@ BY_PLUGIN = ["Bind", "PostBind"]
 
 
 def run(*extenders: Extender) -> tuple[Status, list[str], CycleState]:
-    """What comes of a binding, and who took part in it."""
+    """Run a binding; return its status, the calls, and the cycle state."""
     log: list[str] = []
 
     def bind(*_: Any) -> Status:

@@ -11,7 +11,7 @@ class Full(Operands, frozen=True):
     Attributes
     ----------
     most_pods : int
-        How many it takes.
+        The maximum number of pods.
     """
 
     most_pods: int

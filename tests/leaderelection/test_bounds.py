@@ -1,4 +1,4 @@
-"""What times promise, worked out by hand, and the times that a promise needs."""
+"""The guarantees of election times, computed by hand, and the times that a guarantee requires."""
 
 from __future__ import annotations
 

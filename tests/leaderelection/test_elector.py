@@ -1,4 +1,4 @@
-"""One candidate: what a try does to the record, and how it goes on."""
+"""A single candidate: the effect of an attempt on the record, and the next step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CountingLock(MemoryLock):
 
 
 class World:
-    """One record, a clock, and candidates."""
+    """A record, a clock, and candidates."""
 
     def __init__(self, settings: ElectionSettings = SETTINGS) -> None:
         self.api, self.clock, self.settings = MemoryApi(), VirtualClock(START), settings

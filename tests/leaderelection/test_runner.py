@@ -244,7 +244,7 @@ def test_guard(told: str, ends: bool, kills: bool) -> None:
 
 
 def test_the_command_waits_until_it_is_guarded() -> None:
-    """Where nobody ever says that it is, it never runs."""
+    """The command never runs if the pipe closes without the go-ahead."""
     go, gone = os.pipe()
     command = [sys.executable, "-I", "-S", guard.__file__, "wait", str(go), "touch", "/never/made"]
     with subprocess.Popen(command, pass_fds=[go], stderr=subprocess.PIPE) as waiting:

@@ -1,4 +1,4 @@
-"""What an API server refuses is told with its place, and not of what is still to be filled in."""
+"""Rejections by an API server are reported with their place, except for fields that are still to be filled in."""
 
 from __future__ import annotations
 

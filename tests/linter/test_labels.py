@@ -1,4 +1,4 @@
-"""Whether selectors hold for labels of pods that are not made yet."""
+"""Matching of selectors with labels of pods that do not exist yet."""
 
 from __future__ import annotations
 

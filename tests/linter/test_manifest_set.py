@@ -1,4 +1,4 @@
-"""What the given set takes for objects, and how they are seen from one another."""
+"""The objects of a manifest set, and lookups from one object to another."""
 
 from __future__ import annotations
 

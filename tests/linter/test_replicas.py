@@ -1,4 +1,4 @@
-"""How many pods a workload has, and which rollouts start new pods first."""
+"""The number of pods of a workload, and rollouts that start new pods first."""
 
 from __future__ import annotations
 

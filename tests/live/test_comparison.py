@@ -1,4 +1,4 @@
-"""What the differential runs would call a difference, on steps that are written down."""
+"""The comparison of the differential runs, checked on hand-written steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cluster is meant is decided as kubectl decides it."""
+"""The choice of the cluster follows kubectl's rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user may not list is named, and no answer that depends on it passes for a whole one."""
+"""Kinds that a user is not allowed to list are named, and no answer that depends on them is reported as complete."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, c
     ],
 )
 def test_answer_that_may_depend_on_it(tmp_path: Path, forbidden: str, command: str, code: int, strict: int) -> None:
-    """It is said once, as a warning or as what is missing; the exit code tells on request."""
+    """The kind is reported once, as a warning or as missing; with ``--strict`` the exit code shows it."""
     done = run(tmp_path, forbidden, *command.split())
     assert done.code == code, done.err
     assert done.out.count(f"{forbidden} may not be listed by this user") == 1

@@ -42,7 +42,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def settings(folder: Path, change: Callable[[Any], object], request_seconds: float = 10) -> ClientSettings:
-    """What comes of a kubeconfig that is like the good one but for a change."""
+    """Return the client settings of a valid kubeconfig after a change."""
     config = copy.deepcopy(GOOD)
     change(config)
     (folder / "config").write_text(json.dumps(config))

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.live
 
 #: Short, so that tests are; a renewal per second, as records tell no smaller times apart.
 TIMES: Final = ElectionSettings(lease_duration=4.0, renew_deadline=2.0, retry_period=1.0)
-#: What a machine under load may take longer, in seconds.
+#: The extra time for a machine under load, in seconds.
 SLACK: Final = 1.5
 FLAGS: Final = (
     "--leader-elect-lease-duration=4s",
@@ -89,7 +89,7 @@ class History:
         return self.states[-1][1] if self.states else ""
 
     def holder_but(self, before: str) -> str:
-        """Who leads, if it is not the one before."""
+        """Return the leader, or an empty text if the leader is still ``before``."""
         return self.holder if self.holder != before else ""
 
     @property
@@ -113,7 +113,7 @@ class History:
 
 
 def answer(steps: Steps[T]) -> T:
-    """What steps return that wait for nothing."""
+    """Return the result of steps that do not wait."""
     try:
         next(steps)
     except StopIteration as ended:
@@ -147,7 +147,7 @@ class Run:
             )
 
     def waits(self) -> bool:
-        """Whether it takes part."""
+        """Report whether the candidate takes part in the election."""
         return b"waiting" in self._log.read_bytes()
 
     def kill(self) -> None:
@@ -156,14 +156,14 @@ class Run:
 
 
 def notes(path: Path) -> list[tuple[str, int, float]]:
-    """What commands wrote: what happened, in which process, when."""
+    """Return the events that commands wrote: event, process ID and time."""
     if not path.exists():
         return []
     return [(what, int(pid), float(at)) for what, pid, at in (line.split() for line in path.read_text().splitlines())]
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that is dead and not yet collected does not."""
+    """Report whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -171,7 +171,7 @@ def alive(pid: int) -> bool:
 
 
 def logged(plane: ControlPlane, name: str, text: str) -> float | None:
-    """When a kube-scheduler first logged something, in seconds since the Unix epoch."""
+    """Return the time at which a kube-scheduler first logged a text, in seconds since the Unix epoch."""
     for line in plane.log(name).splitlines():
         found = re.match(r"[IWE](\d{2})(\d{2}) (\d{2}:\d{2}:\d{2}\.\d{6})", line)
         if text in line and found is not None:

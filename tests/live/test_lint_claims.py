@@ -1,6 +1,6 @@
-"""What rules of lint claim, played on a real control plane: the failing example hangs, the repaired one goes on.
+"""Claims of lint rules, tried on a real control plane: the failing example hangs, the passing one proceeds.
 
-Three nodes, the real scheduler and controllers, and a thread in place of the kubelets, which says that pods run.
+The cluster has three nodes, the real scheduler and controllers, and a thread that sets pods to running like kubelets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.live.control_plane import ControlPlane, missing_assets
 pytestmark = pytest.mark.live
 
 NODES = ("lint-1", "lint-2", "lint-3")
-#: What has not gone on for so long hangs: the scheduler and the controllers act within a second or two.
+#: The time without progress after which a rollout counts as hanging, in seconds; the components act within 2 seconds.
 HANGS_SECONDS = 8.0
 EXAMPLES = {rule.code: rule for rule in RULES}
 REVISION = "example.com/revision"
@@ -96,13 +96,13 @@ class Play:
         self.plane.kubectl("patch", kind, name, "-n", namespace, "-p", json.dumps(patch))
 
     def rolled(self, namespace: str, n: int) -> bool:
-        """Whether all pods are of the new revision and run, and no old one is left."""
+        """Report whether all pods have the new revision and run, and no old pod is left."""
         pods = self.pods(namespace)
         new = [pod for pod in pods if (pod.metadata.annotations or {}).get(REVISION) == "2"]
         return len(new) == len(pods) == n and all(pod.status.phase == "Running" for pod in new)
 
     def refusal(self, namespace: str) -> str:
-        """Why a pod is not evicted; empty where it may be. Nothing is evicted."""
+        """Return the reason why a pod's eviction is rejected; empty if it is allowed. The eviction is a dry run."""
         from kubernetes import client
 
         pod = self.pods(namespace)[0]

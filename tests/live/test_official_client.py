@@ -1,4 +1,4 @@
-"""What we do in place of the official client names a test that it fails; that test is there."""
+"""Code that replaces the official client names a test that the client fails; that test exists."""
 
 from __future__ import annotations
 

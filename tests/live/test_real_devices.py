@@ -253,7 +253,7 @@ def _has_claims(plane: ControlPlane, name: str) -> bool:
 
 
 def _allocations(plane: ControlPlane, found: dict[str, Any]) -> list[AllocationResult]:
-    """What is written in the claims of a pod, in its order; the one for its extended resources last."""
+    """Return the allocations in a pod's claims, in the pod's order; the claim for extended resources is last."""
     stored = {each["metadata"]["name"]: each for each in plane.get("resourceclaims")}
     statuses = {each["name"]: each["resourceClaimName"] for each in found["status"].get("resourceClaimStatuses", ())}
     names = [

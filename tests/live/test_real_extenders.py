@@ -27,12 +27,12 @@ NAMES = ("a", "b", "c")
 
 @dataclass
 class Scene:
-    """What extenders answer in one case; by default they have no objection and no preference.
+    """The extenders' answers in one case; by default an extender keeps all nodes and scores none.
 
     Attributes
     ----------
     answers : mapping of str to Answer
-        By extender and verb.
+        The answers by extender and verb.
     spec : dict
         The pod's spec.
     """
@@ -63,7 +63,7 @@ DEFAULTS: dict[str, Answer] = {
 
 
 def extenders(url: str) -> list[dict[str, Any]]:
-    """One that keeps nodes, one that looks after a resource and is sent whole nodes, and one that may fail."""
+    """Return three extenders: with a node cache, for a resource and with whole nodes, and ignorable."""
     verbs = {"filterVerb": "filter", "prioritizeVerb": "rate", "preemptVerb": "preempt"}
     managed = [{"name": GPU, "ignoredByScheduler": True}]
     return [
@@ -113,14 +113,14 @@ def plane(config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @dataclass(frozen=True)
 class Said:
-    """What becomes of a pod.
+    """The outcome for a pod.
 
     Attributes
     ----------
     node : str
-        Where it is bound.
+        The node to which the pod is bound.
     message, reason : str
-        Of its condition PodScheduled.
+        The message and reason of the condition PodScheduled.
     nominated : str
         ``status.nominatedNodeName``.
     """
@@ -182,7 +182,7 @@ LARGE: dict[str, Any] = {"cpu": "2500m", "priorityClassName": "high"}
 
 
 def _victims(**names: str) -> Answer:
-    """Of the candidates those with these victims, by the victims' names."""
+    """Return an answer to ``preempt`` with only these candidate nodes."""
 
     def answer(about: Any) -> Any:
         known = about["NodeNameToMetaVictims"]
@@ -267,7 +267,7 @@ def _restore(plane: ControlPlane) -> None:
     plane.create([pod("old-a", cpu="3", nodeName="a"), pod("old-b", cpu="1", nodeName="b")])
 
 
-#: What changes between the two, as the pod was held back and its status is written.
+#: Fields that differ between the two, as the pod was gated and its status is written.
 _CHANGING = ("resourceVersion", "schedulingGates", "status", "generation", "observedGeneration")
 
 

@@ -41,7 +41,7 @@ CONFIG: Final = {
     "parallelism": 1,
     "percentageOfNodesToScore": 100,
 }
-#: Why pods have to wait.
+#: Reasons why pods are pending.
 REASONS: Final = ("Insufficient cpu", "pod anti-affinity rules", "pod topology spread constraints", "untolerated taint")
 N_SURGE: Final = 20
 _ATTEMPT: Final = re.compile(r'"Attempting to schedule pod" pod="([^"]+)"')
@@ -140,7 +140,7 @@ DEPLOYMENTS: Final[Sequence[tuple[str, str, int, str, Object]]] = (
     ("batch", "import", 58, "200m", {"affinity": {"podAntiAffinity": {REQUIRED: [_away_from("import")]}}}),
     ("shop", "huge", 12, "64", {"priorityClassName": "urgent"}),
 )
-#: How many pods of each may be evicted.
+#: The number of allowed disruptions by app.
 BUDGETS: Final = {"web": 0, "cache": 2, "search": 5, "report": 1, "queue": 0}
 
 
@@ -202,28 +202,28 @@ def _pods(plane: ControlPlane) -> list[Object]:
 
 
 class Record:
-    """What the real scheduler did in one step.
+    """The real scheduler's actions in one step.
 
     Parameters
     ----------
     before, after : list of object
         All pods before the step and after it.
     attempts : list of str
-        The pods that it tried in order, ``namespace/name``.
+        The pods that were tried, in order, as ``namespace/name``.
     """
 
     def __init__(self, before: list[Object], after: list[Object], attempts: list[str]) -> None:
         self.attempts = attempts
-        #: Where each pod is now, and why those wait that do.
+        #: The node of each pod; empty for a pending pod.
         self.nodes: dict[str, str] = {_key(pod): pod["spec"].get("nodeName", "") for pod in after}
         self.messages = {_key(pod): _message(pod) for pod in after if not pod["spec"].get("nodeName")}
         self.gone = {_key(pod) for pod in before} - set(self.nodes)
 
     def again(self) -> dict[str, list[str]]:
-        """The pods that were tried again, by the pod that was last tried for the first time before.
+        """Return the pods that were tried again, by the last pod before them that was tried for the first time.
 
-        News of a binding comes later than the next attempts, and wakes pods that were tried after it. Our bindings are
-        known at once.
+        The scheduler sees the event of a binding only after the next attempts, and requeues pods that were tried in
+        between. The simulation sees a binding at once.
         """
         found: dict[str, list[str]] = {}
         seen: list[str] = []
@@ -330,14 +330,14 @@ def _allow(plane: ControlPlane, app: str, allowed: int) -> None:
 
 
 class Replay:
-    """Our simulation beside the real scheduler: where chance decides, it goes by what that did.
+    """A simulation beside the real scheduler: it repeats the scheduler's random choices.
 
     Parameters
     ----------
     before : SchedulingCluster
-        The cluster as a real scheduler that starts finds it.
+        The cluster at the start of a real scheduler.
     first : Record
-        What that does with all pods that wait.
+        The actions of that scheduler on all pending pods.
     """
 
     def __init__(self, before: SchedulingCluster, first: Record) -> None:
@@ -369,7 +369,7 @@ class Replay:
         assert {key: self._said[key] for key, node in nodes.items() if not node} == record.messages
 
     def _now(self, key: str) -> str:
-        """What would be said of a pod at this moment."""
+        """Return the message about a pod at this moment of the simulation."""
         pods = self.simulation.cluster.pods
         return self.simulation.scheduler.decide(pods.pod(pods.index[_names(key)])).message
 
@@ -435,6 +435,6 @@ def _names(key: str) -> tuple[str, str]:
 
 
 def _message(pod: Object) -> str:
-    """Why the scheduler has not placed a pod."""
+    """Return the scheduler's message about a pending pod."""
     said = [each for each in pod["status"].get("conditions", ()) if each["type"] == "PodScheduled"]
     return str(said[0].get("message", "")) if said else ""

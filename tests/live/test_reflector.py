@@ -28,7 +28,7 @@ QUICK = ReflectorSettings(page_size=2, idle_seconds=0.4, first_pause=0.01, longe
 
 
 class Heard:
-    """What a reflector tells, one text after the other."""
+    """The notifications of a reflector, as texts."""
 
     def __init__(self) -> None:
         self.told: list[str] = []

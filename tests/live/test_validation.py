@@ -24,7 +24,7 @@ _UNREAD: Final = re.compile(r'^\S+ in version "\S+" cannot be handled as a \S+: 
 _FORBIDDEN: Final = re.compile(r'^\S+ "\S*" is forbidden: ')
 _WARNING: Final = re.compile(r'299 - "(.*)"$', re.DOTALL)
 _CLUSTER_WIDE: Final = ("PersistentVolume", "PriorityClass", "StorageClass")
-#: What is found in an order of Go's maps.
+#: A message whose position depends on the iteration order of a Go map.
 _ANY_ORDER: Final = "must populate the given metric source only"
 
 
@@ -39,7 +39,7 @@ class Asked:
         self._connection = http.client.HTTPSConnection(server.removeprefix("https://"), context=context)
 
     def said(self, obj: dict[str, Any]) -> Said:
-        """What it says of an object; of the pods of a workload it says nothing."""
+        """Return the API server's messages about an object; it validates no pods of a workload."""
         head = {"Authorization": "Bearer admin", "Content-Type": "application/json"}
         self._connection.request("POST", _path(obj), json.dumps(obj), head)
         response = self._connection.getresponse()

@@ -76,7 +76,7 @@ def watching(tmp_path: Path) -> Iterator[Start]:
 
 
 def bind(plane: ControlPlane, name: str, to: str) -> None:
-    """What the scheduler does."""
+    """Bind a pod to a node like the scheduler."""
     target = {"apiVersion": "v1", "kind": "Node", "name": to}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name, "namespace": "shop"}, "target": target}
     plane.kubectl("create", "--raw", f"/api/v1/namespaces/shop/pods/{name}/binding", "-f", "-", given=binding)
@@ -138,7 +138,7 @@ def test_answers_follow_the_cluster_and_are_told_once(nodes: ControlPlane, watch
 
 
 def test_restart_of_the_api_server_is_got_over(nodes: ControlPlane, watching: Start) -> None:
-    """What happened before is forgotten meanwhile: watches from there on are refused with 410, kinds listed anew."""
+    """etcd's history is compacted meanwhile: old watches are rejected with 410, and the kinds are listed again."""
     nodes.create([pod("waits", cpu="6"), pod("goes", cpu=HUGE)])
     watch = watching(nodes.kubeconfig, *METRICS)
     wait_for(lambda: len(watch.last()) == 2, "the first answers")
@@ -268,13 +268,13 @@ class Load:
         return pod(f"run-{number}", cpu="500m", labels={"app": f"a{number % 40}"}, nodeName=on, tolerations=[NOT_READY])
 
     def churn(self, number: int) -> None:
-        """One pod goes and another one comes: two changes."""
+        """Delete one pod and create another: two changes."""
         self.ask("DELETE", f"{PODS}/run-{number}", {"gracePeriodSeconds": 0})
         self.ask("POST", PODS, self.running(number))
 
 
 def seconds_until(watch: Watching, name: str) -> float:
-    """How long from now it takes until a new pod is told of."""
+    """Return the seconds from the call until the answer about a new pod arrived."""
     done = time.time()
     wait_for(lambda: watch.said(f"shop/{name}"), "the answer of a new pod")
     return next(at for at, said in watch.lines if said.get("name") == name) - done

@@ -22,7 +22,7 @@ kinds:
 
 
 def read(tmp_path: Path, text: str) -> tuple[str, ...]:
-    """What is wrong, each with line and column."""
+    """Return the problems of a catalog, each with line and column."""
     path = tmp_path / "catalog.yaml"
     path.write_text(text)
     with pytest.raises(InputError) as error:

@@ -1,4 +1,4 @@
-"""What the model does not know is refused by the real filters, excluded, and solved again."""
+"""Placements that the model allows but the real filters reject are excluded, and the model is solved again."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def ask(name: str) -> Comparison:
 
 
 def placed(comparison: Comparison) -> tuple[int, int]:
-    """How many pods the scheduler has placed in the end, and how many the best placement."""
+    """Return the number of pods that the scheduler places in the end, and that of the best placement."""
     return sum(comparison.multi_step.placed.values()), sum(comparison.best.placement.placed.values())
 
 

@@ -30,7 +30,7 @@ def waiting(*cpus: str, **spec: Any) -> list[Pod]:
 
 
 def bought(cluster: Cluster, *kinds: NodeKind) -> tuple[list[str], int, int]:
-    """Which kinds, what they cost, and how many pods are placed."""
+    """Return the node kinds of the best purchase, their cost, and the number of steps in its proof."""
     found = buy(Scheduler(cluster), Catalog(kinds=kinds), seconds=20)
     assert found.best.proven
     assert found.proof is not None
@@ -110,7 +110,7 @@ def shops(draw: st.DrawFn) -> tuple[Cluster, tuple[NodeKind, ...]]:
 
 
 def cheapest(cluster: Cluster, kinds: tuple[NodeKind, ...]) -> tuple[int, int]:
-    """How many pods can be placed, and the least that it costs, over all that could be bought."""
+    """Return the maximum number of placed pods and its minimum cost, over all possible purchases."""
     n = pose(Scheduler(cluster), no_evictions).n_waiting
     out = []
     for counts in product(*(range((n if each.most is None else min(each.most, n)) + 1) for each in kinds)):

@@ -1,4 +1,4 @@
-"""What is asked of the solver: who is alike, who may leave, and which nodes are one variable."""
+"""The question for the solver: equivalent pods, evictable pods, and nodes that are one variable."""
 
 from __future__ import annotations
 

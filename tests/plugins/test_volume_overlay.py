@@ -1,4 +1,4 @@
-"""What the volume plugins say of a world equals what they say of a cluster in which its pods really are as they are."""
+"""The volume plugins' results for an overlay equal those for a cluster in which the pods are really changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom disruption budgets protect, by table."""
+"""Pods that PodDisruptionBudgets protect, by table."""
 
 from __future__ import annotations
 

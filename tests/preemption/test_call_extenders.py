@@ -32,7 +32,7 @@ def candidates(**uids: str) -> dict[str, Any]:
 
 
 def decide(*answers: Answer, pod: dict[str, Any] | None = None, **config: Any) -> tuple[Decision, ExtenderServer]:
-    """What extenders make of a pod that fits nowhere, and what they were asked."""
+    """Return the decision about a pod that fits nowhere, with preempting extenders, and their server."""
     with ExtenderServer({f"{i}/preempt": answer for i, answer in enumerate(answers)}) as server:
         own = {"preemptVerb": "preempt", "nodeCacheCapable": True, **config}
         extenders = [{**own, "urlPrefix": f"{server.url}/{i}"} for i in range(len(answers))]

@@ -1,4 +1,4 @@
-"""What is said where preemption does not help, by table."""
+"""Messages of a preemption that does not help, by table."""
 
 from __future__ import annotations
 

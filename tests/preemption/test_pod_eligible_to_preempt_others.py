@@ -1,4 +1,4 @@
-"""Who may evict at all, by table: a pod of priority 100, nominated to a node with a pod that is being deleted."""
+"""Pods that are allowed to preempt, by table: priority 100, nominated to a node with a terminating pod."""
 
 from __future__ import annotations
 

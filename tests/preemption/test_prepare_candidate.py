@@ -1,4 +1,4 @@
-"""What else changes when a candidate is taken."""
+"""Side effects of choosing a candidate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of two nodes is taken, by table: a row per criterion."""
+"""The choice between two candidate nodes, by table: a row per criterion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where kube-scheduler stops looking for candidates."""
+"""The point at which kube-scheduler stops searching for candidates."""
 
 from __future__ import annotations
 

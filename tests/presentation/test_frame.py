@@ -1,4 +1,4 @@
-"""What stands around an answer."""
+"""The warnings around an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the feature gates of a scheduler's command line."""
+"""Feature gates on a scheduler's command line: accepted, without effect, or rejected."""
 
 from __future__ import annotations
 

@@ -24,14 +24,14 @@ CACHED = {**FILTER, "nodeCacheCapable": True}
 def decide(
     answer: Answer, *, names: str = "abc", pod: Pod = WEB, pods: Sequence[Pod] = (), **config: Any
 ) -> tuple[Decision, ExtenderServer]:
-    """What one extender makes of a decision that all of the nodes fit, and what it was asked."""
+    """Return the decision about a pod that fits on all nodes, with an extender, and the extender's server."""
     with ExtenderServer({"filter": answer}) as server:
         own = {"urlPrefix": server.url, **CACHED, **config}
         return make_scheduler(map(make_node, names), own, pods=pods).decide(pod), server
 
 
 def told(decision: Decision) -> dict[str, str]:
-    """What is said of the nodes that are out."""
+    """Return the statuses of the rejected nodes as texts."""
     cluster = decision.cluster
     assert decision.statuses is not None
     return {

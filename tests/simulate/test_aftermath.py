@@ -1,4 +1,4 @@
-"""What follows a preemption, and who threatens a pod."""
+"""Consequences of a preemption, and pods that threaten a pod."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.builders import make_cluster, make_node, make_object, make_pod
 
 JOB = ("batch/v1", "Job", "report")
 DAEMON_SET = ("apps/v1", "DaemonSet", "logs")
-#: What a DaemonSet's controller writes into its pods.
+#: The node affinity that a DaemonSet's controller writes into its pods.
 ON_A = {
     "nodeAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": {

@@ -1,4 +1,4 @@
-"""How many copies fit: in closed form where only the node decides, and one by one."""
+"""The number of copies that fit: in closed form if only the node decides, otherwise one by one."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.extenders.server import ExtenderServer
 
 
 def test_a_pod_that_an_extender_turned_away_is_tried_again_after_any_event() -> None:
-    """It lets nobody onto a node but the first that asks, and others once that is there."""
+    """The extender rejects the second pod until the first pod is placed."""
     taken: list[str] = []
 
     def answer(about: Any) -> Any:

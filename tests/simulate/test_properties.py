@@ -1,4 +1,4 @@
-"""What must hold of every simulation, whatever the pods."""
+"""Invariants of every simulation, whatever the pods."""
 
 from __future__ import annotations
 

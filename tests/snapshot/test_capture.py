@@ -1,4 +1,4 @@
-"""What goes into a captured snapshot, and that it can be read back."""
+"""The content of a captured snapshot, which can be loaded again."""
 
 from __future__ import annotations
 

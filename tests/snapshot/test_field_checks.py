@@ -1,4 +1,4 @@
-"""What becomes of fields of manifests that an API server does not take; in snapshots nobody looks."""
+"""Treatment of manifest fields that an API server rejects; fields of snapshots are not checked."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ TWICE = "  nodeSelector: {}\n  nodeSelector: {}\n"
 UNKNOWN = "  nodeSelectors: {}\n"
 
 JSON = (msgspec.json.decode, msgspec.json.encode)
-#: What reads a text as a whole, by what it is counted as.
+#: The functions that parse a whole text, each with the name under which its calls are counted.
 PARSERS = {
     function.__code__: name
     for name, functions in {

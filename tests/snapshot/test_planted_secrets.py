@@ -24,7 +24,7 @@ from kschedctl.snapshot.rewriting import structs_in
 #: Letters only, as the names of people are.
 _WORD = re.compile("qzx[a-j]{6}xzq")
 TIME = "2026-01-01T00:00:00Z"
-#: What a secret looks like: scheduling gives some forms a meaning of their own.
+#: The forms of planted secrets; some forms have a meaning for scheduling.
 FORMS = [
     "{}",
     "kubernetes.io/{}",
@@ -121,7 +121,7 @@ class Planter:
 
 
 def found_in(text: str, paths: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
-    """Where the secrets were planted that a text has."""
+    """Return the places of the planted secrets that occur in a text."""
     return {paths[word] for word in set(_WORD.findall(text))}
 
 

@@ -1,4 +1,4 @@
-"""Which pod is meant."""
+"""The choice of the pod to explain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pseudonyms keep of the names they stand for."""
+"""Properties of names that their pseudonyms preserve."""
 
 from __future__ import annotations
 

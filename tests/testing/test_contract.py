@@ -125,7 +125,7 @@ class Forgetful(Operands, frozen=True):
     Attributes
     ----------
     free : object
-        What is free.
+        The free capacity.
     """
 
     free: object = (1, 2)
@@ -135,7 +135,7 @@ class Forgetful(Operands, frozen=True):
 
 
 class Wrong(Arithmetic, frozen=True):
-    """What is told of a score is something else."""
+    """An arithmetic whose steps do not match the score."""
 
     expression: str
 

@@ -1,4 +1,4 @@
-"""What cannot be seen, or does more than stand there, is shown as an escape."""
+"""Characters that are invisible or control the terminal are shown as escapes."""
 
 from __future__ import annotations
 

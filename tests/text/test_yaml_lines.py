@@ -23,7 +23,7 @@ KUBECTL = (Path(__file__).parent / "inputs" / "kubectl-get.yaml").read_bytes()
 
 
 def read(documents: Any) -> list[Any]:
-    """What there is before an error, and this."""
+    """Return the documents before an error, and the error's text."""
     found: list[Any] = []
     try:
         found.extend(documents)
@@ -37,7 +37,7 @@ def same(text: bytes) -> bool:
 
 
 def is_plain(text: bytes) -> bool:
-    """Whether all of a text is read by lines."""
+    """Report whether the line reader can read a whole text."""
     reader = LineReader()
     try:
         for _, start, end in document_spans(text):

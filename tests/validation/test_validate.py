@@ -1,4 +1,4 @@
-"""What is true of all objects, and how long it takes to look at many."""
+"""Properties of validation for all objects, and the time that many objects take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of pods that wait, as lines for programs and for people."""
+"""Reports about pending pods, as lines for programs and for people."""
 
 from __future__ import annotations
 

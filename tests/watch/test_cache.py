@@ -21,7 +21,7 @@ from tests.builders import LONG_AGO, make_cluster, make_namespace, make_node, ma
 from tests.cluster.test_moved import assert_same, pods_of
 from tests.strategies import World, nodes, worlds
 
-#: What is there, by kind and name: the plain book-keeping that the cache is held against.
+#: The objects by kind and name: a plain model with which the cache is compared.
 Model = dict[type[ApiObject], dict[Name, ApiObject]]
 
 
@@ -46,7 +46,7 @@ def changes_of(**kinds: Any) -> FeedChanges:
 
 
 def answers(cluster: Any) -> dict[str, tuple[str, str, bool]]:
-    """What is said of every pod that waits."""
+    """Return the answers about all pending pods."""
     found = PodAnswers(lambda metadata: True).round(cluster)
     return {
         told.pod.key: (told.answer.outcome, told.answer.message, told.answer.helped)
@@ -172,7 +172,7 @@ def test_list_that_says_the_same_changes_nothing() -> None:
 
 
 def test_objects_are_in_the_order_of_a_server() -> None:
-    """It stores them by ``namespace/name``: a hyphen comes before the slash."""
+    """An API server stores objects by ``namespace/name``: a hyphen sorts before the slash."""
     cache = Cache(make_cluster([make_node("b")]))
     services = [make_object(Service, name, namespace=space) for space, name in (("a", "z"), ("a-b", "x"), ("a", "b"))]
     cache.apply(changes_of(put=[*services, make_node("a")]))

@@ -1,4 +1,4 @@
-"""What has changed, an entry per object, however much happens before somebody looks."""
+"""Changes since the last read, one entry per object, however many events arrive in between."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def feed(tmp_path: Path) -> Feed:
 
 
 def names(objects: Any) -> dict[str, bool]:
-    """Whether each object is there."""
+    """Return for each object True if it exists, False if it was deleted."""
     return {name: obj is not None for (_, name), obj in objects.items()}
 
 

@@ -1,4 +1,4 @@
-"""Who may say something: nobody while another can, and again once the Lease is back."""
+"""Permission to report: never while another replica could hold the Lease, and again once the Lease is back."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Case:
         )
 
     def turn(self) -> list[str]:
-        """What is said in the next turn."""
+        """Run the next turn and return its output."""
         self.said.clear()
         self.loop.turn()
         return list(self.said)

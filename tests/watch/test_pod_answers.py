@@ -1,4 +1,4 @@
-"""What is told of pods that wait: each answer once, and what becomes of them."""
+"""Events about pending pods: each answer once, and the final outcome."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def everything(metadata: ObjectMeta) -> bool:
 
 
 def short(told: Iterable[PodReport]) -> list[str]:
-    """What is told, in short."""
+    """Return the events as short texts."""
     out = []
     for one in told:
         match one:
@@ -153,7 +153,7 @@ def test_nodes_are_counted_by_what_they_are_out_for() -> None:
 
 
 def test_pod_that_cannot_be_decided_for_is_told_as_an_error() -> None:
-    """It has no priority, so that it goes through admission; a limit there is came after it."""
+    """The pod has no priority, so it passes admission, where a LimitRange created later rejects it."""
     limits = make_object(
         LimitRange, "limits", namespace="default", spec={"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}
     )

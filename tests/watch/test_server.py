@@ -23,12 +23,12 @@ __all__ = ["feed"]
 
 
 class Standby(Alone):
-    """Another copy leads."""
+    """A replica without the Lease, while another replica leads."""
 
     left = 0.0
 
     def check(self) -> str:
-        """What is wrong."""
+        """Return the failure of the health check."""
         return "failed election to renew leadership on lease shop/watch"
 
 

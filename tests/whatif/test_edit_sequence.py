@@ -1,4 +1,4 @@
-"""What every change makes of a cluster, what is said of it, and what is refused."""
+"""The effect of every edit on a cluster, its text, and its rejections."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def test_what_cannot_be_done_is_refused(case: str) -> None:
     assert message in str(caught.value)
 
 
-#: What a glob makes and says, and the same node by node.
+#: An edit with a glob, the equivalent edits node by node, and the text of the edit.
 GLOBS: dict[str, tuple[Edit, list[Edit], str]] = {
     "cordon": (Cordon("*1"), [Cordon("a1"), Cordon("b1")], "2 nodes (a1 and b1) are cordoned"),
     "drain": (

@@ -1,4 +1,4 @@
-"""What becomes of claims for devices when pods go and come."""
+"""ResourceClaims when pods are removed and added."""
 
 from __future__ import annotations
 

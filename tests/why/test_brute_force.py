@@ -111,7 +111,7 @@ def helping(decision: Decision) -> set[str]:
     return found
 
 
-#: How the summaries of each kind begin.
+#: The first words of the summaries, by kind.
 WORDS = {
     "tolerate": ("tolerate",),
     "drop toleration": ("drop the toleration",),

@@ -1,4 +1,4 @@
-"""How changes are made: commands of kubectl, and lines for a manifest where a stored pod cannot be patched."""
+"""Commands for changes: kubectl commands, or manifest lines if a stored pod cannot be patched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would make a pod fit: a small cluster, a pod, and the changes that are suggested, the smallest first."""
+"""Suggested changes that make a pod fit, on a small cluster, the smallest first."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_without_an_end_it_is_said_that_more_could_be_tried() -> None:
 
 
 def test_a_toleration_for_a_manifest_goes_by_what_it_says() -> None:
-    """What admission adds is not in it, so that there is no list to append to."""
+    """The manifest lacks the tolerations that admission adds, so there is no list to append to."""
     pod = make_pod(tolerations=msgspec.to_builtins(DEFAULT_TOLERATIONS))
     change = told(pod, [make_node("a", taints=["gpu:NoSchedule"])])[0].changes[0]
     assert isinstance(change, Patch)

@@ -1,4 +1,4 @@
-"""Which pods belong to a workload, also where what is between them is not in the snapshot."""
+"""Pods that belong to a workload, even if the owners in between are not in the snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes pods and what does not, with the words of every refusal."""
+"""Pods of every kind that creates pods, and the messages about all other kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes for a pod between two sides, in data and in words."""
+"""Differences for pods between two sides, as data and in words."""
 
 from __future__ import annotations
 

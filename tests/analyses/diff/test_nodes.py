@@ -15,7 +15,7 @@ from tests.strategies import World, worlds
 
 
 def one_by_one(decision: Decision) -> dict[str, NodeOutcomeData]:
-    """What is said of every node, asked node by node."""
+    """Return the outcome of every node, computed node by node."""
     scores = decision.scores
     scored = {} if scores is None else {int(row): i for i, row in enumerate(scores.rows)}
     out = {}

@@ -1,4 +1,4 @@
-"""What changes for a pod, in words."""
+"""Differences for a pod, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many failures a pod can stand, against trying every set of nodes."""
+"""The number of failures that a pod can survive, compared with trying every set of nodes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def found(nodes: list[Node], running: list[Pod], pod: Pod) -> WithstandingData |
 
 
 def fits_without(cluster: Cluster, pod: Pod, names: tuple[str, ...]) -> bool:
-    """Whether the pod goes somewhere in a cluster that the what-if made, decided from scratch."""
+    """Report whether the pod fits on a node of the cluster without these nodes, decided from scratch."""
     left = without_nodes(cluster, [cluster.nodes.row[name] for name in names]).cluster
     return bool(Scheduler(left).decide(pod).best)
 

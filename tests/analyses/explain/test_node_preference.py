@@ -1,4 +1,4 @@
-"""What would move a pod to a node: every change is made to the object itself here, and decided over from scratch."""
+"""Changes that move a pod to a node: each is applied to the object, and the pod is decided again from scratch."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def found(nodes: list[Node], pod: Pod, node: str, config: Mapping[str, Any] = DE
 
 
 def made(world: World, pod: Pod, config: Mapping[str, Any], move: SuggestedChangeData) -> Decision:
-    """What is decided after a patch is applied to the object as JSON, everything read anew."""
+    """Apply a suggestion's patch to the object as JSON, and return the decision from scratch."""
     nodes = world.nodes
     (change,) = move.changes
     data: Any = {"Pod": pod, KIND: config}.get(change["kind"])
@@ -171,7 +171,7 @@ def preferring(node: str, weight: int) -> dict[str, Any]:
 
 
 def test_the_smallest_weight_of_a_term_is_told() -> None:
-    """Of NodeAffinity a has 100 with 40; b has more with 41 only, as nothing else tells them apart."""
+    """NodeAffinity gives a 100 for weight 40; b scores more only with 41, as the nodes are equal otherwise."""
     pod = make_pod(requests={"cpu": "1"}, affinity=preferring("a", 40))
     (move, *_) = found([make_node("a"), make_node("b")], pod, "b").changes
     assert move.summary == "prefer b by node affinity with weight 41"

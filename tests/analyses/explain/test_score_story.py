@@ -105,7 +105,7 @@ def test_extenders_and_nodes_that_they_send_back_are_told_as_they_were_scored() 
 
 
 def test_every_in_tree_plugin_that_scores_tells_how() -> None:
-    """Those that scored in some case, the strategies of NodeResourcesFit told apart by their formulas."""
+    """The plugins that scored in some case; the strategies of NodeResourcesFit are distinguished by their formulas."""
     seen: Counter[str] = Counter()
     for theme in ("config", "devices", "features", "interpod", "volumes"):
         seen += stories(theme, "1.37", 0, 4)

@@ -1,4 +1,4 @@
-"""Who would be evicted, as data and in words."""
+"""Victims of a preemption, as data and in words."""
 
 from __future__ import annotations
 

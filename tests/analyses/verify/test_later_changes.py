@@ -1,4 +1,4 @@
-"""Which refusals of a running pod a later change explains."""
+"""Rejections of a running pod that a later change explains."""
 
 from __future__ import annotations
 

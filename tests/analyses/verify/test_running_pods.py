@@ -1,4 +1,4 @@
-"""Whether running pods would still fit, all at once, is what each of them alone is told."""
+"""Feasibility of all running pods at once equals that of each pod alone."""
 
 from __future__ import annotations
 

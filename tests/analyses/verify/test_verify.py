@@ -163,7 +163,7 @@ def test_what_is_younger_than_the_condition() -> None:
 
 
 def misplaced(cluster: Cluster, before: Cluster | None = None) -> dict[str, tuple[Standing, str]]:
-    """What each pod that would not fit any more comes to, and the plugin that says so."""
+    """Return the standing of each running pod that would not fit any more, and the plugin that rejects it."""
     found = verified(cluster, before)
     assert found.equal is all(each.standing is not Standing.DIFFERENT for each in found.infeasible_groups)
     return {pod.key: (each.standing, each.status.plugin) for each in found.infeasible_groups for pod in each.pods}

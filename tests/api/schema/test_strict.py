@@ -1,4 +1,4 @@
-"""What of an object is no field of its type, and the name that is offered instead."""
+"""Unknown fields of an object, and the field name that is suggested instead."""
 
 from __future__ import annotations
 

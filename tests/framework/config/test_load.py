@@ -1,4 +1,4 @@
-"""Whether a configuration is refused, and most texts, are kube-scheduler's."""
+"""Rejections of a configuration, and most messages, are kube-scheduler's."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from kschedctl.leaderelection.simulation.search import find_counterexample, rand
 from kschedctl.leaderelection.simulation.timeline import EventType
 from kschedctl.leaderelection.simulation.world import simulate
 
-#: Those of kube-scheduler, but a leader that loses the lease ends before it is released.
+#: The settings of kube-scheduler, except that a leader that ends does not release the lease.
 SAFE = ElectionSettings(release_on_cancel=False)
 KUBE_SCHEDULER = ElectionSettings()
 
@@ -66,7 +66,7 @@ def test_never_two_leaders_where_the_bounds_say_so(data: st.DataObject) -> None:
 
 @given(st.integers(0, 2**32), st.floats(0, 1e6))
 def test_what_clocks_show_does_not_matter(seed: int, skew: float) -> None:
-    """How fast they run does; what they show changes nothing but the times in the record."""
+    """The speed of clocks matters; their absolute time changes only the times in the record."""
     scenario = Scenario(seed=seed)
     scenario = replace(scenario, faults=random_faults(Random(seed), scenario, SAFE))
     ours, skewed = simulate(SAFE, scenario), simulate(SAFE, replace(scenario, clock_skew=skew))

@@ -1,4 +1,4 @@
-"""How full the storage would be; by default an empty store scores 100, a full one 0: 100 - 100 * requested // room."""
+"""Storage scoring; by default an empty store scores 100, a full one 0: 100 - 100 * requested // capacity."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TELLS = [
 
 
 def room(name: str, zone: str, free: str, *, storage_class: str = "late", largest: str | None = None) -> ApiObject:
-    """What a driver tells of the storage of a zone."""
+    """Return a CSIStorageCapacity of a zone."""
     fields: dict[str, Any] = {"capacity": free, "maximumVolumeSize": largest}
     topology = {"matchLabels": {ZONE: zone}}
     return make_object(CSIStorageCapacity, name, storageClassName=storage_class, nodeTopology=topology, **fields)

@@ -1,4 +1,4 @@
-"""What a pod's claims for devices get, in data and in text."""
+"""The devices of a pod's claims, as data and as text."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ WRONG = {
     "1.5": "is not a priority",
     "2147483648": "is not a priority",
 }
-#: What is asked for, of a pod of which class, and what that makes of priority, class and preemptionPolicy.
+#: The edit, the pod's class, the resulting priority, class and preemptionPolicy, and a part of the edit's text.
 MADE: dict[str, tuple[SetPriority, str, tuple[int, str, str], str]] = {
     "a class": (
         SetPriority("high"),
