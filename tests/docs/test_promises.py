@@ -24,7 +24,7 @@ NAME = re.compile(r"`(tests/[a-z_/]+\.py)::(test_[a-z0-9_]+)`")
 #: The prefix of fields in the pod template of a kind.
 TEMPLATE = re.compile(r"^(.*template)\.(?=metadata\.|spec\.)")
 
-KEPT = "## What a snapshot keeps"
+KEPT = "## Contents of a snapshot"
 TABLES = PAGE.read_text().partition(KEPT)[0]
 PROMISES = ROW.findall(TABLES)
 

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 TOUR = ROOT / "docs" / "tour.md"
 SWEEP = ROOT / "docs" / "sweep.md"
+SCHEDULING = ROOT / "docs" / "scheduling.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 EXTRA = re.compile(r"pip install 'kschedctl\[(\w+)\]'")
@@ -43,7 +44,7 @@ def commands() -> list[tuple[Path, str, str]]:
     """The commands of each page with the output that stands below them."""
     return [
         (page, command, output.rstrip("\n"))
-        for page in (README, TOUR, SWEEP)
+        for page in (README, TOUR, SWEEP, SCHEDULING)
         for block in BLOCK.findall(page.read_text())
         for command, output in COMMAND.findall(block)
     ]
