@@ -66,7 +66,7 @@ class Pending(ClusterAnswer, frozen=True, kw_only=True, tag="Pending"):
     ]
     changes: Annotated[
         tuple[UnblockingData, ...],
-        Meta(description="The changes, the one that schedules most pods first; each applies on top of those before."),
+        Meta(description="The changes, in the order in which they are made; each applies on top of the earlier ones."),
     ]
     together: Annotated[tuple[str, ...], Meta(description="The pods that all changes together schedule.")]
 

@@ -217,7 +217,7 @@ def _renamed(
     out = []
     for rows, absent in ((node_row, LOST), (nominated_row, PENDING)):
         new_rows = np.array([*(after.row.get(node, absent) for node in before.names), absent], dtype=np.int64)
-        # LOST is clipped to -1, which is a valid index even if there were no nodes before.
+        # Negative rows are clipped to -1, the index of the appended entry, so that indexing works without nodes.
         out.append(np.where(rows >= 0, new_rows[np.maximum(rows, PENDING)], rows))
     for index in np.flatnonzero(node_row == LOST).tolist():
         out[0][index] = records[index].node_row(after.row)

@@ -39,7 +39,7 @@ class Allocated:
     request : str
         The request, as ``request`` or ``request/alternative``.
     device : int
-        The device's number at the site.
+        The device's number at the site, which is the devices that one node can use.
     admin_access : bool
         True if the device is accessed as an administrator, which does not mark it as used.
     consumed : dict of str to int, optional

@@ -57,7 +57,7 @@ class Ignores:
         return stay, left_out
 
     def every(self) -> Iterator[Ignore]:
-        """Yield all ignores."""
+        """Yield the ignores of annotations, comments and the ``ignores`` of the settings, without ``per-path``."""
         for found in self._of_objects.values():
             yield from found
         for lines in self._of_lines.values():
@@ -154,7 +154,10 @@ def _meant(ignore: SettingsIgnore, diagnosis: Diagnosis, folder: Path) -> bool:
 
 
 def _path_matches(name: str, glob: str, folder: Path) -> bool:
-    """Report whether a file matches a glob relative to a folder; the glob of a folder matches all files in it."""
+    """Report whether a glob matches a file: its path relative to ``folder``, a folder that contains it, or its name.
+
+    ``*`` also matches ``/``.
+    """
     path = Path(name).absolute()
     root = folder.absolute()
     relative = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()

@@ -1,7 +1,7 @@
 """The dry run (upstream ``DryRunPreemption``): the victims of preemption on every potential node.
 
-From node rows to candidates. A candidate is a world of ``DryRun.victims``: a node on which the pod fits after the
-world's entries are evicted.
+Input: rows of nodes. Output: candidates, which are nodes on which the pod fits once certain pods, the victims, are
+evicted. World ``w`` of ``DryRun.victims`` is candidate ``w``; its entries are the candidate's victims.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class DryRun:
     without_victims : ndarray of int64
         The rows of the nodes without any pod of lower priority.
     statuses : NodeStatuses
-        The filters' verdicts on the other nodes without their pods of lower priority, by row; 0 if the pod fits then.
+        The filters' results with all pods of lower priority removed, by node row. Only the tried nodes with pods of lower
+        priority were filtered; ``statuses.code`` is 0 where the pod then fits.
     needless : ndarray of int64
         The rows of the nodes on which the pod fits without evictions, which kube-scheduler reports as an internal
         error.

@@ -139,7 +139,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A next question: the request of a suggested command, which the options of the command turn into a command line.
+    """A suggested next command, with the question that it answers; ``cli/invocation.py`` writes the command line.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.manifests import AskedObject, ManifestRequest, read_manifests
+from kschedctl.requests.manifests import ObjectSubject, ManifestRequest, read_manifests
 from kschedctl.requests.pods import POD_PREFIXES, named_pod
 from kschedctl.requests.scope import NamespaceScope
 from kschedctl.snapshot.pod_choice import is_manifest
@@ -95,7 +95,7 @@ class ClaimRequest:
         return map(ClaimSubject, claims)
 
 
-def _stored(cluster: SchedulingCluster, asked: AskedObject) -> ClaimSubject:
+def _stored(cluster: SchedulingCluster, asked: ObjectSubject) -> ClaimSubject:
     """Return a manifest's claim as the cluster stores it, with defaults set."""
     own = cast("PersistentVolumeClaim", asked.obj)
     return ClaimSubject(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)

@@ -14,7 +14,7 @@ from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.manifests import AskedObject, Manifests
+from kschedctl.requests.manifests import ObjectSubject, Manifests
 from kschedctl.requests.pods import PodRequest
 from kschedctl.requests.workload_names import named_workload
 
@@ -61,7 +61,7 @@ class ComparisonRequest:
         accepted = manifests.accepted(old, handle)
         if new.release_choice.release != old.release_choice.release:
             manifests.accepted(new, handle)
-        workloads: tuple[list[AskedObject], list[AskedObject]] = [], []
+        workloads: tuple[list[ObjectSubject], list[ObjectSubject]] = [], []
         for name in self.pods.workload_names:
             find = partial(_workload, self.pods, name)
             for own, found in zip(workloads, found_on((old, new), find), strict=True):
@@ -106,7 +106,7 @@ def _pod(pods: PodRequest, name: str, side: LoadedCluster) -> PodSubject:
     return pods.named_pod(side.pods, name)
 
 
-def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> AskedObject:
+def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> ObjectSubject:
     return named_workload(side.cluster, name, pods.scope)
 
 

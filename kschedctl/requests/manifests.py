@@ -32,13 +32,14 @@ T = TypeVar("T", bound=ApiObject)
 
 
 @dataclass(frozen=True, slots=True)
-class AskedObject:
-    """A pod or workload that a question is about, of a manifest or of the cluster.
+class ObjectSubject:
+    """An object that a question is about: a pod, a workload or, for ``volumes``, a claim.
 
     Attributes
     ----------
     arguments : mapping of str to object
-        The command-line options that name this object only.
+        The options that the object was given with, such as ``{"filename": ("web.yaml",)}``; a file with several objects
+        selects all of them.
     place : Location or None
         The place in a manifest that it was read from.
     """
@@ -83,7 +84,8 @@ class ManifestRequest:
     namespace : str
         The namespace of objects that name none; empty for ``default``.
     validation : Validation
-        The treatment of fields that an API server would refuse.
+        The handling of unknown and duplicate fields, as with kubectl's ``--validate``; other invalid fields are always
+        errors.
     argument : str
         The name of the option that ``paths`` are values of.
     """
@@ -101,11 +103,11 @@ class Manifests:
 
     Attributes
     ----------
-    asked : tuple of AskedObject
+    asked : tuple of ObjectSubject
         Their pods and workloads.
     others : tuple of (object, place)
         The other objects that scheduling reads; applying the manifests creates them in the cluster.
-    otherwise : tuple of AskedObject
+    otherwise : tuple of ObjectSubject
         The objects of another kind that the question is about if a manifest has no pod and no workload.
     written : OriginalObjects
         The text that the objects were read from.
@@ -113,13 +115,13 @@ class Manifests:
         All objects that an API server has to accept first.
     """
 
-    asked: tuple[AskedObject, ...]
+    asked: tuple[ObjectSubject, ...]
     others: tuple[tuple[ApiObject, Location], ...]
-    otherwise: tuple[AskedObject, ...]
+    otherwise: tuple[ObjectSubject, ...]
     written: OriginalObjects
     new: tuple[ManifestObject, ...] = ()
 
-    def beside(self, asked: Iterable[AskedObject]) -> Manifests:
+    def beside(self, asked: Iterable[ObjectSubject]) -> Manifests:
         """Return a copy that also holds workloads of the cluster that the question is about."""
         return replace(self, asked=(*self.asked, *asked))
 
@@ -185,8 +187,8 @@ def read_manifests(
     ]
     if [*(path for path, _ in sources), *cluster.inputs].count(STDIN) > 1:
         raise ManifestError("standard input (-) is given twice", hint="name a file for one of them")
-    asked: list[AskedObject] = []
-    others_asked: list[AskedObject] = []
+    asked: list[ObjectSubject] = []
+    others_asked: list[ObjectSubject] = []
     others: dict[tuple[type, str, str], tuple[ApiObject, Location]] = {}
     read = ManifestSet()
     for path, arguments in sources:
@@ -201,13 +203,15 @@ def read_manifests(
         found = manifest.objects
         namespace = request.namespace
         own = [
-            AskedObject(in_namespace(obj, namespace), arguments, at) for obj, at in found if isinstance(obj, WORKLOADS)
+            ObjectSubject(in_namespace(obj, namespace), arguments, at)
+            for obj, at in found
+            if isinstance(obj, WORKLOADS)
         ]
         rest = [(with_namespace(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
         asked += own
         others |= {(type(obj), obj.namespace, obj.name): (obj, at) for obj, at in rest}
         if otherwise is not None and not own:
-            others_asked += [AskedObject(obj, arguments, at) for obj, at in rest if isinstance(obj, otherwise)]
+            others_asked += [ObjectSubject(obj, arguments, at) for obj, at in rest if isinstance(obj, otherwise)]
     for warning in read.warnings:
         handle.warn_of(warning)
     skipped = ", ".join(f"{n} {kind}" for kind, n in sorted(read.left_out.items()))

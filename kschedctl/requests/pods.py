@@ -47,7 +47,7 @@ class PodRequest:
     selector : str
         A label selector; empty to select the pending pods if nothing is named.
     validation : Validation
-        The treatment of fields of manifests that an API server would refuse.
+        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
     """
 
     cluster: ClusterRequest = field(default_factory=ClusterRequest)

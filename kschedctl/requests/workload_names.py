@@ -14,7 +14,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
-from kschedctl.requests.manifests import AskedObject
+from kschedctl.requests.manifests import ObjectSubject
 from kschedctl.workloads.pods import WORKLOADS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def workload_kind(text: str) -> type[ApiObject] | None:
     return kind if kind in WORKLOADS and kind is not Pod else None
 
 
-def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> AskedObject:
+def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> ObjectSubject:
     """Return the workload of the snapshot that an argument names.
 
     Parameters
@@ -58,7 +58,7 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> AskedO
     if len(found) == 1:
         obj = found[0]
         arguments = {"pods": (f"{kind.__name__.lower()}/{name}",), "namespace": obj.namespace}
-        return AskedObject(obj, arguments)
+        return ObjectSubject(obj, arguments)
     if found:
         places = listed([obj.namespace for obj in found], "or")
         problem = f"the snapshot has {len(found)} {kind.__name__}s of the name {name}"

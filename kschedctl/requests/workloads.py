@@ -10,7 +10,7 @@ from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.manifests import AskedObject, ManifestRequest, Manifests, read_manifests
+from kschedctl.requests.manifests import ObjectSubject, ManifestRequest, Manifests, read_manifests
 from kschedctl.requests.scope import NamespaceScope
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.simulate.rollout import ROLLED, restarted
@@ -35,7 +35,7 @@ class WorkloadRequest:
     all_namespaces : bool
         True to look in all namespaces.
     validation : Validation
-        The treatment of fields of manifests that an API server would refuse.
+        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
     """
 
     cluster: ClusterRequest = field(default_factory=ClusterRequest)
@@ -45,7 +45,7 @@ class WorkloadRequest:
     all_namespaces: bool = False
     validation: Validation = Validation.STRICT
 
-    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, AskedObject]:
+    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, ObjectSubject]:
         """Load the cluster and find the workload with its new template.
 
         Raises
@@ -71,10 +71,10 @@ class WorkloadRequest:
         if manifests.asked:
             return cluster, _chosen(manifests, name)
         found = named_workload(cluster.cluster, name, scope)
-        return cluster, AskedObject(restarted(found.obj), found.arguments)
+        return cluster, ObjectSubject(restarted(found.obj), found.arguments)
 
 
-def _chosen(manifests: Manifests, name: str) -> AskedObject:
+def _chosen(manifests: Manifests, name: str) -> ObjectSubject:
     rolled = [asked for asked in manifests.asked if isinstance(asked.obj, ROLLED)]
     if name:
         kind, own = workload_kind(name), name.partition("/")[2]

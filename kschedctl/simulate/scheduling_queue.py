@@ -1,7 +1,9 @@
 """The scheduling queue (upstream ``backend/queue/scheduling_queue.go``): active, back-off and unschedulable pods.
 
-A pod that no plugin gates is active. A pod that failed is in the unschedulable pool until an event comes that a plugin
-which rejected it has registered for. Then it is in back-off, or active if its back-off is over.
+A new pod is active unless a PreEnqueue plugin gates it; gated pods are in the unschedulable pool. A pod that plugins
+rejected goes to the unschedulable pool. It leaves the pool after 5 minutes, or at an event that one of these plugins
+registered and whose hint does not rule it out. It is then in back-off, or active if the back-off is over or the plugin
+returned Pending. A pod that failed with an error goes to back-off at once.
 """
 
 from __future__ import annotations
@@ -129,7 +131,11 @@ class SchedulingQueue:
         return info
 
     def pop(self) -> QueuedPodInfo | None:
-        """Remove and return the next pod, an active one or else one in back-off; return ``None`` if there is none."""
+        """Remove and return the next active pod; return ``None`` if there is none.
+
+        If none is active and SchedulerPopFromBackoffQ is enabled, take the first pod in back-off that failed without
+        an error.
+        """
         info = self._active.pop()
         if info is None and self._pops_early:
             info = self._backoff.unschedulable.pop()
@@ -280,7 +286,10 @@ class SchedulingQueue:
         old: ApiObject | None,
         new: ApiObject | None,
     ) -> _Strategy:
-        """Decide whether an event is worth another attempt, by the hints that are registered for it."""
+        """Return the strategy for requeuing a pod after an event (upstream ``isPodWorthRequeuing``).
+
+        Only hints of plugins that rejected the pod count.
+        """
         rejectors = info.rejectors
         if not rejectors:
             return _Strategy.AFTER_BACKOFF

@@ -229,7 +229,10 @@ class PodAnswers:
 
 
 def _kind(cluster: SchedulingCluster, pod: Pod) -> object:
-    """Return a value that is equal for pods with the same answer; a pod with claims of its own is its only one."""
+    """Return a key that is equal for pods that get the same answer.
+
+    A pod with resource claims or ephemeral volumes gets a key of its own.
+    """
     own = pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes)
     return pod.key if own else cluster.kind(pod)
 
@@ -243,7 +246,7 @@ def _decided(cluster: SchedulingCluster, pod: Pod) -> tuple[Decision | None, Pod
 
 
 def _cause(decision: Decision) -> str:
-    """Return the plugin that rejects most nodes."""
+    """Return the cause: the plugin that gates the pod or rejects most nodes, ``none`` or ``error``."""
     match decision.outcome:
         case Outcome.SCHEDULED:
             return NOTHING

@@ -22,7 +22,7 @@ class WhatIfs:
     namespace : str
         The namespace of objects that name none; empty for ``default``.
     validation : Validation
-        The treatment of fields of manifests that an API server would refuse.
+        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
     max_bytes : int or None
         The most bytes that are unpacked of a manifest; ``None`` for the default.
     """

@@ -88,10 +88,11 @@ class UnblockingResult:
     anyway : tuple of str
         The pods that are placed without any change, ``namespace/name``.
     later : mapping of str to Decision
-        For each group the decision for its first pod that is not placed, by ``namespace/name``, with the others in
-        place.
+        The decision for the first unplaced pod of each group, by the pod's ``namespace/name``; the pods of ``anyway``
+        are already in place.
     changes : tuple of Unblocking
-        The changes that place others, the one that places most first; each is made in addition to those before it.
+        The changes that place more pods, in the order in which the search accepted them; each is made on top of the
+        earlier ones.
     together : tuple of str
         The pods that are placed if all of the changes are made, and not without any.
     """
@@ -216,7 +217,10 @@ def _for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, reme
 
 
 def _request_for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> Remedy:
-    """Return the largest request with which all pods of a group fit, found by 12 steps of bisection."""
+    """Return the remedy with the largest request at which all pods of a group fit.
+
+    The request is found by at most 12 steps of bisection. If none is found, the given remedy is returned.
+    """
     resource = remedy.resource
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
     n_pods, best = len(group.pods), remedy
