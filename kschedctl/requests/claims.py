@@ -16,7 +16,7 @@ from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.manifests import ObjectSubject, ManifestRequest, read_manifests
+from kschedctl.requests.manifests import ManifestRequest, ObjectSubject, read_manifests
 from kschedctl.requests.pods import POD_PREFIXES, named_pod
 from kschedctl.requests.scope import NamespaceScope
 from kschedctl.snapshot.pod_choice import is_manifest

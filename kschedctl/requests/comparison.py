@@ -14,7 +14,7 @@ from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.manifests import ObjectSubject, Manifests
+from kschedctl.requests.manifests import Manifests, ObjectSubject
 from kschedctl.requests.pods import PodRequest
 from kschedctl.requests.workload_names import named_workload
 

@@ -126,7 +126,9 @@ class Manifests:
         return replace(self, asked=(*self.asked, *asked))
 
     def accepted(self, cluster: SchedulingCluster, handle: AnalysisHandle) -> Manifests:
-        """Return a copy once the API server of a cluster accepts all objects; its warnings go to the handle.
+        """Validate all objects by the rules of the cluster's release, and return a copy without ``new``.
+
+        No API server is called. Warnings are passed to ``handle``.
 
         Raises
         ------

@@ -10,7 +10,7 @@ from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.manifests import ObjectSubject, ManifestRequest, Manifests, read_manifests
+from kschedctl.requests.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.requests.scope import NamespaceScope
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.simulate.rollout import ROLLED, restarted
