@@ -84,8 +84,8 @@ def without(key: str, **fields: Any) -> dict[str, Any]:
     [
         pytest.param(
             make_object(Service, "web"),
-            "f.yaml: a Service creates no pods\n  kinds that create pods: Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, "
-            "CronJob, ReplicationController, PodTemplate",
+            "f.yaml: a Service creates no pods\n  kinds that create pods: Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, "
+            "Job, CronJob, ReplicationController, PodTemplate",
             id="a kind that makes no pods",
         ),
         pytest.param(
@@ -119,7 +119,7 @@ def without(key: str, **fields: Any) -> dict[str, Any]:
                 ReplicaSet, "web", spec=without("", selector={"matchExpressions": [{"key": "app", "operator": "Is"}]})
             ),
             'f.yaml: spec.selector.matchExpressions[0].operator: "Is" is not a selector operator; '
-            "there are In, NotIn, Exists, DoesNotExist",
+            "operators: In, NotIn, Exists, DoesNotExist",
             id="a selector that is none",
         ),
         pytest.param(
