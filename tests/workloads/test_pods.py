@@ -84,8 +84,8 @@ def without(key: str, **fields: Any) -> dict[str, Any]:
     [
         pytest.param(
             make_object(Service, "web"),
-            "f.yaml: a Service creates no pods\n  kinds that create pods: Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, "
-            "Job, CronJob, ReplicationController, PodTemplate",
+            "f.yaml: a Service creates no pods\n  kinds that create pods: Pod, Deployment, StatefulSet, DaemonSet, "
+            "ReplicaSet, Job, CronJob, ReplicationController, PodTemplate",
             id="a kind that makes no pods",
         ),
         pytest.param(
