@@ -68,7 +68,7 @@ def limit_findings(pod: Pod, cluster: Cluster, *, pod_level: bool = True) -> Ite
         If a resource of the pod is not a quantity.
     """
     for limit_range in _limit_ranges(pod, cluster):
-        hint = f"LimitRange {limit_range.name} of {pod.namespace} says so"
+        hint = f"LimitRange {limit_range.name} of {pod.namespace} sets this constraint"
         for path, problem in _problems(pod, limit_range, pod_level):
             yield Finding(problem, path, hint, rule="LimitRanger")
 

@@ -13,7 +13,7 @@ from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where
 from kschedctl.validation.pod_rejections import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT
 
-_NONE_HINT: Final = "the snapshot has no PriorityClasses: give it with the pod, in a file of its own or beside it"
+_NONE_HINT: Final = "the snapshot has no PriorityClasses: add the class to the input, in the pod's file or another one"
 
 
 def priority_class(cluster: Cluster, name: str) -> PriorityClass | None:
@@ -69,7 +69,7 @@ def admit_priority(
                 hint=f"the snapshot has {', '.join(known)}" if known else _NONE_HINT,
             )
         assumed = pod.spec.priority or 0
-        warning = f"the snapshot has no PriorityClasses: {name} is taken to have priority {assumed}"
+        warning = f"the snapshot has no PriorityClasses: {name} is assumed to have priority {assumed}"
         return replace(pod, spec=replace(pod.spec, priority=assumed)), (warning,)
     value = chosen.value if chosen is not None else 0
     policy = (chosen.preemption_policy if chosen is not None else "") or PREEMPT
@@ -78,14 +78,14 @@ def admit_priority(
             GIVEN_PRIORITY.format(pod.spec.priority, value),
             where=where,
             path="spec.priority",
-            hint=f"{_source(chosen)} gives {value}; name another class or leave priority out",
+            hint=f"{_source(chosen)} {value}; name another class or leave priority out",
         )
     if pod.spec.preemption_policy and pod.spec.preemption_policy != policy:
         raise ManifestError(
             GIVEN_POLICY.format(pod.spec.preemption_policy, policy),
             where=where,
             path="spec.preemptionPolicy",
-            hint=f"{_source(chosen)} gives {policy}; name another class or leave preemptionPolicy out",
+            hint=f"{_source(chosen)} {policy}; name another class or leave preemptionPolicy out",
         )
     admitted = replace(
         pod.spec,
@@ -97,4 +97,4 @@ def admit_priority(
 
 
 def _source(chosen: PriorityClass | None) -> str:
-    return "a pod without a PriorityClass" if chosen is None else f"PriorityClass {chosen.name}"
+    return "the value without a PriorityClass is" if chosen is None else f"PriorityClass {chosen.name} sets"

@@ -15,7 +15,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where
 
-_NONE_HINT: Final = "the snapshot has no RuntimeClasses: give it with the pod, in a file of its own or beside it"
+_NONE_HINT: Final = "the snapshot has no RuntimeClasses: add the class to the input, in the pod's file or another one"
 
 
 def admit_runtime_class(
@@ -54,7 +54,7 @@ def admit_runtime_class(
         # If `spec.overhead` is set, the API server has already resolved the class.
         was_there = not created or "RuntimeClass" in cluster.not_listed or pod.spec.overhead
         if not known and was_there:
-            problem = f"the snapshot has no RuntimeClasses: what {name} adds to the pod is not known"
+            problem = f"the snapshot has no RuntimeClasses: the fields that {name} adds to the pod are unknown"
             return pod, (problem,)
         raise ManifestError(
             f'pod rejected: RuntimeClass "{name}" not found',

@@ -156,7 +156,7 @@ def _requirement(
         raise SelectorError(f'"{key}" is not a label key: {"; ".join(problems)}', path)
     if operator not in operators:
         known = ", ".join(operators)
-        raise SelectorError(f'"{operator}" is not a selector operator; there are {known}', f"{path}.operator")
+        raise SelectorError(f'"{operator}" is not a selector operator; operators: {known}', f"{path}.operator")
     if operator in (IN, NOT_IN) and not values:
         raise SelectorError(f"{operator} needs at least one value", f"{path}.values")
     if operator in (EXISTS, DOES_NOT_EXIST) and values:

@@ -57,7 +57,9 @@ class FixResult:
             content = path.read_bytes()
             mark = _MARK if content.startswith(_MARK) else b""
             if content != mark + before:
-                raise InputError("was changed since it was read, or is not UTF-8: it is left as it is", where=name)
+                raise InputError(
+                    "was changed since it was read, or is not UTF-8: the file is kept unchanged", where=name
+                )
             try:
                 path.write_bytes(mark + after)
             except OSError as error:

@@ -61,8 +61,8 @@ class Baseline:
         try:
             text = Path(file).read_text()
         except (OSError, UnicodeDecodeError) as error:
-            problem = getattr(error, "strerror", None) or "is no text"
-            hint = "kschedctl lint --baseline FILE --update-baseline writes it"
+            problem = getattr(error, "strerror", None) or "not text"
+            hint = "kschedctl lint --baseline FILE --update-baseline writes the baseline"
             raise ConfigError(f"cannot be read: {problem}", where=file, hint=hint) from None
         counts: Counter[FindingKey] = Counter()
         for number, line in enumerate(text.splitlines(), 1):
@@ -91,8 +91,8 @@ def _parsed(line: str, file: str, number: int) -> tuple[FindingKey, int]:
         entry: Any = json.loads(line)
         return FindingKey(*(str(entry[field]) for field in _FIELDS)), int(entry.get("count", 1))
     except (ValueError, KeyError, TypeError, AttributeError):
-        problem = f"line {number} is none of a baseline"
-        hint = "kschedctl lint --baseline FILE --update-baseline writes it"
+        problem = f"line {number} is not an entry of a baseline"
+        hint = "kschedctl lint --baseline FILE --update-baseline writes the baseline"
         raise ConfigError(problem, where=file, hint=hint) from None
 
 

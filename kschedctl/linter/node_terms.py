@@ -63,7 +63,9 @@ class _OfKey:
         """Return the reason why no value is allowed, if that is so."""
         for each in self.demands:
             if each.operator in (GT, LT) and _bound(each) is None:
-                return Clash(f'{each.operator} compares with "{each.values[0]}", which is no whole number', each.steps)
+                return Clash(
+                    f'{each.operator} compares with "{each.values[0]}", which is not a whole number', each.steps
+                )
         absent = next((each for each in self.demands if each.operator == DOES_NOT_EXIST), None)
         wanted = next((each for each in self.demands if each.operator in _DEMANDS), None)
         if absent is not None and wanted is not None:
@@ -72,13 +74,13 @@ class _OfKey:
         if left is not None and not left:
             narrowing = [each for each in self.demands if each.operator in (IN, NOT_IN, GT, LT)]
             words = " and ".join(map(str, narrowing))
-            return Clash(f"{words} leave no value", narrowing[-1].steps)
+            return Clash(f"{words} allow no value", narrowing[-1].steps)
         above = [(_bound(each), each) for each in self.demands if each.operator == GT]
         below = [(_bound(each), each) for each in self.demands if each.operator == LT]
         for low, lower in above:
             for high, upper in below:
                 if low is not None and high is not None and high - low < 2:
-                    return Clash(f"{lower} and {upper} leave no whole number", _later(lower, upper).steps)
+                    return Clash(f"{lower} and {upper} allow no whole number", _later(lower, upper).steps)
         return None
 
 

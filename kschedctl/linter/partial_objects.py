@@ -39,7 +39,7 @@ def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str,
     'it has no selector'
     """
     if may_patch and _has_directive(raw):
-        return "it has a directive of a patch"
+        return "it has a patch directive"
     metadata = mapping(raw.get("metadata"))
     known = (group, kind) in KINDS
     if known and not metadata.get("name") and not metadata.get("generateName"):

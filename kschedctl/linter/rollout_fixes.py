@@ -35,4 +35,4 @@ def scaler_of(count: Replicas) -> tuple[Related, ...]:
     """Return the autoscaler that determines the replicas, if any, as a related object."""
     if count.scaler is None:
         return ()
-    return (Related(count.scaler, ("spec",), f"{count.scaler.kind} scales it from {count.low} to {count.high}"),)
+    return (Related(count.scaler, ("spec",), f"{count.scaler.kind} scales the pods from {count.low} to {count.high}"),)

@@ -34,8 +34,8 @@ class Stage(StrEnum):
 
 _WORDS: Final = {
     Stage.REFUSED: "the API server refuses the object",
-    Stage.PODS_REFUSED: "the API server takes the object and refuses its pods",
-    Stage.WAITS: "pods wait",
+    Stage.PODS_REFUSED: "the API server accepts the object and refuses its pods",
+    Stage.WAITS: "pods stay pending",
     Stage.HANGS: "the next rollout or drain hangs",
 }
 

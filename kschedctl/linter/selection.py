@@ -41,8 +41,8 @@ def rules_of(word: str, where: str = "") -> list[Rule]:
     found = [rule for rule in RULES if (upper.startswith(_PREFIX) and rule.code.startswith(upper)) or rule.name == word]
     if not found:
         close = similar(upper, [rule.code for rule in RULES]) or similar(word, [rule.name for rule in RULES])
-        hint = f"did you mean {', '.join(close)}?" if close else "kschedctl lint --list-rules names all"
-        raise InputError(f'"{word}" is no rule', where=where, hint=hint)
+        hint = f"did you mean {', '.join(close)}?" if close else "kschedctl lint --list-rules lists all"
+        raise InputError(f'"{word}" is not a rule', where=where, hint=hint)
     return found
 
 

@@ -33,12 +33,12 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
 #: Beginnings of msgspec's error messages, with the problem to report.
 _WRONG: Final = {
     "Expected `bool`": "is neither true nor false",
-    "Expected `str`": "is no text",
-    "Expected `array`": "is no list",
-    "Expected `object`": "is no mapping",
-    "Expected `date": "is no date such as 2027-01-31",
-    "Invalid enum value": "is none of error, warning and info",
-    "Invalid RFC3339": "is no date such as 2027-01-31",
+    "Expected `str`": "is not text",
+    "Expected `array`": "is not a list",
+    "Expected `object`": "is not a mapping",
+    "Expected `date": "is not a date such as 2027-01-31",
+    "Invalid enum value": "is not error, warning or info",
+    "Invalid RFC3339": "is not a date such as 2027-01-31",
 }
 
 
@@ -71,7 +71,7 @@ class SettingsIgnore(_Mapping, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not self.reason.strip():
-            raise _WrongValueError("has no reason", "say why: reason: ...")
+            raise _WrongValueError("has no reason", "add reason: ...")
         force_setattr(self, "rules", _codes(self.rules, "rules"))
 
 
@@ -85,9 +85,9 @@ class PodTemplateOf(_Mapping, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not self.kind:
             hint = "such as {group: example.com, kind: App}"
-            raise _WrongValueError("needs kind, and may have group and template", hint)
+            raise _WrongValueError("has no kind; group and template are optional", hint)
         if self.type in TEMPLATES:
-            raise _WrongValueError(f"{self.type} is known")
+            raise _WrongValueError(f"{self.type} is built in")
 
     @property
     def type(self) -> str:
@@ -147,9 +147,9 @@ class Settings(_Written, frozen=True, kw_only=True):
 
 #: The problem to report for an unknown key, and the mapping's type, by the mapping's path in the settings.
 _KNOWN: Final[dict[str, tuple[str, type[_Mapping]]]] = {
-    "": ("is no setting", _Written),
-    "ignores": ("is nothing that an ignore has", SettingsIgnore),
-    "pod-templates": ("is nothing that a pod template has", PodTemplateOf),
+    "": ("is not a setting", _Written),
+    "ignores": ("is not a field of an ignore", SettingsIgnore),
+    "pod-templates": ("is not a field of a pod template", PodTemplateOf),
 }
 
 
@@ -213,7 +213,7 @@ def _of_toml(content: bytes, name: str) -> Any:
 
 def _converted(value: Any) -> _Written:
     if not isinstance(value, dict):
-        raise _WrongValueError("is no mapping of settings")
+        raise _WrongValueError("is not a mapping of settings")
     value = {str(key).replace("_", "-"): each for key, each in value.items()}
     if isinstance(value.get("pod-templates"), dict):
         value["pod-templates"] = [value["pod-templates"]]
@@ -230,7 +230,7 @@ def _converted(value: Any) -> _Written:
             what, mapping = _KNOWN[path.partition("[")[0]]
             known = mapping.__struct_encode_fields__
             close = similar(unknown[1], known)
-            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+            hint = f"did you mean {close[0]}?" if close else f"known names: {', '.join(known)}"
             raise _WrongValueError(f'"{unknown[1]}" {what}', hint, (*steps, unknown[1])) from None
         wrong = next((words for start, words in _WRONG.items() if problem.startswith(start)), problem)
         raise _WrongValueError(f"{at(value, *steps)!r} {wrong}", inside=steps) from None

@@ -49,13 +49,13 @@ class ReleaseChoice:
         """The reason of the choice, in a few words."""
         match self.chosen_by:
             case ChosenBy.OPTION:
-                return "as asked for"
+                return "as requested"
             case ChosenBy.CONTROL_PLANE:
                 return f"the control plane is {self.cluster_version}"
             case ChosenBy.KUBELET:
                 return f"the newest kubelet is {self.cluster_version}"
             case ChosenBy.DEFAULT:
-                return "the snapshot tells no version"
+                return "the snapshot has no version"
 
     @property
     def warning(self) -> str:
@@ -63,7 +63,7 @@ class ReleaseChoice:
         if not self.nearest:
             return ""
         return (
-            f"the cluster is {self.cluster_version}, which is not modelled: the rules of Kubernetes "
+            f"not modelled: the cluster's version {self.cluster_version}; the rules of Kubernetes "
             f"{self.release.version} are the nearest, and the answer may differ from the cluster's"
         )
 

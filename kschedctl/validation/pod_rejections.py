@@ -103,7 +103,7 @@ def pod_path(kind: str) -> str:
 
 
 def _hint(kind: str) -> str:
-    return f"the {kind} itself is taken: its pods are refused one by one ({FAILED_CREATE})"
+    return f"the {kind} itself is accepted: its pods are refused one by one ({FAILED_CREATE})"
 
 
 def _problems(spec: Tree) -> Iterator[tuple[str, str]]:

@@ -150,7 +150,7 @@ def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
         yield replace(finding, hint=finding.hint or hint)
 
 
-_DEFAULTS_HINT: Final = "where a container gives no request or limit, defaults and LimitRanges may set one"
+_DEFAULTS_HINT: Final = "if a container sets no request or limit, defaults and LimitRanges can set one"
 
 
 def refuses(finding: Finding) -> bool:

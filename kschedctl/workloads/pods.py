@@ -78,7 +78,9 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
         return (with_own_claims(MadePod(obj), cluster),)
     if not isinstance(obj, WORKLOADS):
         known = ", ".join(kind.__name__ for kind in WORKLOADS)
-        raise ManifestError(f"a {type(obj).__name__} makes no pods", where=where, hint=f"there are {known}")
+        raise ManifestError(
+            f"a {type(obj).__name__} creates no pods", where=where, hint=f"kinds that create pods: {known}"
+        )
     # Names and namespaces are compared with those of the cluster's objects, which have API defaults.
     obj = default_object(obj)
     path = _template_path(obj)
@@ -86,7 +88,7 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
         obj = job_of_cron_job(obj)
     template = _template(obj)
     if template is None:
-        raise ManifestError("is missing", where=where, path=path, hint="say what the pods are")
+        raise ManifestError("is missing", where=where, path=path, hint="add the pod template")
     if isinstance(obj, _SELECTED):
         _check_selector(obj.spec.selector, template, where)
     try:
@@ -138,7 +140,7 @@ def _template_path(obj: ApiObject) -> str:
 
 def _check_selector(selector: LabelSelector | None, template: PodTemplateSpec, where: Where) -> None:
     if selector is None or not (selector.match_labels or selector.match_expressions):
-        hint = "give matchLabels that are among the labels of the template"
+        hint = "set matchLabels to labels of the template"
         raise ManifestError("is missing or empty", where=where, path="spec.selector", hint=hint)
     try:
         parsed = parse_label_selector(selector)
@@ -149,5 +151,5 @@ def _check_selector(selector: LabelSelector | None, template: PodTemplateSpec, w
             "`selector` does not match template `labels`",
             where=where,
             path="spec.template.metadata.labels",
-            hint=f"spec.selector asks for {','.join(map(str, parsed))}",
+            hint=f"spec.selector requires {','.join(map(str, parsed))}",
         )

@@ -100,7 +100,7 @@ def deployment_rolling(deployment: Deployment, replicas: int, where: Where = "")
     if not surge and not unavailable:
         if _is_zero(given.max_surge) and _is_zero(given.max_unavailable):
             problem = "may not be 0 when `maxSurge` is 0"
-            raise ManifestError(problem, where=where, path=f"{path}.maxUnavailable", hint="one of them is above 0")
+            raise ManifestError(problem, where=where, path=f"{path}.maxUnavailable", hint="set one of them above 0")
         unavailable = 1
     return DeploymentRolling(recreate=False, max_surge=surge, max_unavailable=min(unavailable, replicas))
 
@@ -144,7 +144,9 @@ def stateful_set_rolling(stateful_set: StatefulSet, replicas: int, where: Where 
 
 def _check_type(given: str, known: tuple[str, ...], path: str, where: Where) -> None:
     if given and given not in known:
-        raise ManifestError(f'"{given}" is no strategy', where=where, path=path, hint=f"there are {', '.join(known)}")
+        raise ManifestError(
+            f'"{given}" is not a strategy', where=where, path=path, hint=f"strategies: {', '.join(known)}"
+        )
 
 
 def _is_zero(given: IntOrPercent | None) -> bool:
@@ -159,5 +161,5 @@ def _scaled(given: IntOrPercent | None, total: int, path: str, where: Where, *, 
             return value
     elif match := _PERCENT.fullmatch(value):
         return -(-int(match[1]) * total // 100) if up else int(match[1]) * total // 100
-    hint = "give a number of pods or a percentage such as 25%, not below 0"
-    raise ManifestError(f'"{value}" is neither', where=where, path=path, hint=hint)
+    hint = "set a number of pods or a percentage such as 25%, not below 0"
+    raise ManifestError(f'"{value}" is neither a number nor a percentage', where=where, path=path, hint=hint)

@@ -117,8 +117,8 @@ def test_warnings_of_all_plugins_are_told() -> None:
     spec = {"priorityClassName": "low", "priority": 0, "runtimeClassName": "kata", "overhead": {"cpu": "1"}}
     admitted = admit(pod(**spec), make_cluster(), release=LATEST)
     assert admitted.warnings == (
-        "the snapshot has no PriorityClasses: low is taken to have priority 0",
-        "the snapshot has no RuntimeClasses: what kata adds to the pod is not known",
+        "the snapshot has no PriorityClasses: low is assumed to have priority 0",
+        "the snapshot has no RuntimeClasses: the fields that kata adds to the pod are unknown",
     )
 
 
@@ -129,8 +129,8 @@ def test_what_a_workload_makes_is_refused_in_its_template() -> None:
     assert str(error.value) == (
         "web.yaml (Deployment shop/web): spec.template.spec.priority: the integer value of priority (7) must not be "
         "provided in pod spec; priority admission controller computed 0 from the given PriorityClass name\n"
-        "  a pod without a PriorityClass gives 0; name another class or leave priority out; "
-        "the Deployment itself is taken: its pods are refused one by one (FailedCreate)"
+        "  the value without a PriorityClass is 0; name another class or leave priority out; "
+        "the Deployment itself is accepted: its pods are refused one by one (FailedCreate)"
     )
 
 

@@ -131,7 +131,7 @@ def test_init_containers_have_defaults_too() -> None:
     assert admitted.spec.init_containers[0].resources.limits == {"cpu": "1"}
 
 
-SAYS_SO = "\n  LimitRange limits of shop says so"
+SAYS_SO = "\n  LimitRange limits of shop sets this constraint"
 CONTAINER = "pod.yaml: spec.containers[0].resources: "
 
 

@@ -60,21 +60,21 @@ def test_admitted(spec: dict[str, Any], classes: list[PriorityClass], expected: 
             {"priorityClassName": "polite", "priority": 7},
             "pod.yaml: spec.priority: the integer value of priority (7) must not be provided in pod spec; "
             "priority admission controller computed 1000 from the given PriorityClass name\n"
-            "  PriorityClass polite gives 1000; name another class or leave priority out",
+            "  PriorityClass polite sets 1000; name another class or leave priority out",
             id="a priority that contradicts the class",
         ),
         pytest.param(
             {"priority": 7},
             "pod.yaml: spec.priority: the integer value of priority (7) must not be provided in pod spec; "
             "priority admission controller computed 0 from the given PriorityClass name\n"
-            "  a pod without a PriorityClass gives 0; name another class or leave priority out",
+            "  the value without a PriorityClass is 0; name another class or leave priority out",
             id="a priority without a class",
         ),
         pytest.param(
             {"priorityClassName": "polite", "preemptionPolicy": "PreemptLowerPriority"},
             "pod.yaml: spec.preemptionPolicy: the string value of PreemptionPolicy (PreemptLowerPriority) must not be "
             "provided in pod spec; priority admission controller computed Never from the given PriorityClass name\n"
-            "  PriorityClass polite gives Never; name another class or leave preemptionPolicy out",
+            "  PriorityClass polite sets Never; name another class or leave preemptionPolicy out",
             id="a policy that contradicts the class",
         ),
     ],
@@ -93,4 +93,4 @@ def test_without_any_class_in_the_snapshot_a_class_is_not_found() -> None:
 def test_without_any_class_in_the_snapshot_a_pod_that_tells_its_priority_is_taken_at_its_word() -> None:
     admitted, warnings = admit_priority(pod(priorityClassName="shop-critical", priority=1000), make_cluster())
     assert admitted.spec.priority == 1000
-    assert warnings == ("the snapshot has no PriorityClasses: shop-critical is taken to have priority 1000",)
+    assert warnings == ("the snapshot has no PriorityClasses: shop-critical is assumed to have priority 1000",)

@@ -117,7 +117,7 @@ def test_without_any_class_in_the_snapshot_the_pod_is_taken_at_its_word() -> Non
     given = pod(runtimeClassName="kata", overhead={"cpu": "1"})
     assert admit_runtime_class(given, make_cluster()) == (
         given,
-        ("the snapshot has no RuntimeClasses: what kata adds to the pod is not known",),
+        ("the snapshot has no RuntimeClasses: the fields that kata adds to the pod are unknown",),
     )
 
 

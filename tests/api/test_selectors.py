@@ -95,7 +95,7 @@ LONG = "x" * 64
         pytest.param(
             {"matchExpressions": [expression("a", "Gt", "1")]},
             "matchExpressions[0].operator",
-            '"Gt" is not a selector operator; there are In, NotIn, Exists, DoesNotExist',
+            '"Gt" is not a selector operator; operators: In, NotIn, Exists, DoesNotExist',
             id="Gt is for nodes",
         ),
         pytest.param(

@@ -211,15 +211,15 @@ def test_settings_of_pyproject(room: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("ignroe: [KS119]", '"ignroe" is no setting'),
-        ("ignore: [KS777]", '"KS777" is no rule'),
-        ("severity: {KS119: bad}", "'bad' is none of error, warning and info"),
+        ("ignroe: [KS119]", '"ignroe" is not a setting'),
+        ("ignore: [KS777]", '"KS777" is not a rule'),
+        ("severity: {KS119: bad}", "'bad' is not error, warning or info"),
         ("ignores: [{rules: [KS119]}]", "has no reason"),
-        ("ignores: [{rules: [KS119], reason: x, until: soon}]", "'soon' is no date"),
-        ("ignores: [{rule: [KS119], reason: x}]", '"rule" is nothing that an ignore has'),
+        ("ignores: [{rules: [KS119], reason: x, until: soon}]", "'soon' is not a date"),
+        ("ignores: [{rule: [KS119], reason: x}]", '"rule" is not a field of an ignore'),
         ("complete: sure", "'sure' is neither true nor false"),
-        ("pod-templates: [{group: apps, kind: Deployment}]", "apps/Deployment is known"),
-        ("[1]", "is no mapping of settings"),
+        ("pod-templates: [{group: apps, kind: Deployment}]", "apps/Deployment is built in"),
+        ("[1]", "is not a mapping of settings"),
         ("a: [", "did not find expected"),
     ],
 )

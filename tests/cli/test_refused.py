@@ -82,7 +82,7 @@ def test_a_class_that_a_snapshot_without_classes_lacks(kind: str, field: str, te
     done = run("explain", "web.json", "--snapshot", "nodes.json")
     assert done.code == 2
     assert text in done.err
-    assert ("the Deployment itself is taken" in done.err) == (kind == "Deployment")
+    assert ("the Deployment itself is accepted" in done.err) == (kind == "Deployment")
 
 
 @pytest.mark.parametrize("words", ["explain", "diff --cordon node-1", "simulate"])

@@ -122,7 +122,7 @@ def test_a_pod_comes_back_defaulted_with_its_own_spec() -> None:
 
 
 BROKEN = {"matchExpressions": [{"key": "app", "operator": "Near"}]}
-NEAR = '"Near" is not a selector operator; there are In, NotIn, Exists, DoesNotExist'
+NEAR = '"Near" is not a selector operator; operators: In, NotIn, Exists, DoesNotExist'
 
 
 def term_of(**fields: Any) -> dict[str, Any]:

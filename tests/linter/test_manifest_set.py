@@ -60,7 +60,7 @@ def test_a_relation_looks_at_the_same_file_then_the_folder_then_one_other_file(
         (DEPLOYMENT.replace(", image: nginx", ""), "a container has no image"),
         (DEPLOYMENT.replace("[{name: web, image: nginx}]", "[]"), "it has no containers"),
         (DEPLOYMENT.replace("metadata: {name: web}", ""), "it has no name"),
-        (DEPLOYMENT.replace("{name: web, ", "{$patch: delete, name: web, "), "it has a directive of a patch"),
+        (DEPLOYMENT.replace("{name: web, ", "{$patch: delete, name: web, "), "it has a patch directive"),
         # Before apps/v1 the selector had a default.
         (DEPLOYMENT.replace("apps/v1", "apps/v1beta1").replace("selector: {matchLabels: {app: web}}", ""), ""),
         (CLAIM, ""),

@@ -9,15 +9,15 @@ from kschedctl.releases.choice import choose_release
 @pytest.mark.parametrize(
     ("requested", "server", "kubelets", "version", "why"),
     [
-        pytest.param("1.34", "v1.36.3", ["v1.35.0"], "1.34", "as asked for", id="an option counts most"),
-        pytest.param("v1.35.2", "", [], "1.35", "as asked for", id="a patch version means its minor"),
+        pytest.param("1.34", "v1.36.3", ["v1.35.0"], "1.34", "as requested", id="an option counts most"),
+        pytest.param("v1.35.2", "", [], "1.35", "as requested", id="a patch version means its minor"),
         pytest.param("", "v1.35.4", ["v1.36.0"], "1.35", "the control plane is v1.35.4", id="then the control plane"),
         pytest.param("", "v1.35.4-gke.100", [], "1.35", "the control plane is v1.35.4-gke.100", id="of any vendor"),
         pytest.param(
             "", "", ["v1.34.1", "v1.36.0", "v1.35.9"], "1.36", "the newest kubelet is v1.36.0", id="then the kubelets"
         ),
-        pytest.param("", "", [], "1.37", "the snapshot tells no version", id="else the newest release"),
-        pytest.param("", "unknown", ["", "dev"], "1.37", "the snapshot tells no version", id="no version at all"),
+        pytest.param("", "", [], "1.37", "the snapshot has no version", id="else the newest release"),
+        pytest.param("", "unknown", ["", "dev"], "1.37", "the snapshot has no version", id="no version at all"),
     ],
 )
 def test_choice(requested: str, server: str, kubelets: list[str], version: str, why: str) -> None:
@@ -29,7 +29,7 @@ def test_choice(requested: str, server: str, kubelets: list[str], version: str, 
 def test_for_a_release_that_is_not_modelled_the_nearest_counts_with_a_warning(server: str, version: str) -> None:
     choice = choose_release("", server, [])
     assert choice.release.version == version
-    text = f"the cluster is {server}, which is not modelled: the rules of Kubernetes {version}"
+    text = f"not modelled: the cluster's version {server}; the rules of Kubernetes {version}"
     assert choice.warning.startswith(text)
 
 

@@ -314,7 +314,7 @@ def test_claims_are_kept_and_tie_the_new_pod_to_its_volume() -> None:
         (deployment(2, surge(0, 0)), "may not be 0"),
         (deployment(2, surge("a", 0)), '"a" is neither'),
         (deployment(2, surge(-1, 0)), '"-1" is neither'),
-        (deployment(2, {"type": "Canary"}), '"Canary" is no strategy'),
+        (deployment(2, {"type": "Canary"}), '"Canary" is not a strategy'),
         (stateful_set(1), "the cluster has no StatefulSet default/db"),
     ],
 )

@@ -84,34 +84,34 @@ def without(key: str, **fields: Any) -> dict[str, Any]:
     [
         pytest.param(
             make_object(Service, "web"),
-            "f.yaml: a Service makes no pods\n  there are Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, "
-            "CronJob, ReplicationController, PodTemplate",
+            "f.yaml: a Service creates no pods\n  kinds that create pods: Pod, Deployment, StatefulSet, DaemonSet, "
+            "ReplicaSet, Job, CronJob, ReplicationController, PodTemplate",
             id="a kind that makes no pods",
         ),
         pytest.param(
             make_object(Deployment, "web", spec=without("template")),
-            "f.yaml: spec.template: is missing\n  say what the pods are",
+            "f.yaml: spec.template: is missing\n  add the pod template",
             id="no template",
         ),
         pytest.param(
             make_object(CronJob, "web"),
-            "f.yaml: spec.jobTemplate.spec.template: is missing\n  say what the pods are",
+            "f.yaml: spec.jobTemplate.spec.template: is missing\n  add the pod template",
             id="no template of a Job",
         ),
         pytest.param(
             make_object(PodTemplate, "web"),
-            "f.yaml: template: is missing\n  say what the pods are",
+            "f.yaml: template: is missing\n  add the pod template",
             id="an empty PodTemplate",
         ),
         pytest.param(
             make_object(DaemonSet, "web", spec=without("selector")),
-            "f.yaml: spec.selector: is missing or empty\n  give matchLabels that are among the labels of the template",
+            "f.yaml: spec.selector: is missing or empty\n  set matchLabels to labels of the template",
             id="no selector",
         ),
         pytest.param(
             make_object(StatefulSet, "web", spec=without("", selector={"matchLabels": {"app": "db"}})),
             "f.yaml: spec.template.metadata.labels: `selector` does not match template `labels`\n"
-            "  spec.selector asks for app=db",
+            "  spec.selector requires app=db",
             id="a selector that selects other pods",
         ),
         pytest.param(
@@ -119,7 +119,7 @@ def without(key: str, **fields: Any) -> dict[str, Any]:
                 ReplicaSet, "web", spec=without("", selector={"matchExpressions": [{"key": "app", "operator": "Is"}]})
             ),
             'f.yaml: spec.selector.matchExpressions[0].operator: "Is" is not a selector operator; '
-            "there are In, NotIn, Exists, DoesNotExist",
+            "operators: In, NotIn, Exists, DoesNotExist",
             id="a selector that is none",
         ),
         pytest.param(

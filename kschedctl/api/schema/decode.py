@@ -257,7 +257,7 @@ def decode_object(obj: Mapping[str, Any], api_version: str, kind: str) -> tuple[
 
     Examples
     --------
-    >>> tree, finding = decoded({"spec": {"hostNetwork": None, "nodeSelector": {"gpu": True}}}, "v1", "Pod")
+    >>> tree, finding = decode_object({"spec": {"hostNetwork": None, "nodeSelector": {"gpu": True}}}, "v1", "Pod")
     >>> finding.problem
     'json: cannot unmarshal bool into Go struct field PodSpec.spec.nodeSelector of type string'
     >>> finding.field

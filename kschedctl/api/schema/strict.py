@@ -99,7 +99,7 @@ def repeated_field(steps: Steps, position: Position | None) -> Finding:
         The position of the repeated occurrence, if known.
     """
     problem = f'duplicate field "{_upstream_path(steps)}"'
-    hint = "the last of them counts: leave the others out"
+    hint = "the last one is used: remove the others"
     return Finding(problem, field_path(steps), hint, rule=REPEATED, position=position)
 
 

@@ -5,7 +5,7 @@ them, and removes nodes in spite of them. The value -1, which is common for plac
 
 The API server accepts the object, and pods stay pending, as no node is added for them.
 
-Repair: a value of -10 or more, unless that is meant.
+Repair: a value of -10 or more, unless this is intended.
 """
 
 from __future__ import annotations
@@ -33,5 +33,5 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             message=f"the cluster autoscaler adds no node for pods of priority {value}: below {_CUTOFF} they are "
             "expendable",
             steps=("value",),
-            help=f"use {_CUTOFF} or more, unless that is meant",
+            help=f"use {_CUTOFF} or more, unless this is intended",
         )

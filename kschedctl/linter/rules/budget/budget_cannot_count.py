@@ -32,7 +32,7 @@ _WITHOUT_SCALE: Final = {
     "apps/DaemonSet": "a DaemonSet has no scale",
     "batch/Job": "a Job has no scale",
     "batch/CronJob": "a Job has no scale",
-    "Pod": "nobody makes the pod",
+    "Pod": "the pod has no controller",
 }
 
 
@@ -44,11 +44,11 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
         why = _WITHOUT_SCALE.get(pods.type)
         if why is not None and not _is_owned(pods):
             yield Problem(
-                message=f"{limit[0]} {limit[1]} cannot be counted for {pods.obj.kind} {pods.obj.name}: {why}, so the "
+                message=f"{limit[0]} {limit[1]} cannot be computed for {pods.obj.kind} {pods.obj.name}: {why}, so the "
                 "budget allows no eviction",
                 steps=("spec", limit[0]),
                 help="set minAvailable to a number",
-                related=(Related(pods.obj, (), "what makes the pods"),),
+                related=(Related(pods.obj, (), "the pods"),),
             )
 
 

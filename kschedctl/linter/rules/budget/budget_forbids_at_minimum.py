@@ -5,7 +5,7 @@ when nodes are removed, no node with one of the pods can be drained.
 
 The API server accepts the object, and drains hang at times of low load.
 
-Repair: maxUnavailable: 1, or one replica more at least.
+Repair: maxUnavailable: 1, or at least one more replica.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     if not all_counted or not low or not forbids(field, value, low) or forbids(field, value, high):
         return
     scalers = ", ".join(f"{count.scaler.kind} {count.scaler.name}" for _, count in found if count.scaler is not None)
-    comes_to = f"{value} of {low} comes to {low}" if isinstance(value, str) else f"{field} {value}"
+    comes_to = f"{value} of {low} rounds up to {low}" if isinstance(value, str) else f"{field} {value}"
     yield Problem(
-        message=f"{comes_to}: while {scalers} keeps {low} of {high} pods, none may be evicted, so no node with one of "
-        "them can be drained",
+        message=f"{comes_to}: while {scalers} runs {low} of {high} pods, no eviction is allowed, so no node with one "
+        "of the pods can be drained",
         steps=("spec", field),
-        help="set maxUnavailable: 1, or keep more replicas",
+        help="set maxUnavailable: 1, or run more replicas",
         related=related_pods(found),
         fix=one_may_go(budget, field),
     )

@@ -6,7 +6,7 @@ autoscalers. Percentages are rounded up: 67 % of 3 is 3, and maxUnavailable 10 %
 
 The API server accepts the object, and the next drain of a node hangs: in cluster upgrades, and when nodes are removed.
 
-Repair: maxUnavailable: 1. Where the pods must not be evicted at all, ignore this with the reason.
+Repair: maxUnavailable: 1. If the pods must never be evicted, ignore the finding, with a reason.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     if always_forbids(field, value):
         message = f"{field} {value} allows no eviction"
     elif all_counted and n and forbids(field, value, n):
-        percent = f"{value} of {n} comes to {n}" if isinstance(value, str) else f"{field} {value}"
-        message = f"{percent}: of {n} {'pod' if n == 1 else 'pods'} none may be evicted"
+        percent = f"{value} of {n} rounds up to {n}" if isinstance(value, str) else f"{field} {value}"
+        message = f"{percent}: 0 of {n} {'pod' if n == 1 else 'pods'} can be evicted"
     else:
         return
     yield Problem(
-        message=f"{message}, so no node with one of them can be drained",
+        message=f"{message}, so no node with one of the pods can be drained",
         steps=("spec", field),
         help="set maxUnavailable: 1",
         related=related_pods(found),

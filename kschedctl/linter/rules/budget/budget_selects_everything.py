@@ -30,13 +30,13 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     selector = at(budget.raw, *SELECTOR)
     if selector is None:
         yield Problem(
-            message="without a selector the budget is about no pod",
+            message="the budget has no selector: it selects no pod",
             steps=SELECTOR,
             help="select labels of the template",
         )
     elif selects_everything(selector):
         yield Problem(
-            message="an empty selector takes in every pod of the namespace",
+            message="an empty selector selects every pod of the namespace",
             steps=SELECTOR,
             help="select labels of the template",
         )

@@ -42,5 +42,5 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     if context.may_be_elsewhere("KS304", budget):
         return
     yield Problem(
-        message="the selector holds for no pod that is given", steps=SELECTOR, help="select labels of the template"
+        message="the selector matches no pod of the manifest set", steps=SELECTOR, help="select labels of the template"
     )

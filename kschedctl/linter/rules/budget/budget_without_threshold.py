@@ -1,4 +1,4 @@
-"""A disruption budget has neither minAvailable nor maxUnavailable, so it allows no eviction at all.
+"""A disruption budget has neither minAvailable nor maxUnavailable, so it allows no eviction.
 
 The disruption controller then expects no pods and sets disruptionsAllowed to 0, which the eviction API enforces.
 

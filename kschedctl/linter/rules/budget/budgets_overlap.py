@@ -4,7 +4,7 @@ The eviction API answers with status 500, "This pod has more than one PodDisrupt
 
 The API server accepts both, and the next drain hangs.
 
-Repair: one budget for each pod.
+Repair: one budget per pod.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
         if both:
             names = ", ".join(f"{pods.obj.kind} {pods.obj.name}" for pods in both)
             yield Problem(
-                message=f"PodDisruptionBudget {other.name} is about the pods of {names} too: pods with two budgets "
+                message=f"PodDisruptionBudget {other.name} also selects the pods of {names}: pods with two budgets "
                 "cannot be evicted",
                 steps=SELECTOR,
-                help="leave one budget for each pod",
+                help="keep one budget per pod",
                 related=(Related(other, SELECTOR, "the other budget"), Related(both[0].obj, (), "the pods")),
             )
 

@@ -5,7 +5,7 @@ the classes of the cluster.
 
 The API server accepts the workload, and refuses its pods if the class does not exist.
 
-Repair: give the class, or name one that there is.
+Repair: add the class, or name an existing one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if context.manifests.has("scheduling.k8s.io/PriorityClass", name) or context.may_be_elsewhere("KS311", pods.obj):
         return
     yield Problem(
-        message=f"PriorityClass {name} is not given",
+        message=f"PriorityClass {name} is not in the manifest set",
         steps=pods.of_spec("priorityClassName"),
-        help="give the class, or name one that there is",
+        help="add the class, or name an existing one",
     )

@@ -4,9 +4,9 @@ New pods have the class's priority, and existing pods keep theirs until they are
 have two priorities, and those with the higher one preempt others. If two classes are global defaults, the one with the
 lower value applies.
 
-Nothing is blocked by the class itself; a priority that was meant for a few pods applies to all.
+Nothing is blocked by the class itself; a priority that was intended for a few pods applies to all.
 
-Repair: name the class where it is meant.
+Repair: name the class in the pods that need it.
 """
 
 from __future__ import annotations
@@ -29,5 +29,5 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         yield Problem(
             message=f"every new pod without a class gets priority {obj.raw.get('value')}, in all namespaces",
             steps=("globalDefault",),
-            help="name the class where it is meant",
+            help="name the class in the pods that need it",
         )

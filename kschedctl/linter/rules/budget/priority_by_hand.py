@@ -6,7 +6,7 @@ manifest set, as its values are not known.
 
 The API server accepts the workload and refuses its pods ("the integer value of priority must not be provided").
 
-Repair: leave priority and preemptionPolicy out, and name the class that is meant.
+Repair: leave priority and preemptionPolicy out, and name the intended class.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             continue
         steps = pods.of_spec(field)
         yield Problem(
-            message=f"{field} {stated} is refused: {source} gives {gives}",
+            message=f"{field} {stated} is refused: {source} {gives}",
             steps=steps,
             help=f"leave {field} out" + ("" if text(pods.spec.get("priorityClassName")) else ", and name a class"),
             fix=removing(pods.obj, f"remove {field}", steps),
@@ -56,19 +56,23 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 
 
 def _computed(pods: WorkloadPods, context: LintContext) -> tuple[int | None, Any, str] | None:
-    """Return the priority and preemption policy that admission computes, with their source; ``None`` if not known."""
+    """Return the computed priority and preemption policy, and the words before them; ``None`` if not known."""
     name = pods.spec.get("priorityClassName")
     if name:
         if not isinstance(name, str) or not is_rendered(name):
             return None
         if name in _BUILT_IN:
-            return _BUILT_IN[name], _PREEMPT, f"PriorityClass {name}"
+            return _BUILT_IN[name], _PREEMPT, f"PriorityClass {name} sets"
         given = context.manifests.named(pods.obj, _CLASS, name)
         if given is None:
             return None
-        return whole(given.raw.get("value")), given.raw.get("preemptionPolicy") or _PREEMPT, f"PriorityClass {name}"
+        return (
+            whole(given.raw.get("value")),
+            given.raw.get("preemptionPolicy") or _PREEMPT,
+            f"PriorityClass {name} sets",
+        )
     for other in context.manifests.seen_from(pods.obj, _CLASS):
         if other.raw.get("globalDefault") is True:
-            source = f"PriorityClass {other.name}, the default of all,"
+            source = f"PriorityClass {other.name}, the global default, sets"
             return whole(other.raw.get("value")), other.raw.get("preemptionPolicy") or _PREEMPT, source
-    return 0, _PREEMPT, "a pod without a class"
+    return 0, _PREEMPT, "the value without a class is"

@@ -30,7 +30,7 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     steps = ("spec", "unhealthyPodEvictionPolicy")
     if at(budget.raw, *steps) is None:
         yield Problem(
-            message="pods that are not ready can be evicted only while the budget is kept",
+            message="pods that are not ready can be evicted only while the budget has enough healthy pods",
             steps=steps,
             help="set unhealthyPodEvictionPolicy: AlwaysAllow",
             fix=setting(budget, "set unhealthyPodEvictionPolicy: AlwaysAllow", (steps, "AlwaysAllow")),

@@ -6,7 +6,7 @@ an error if fewer pods fit that way than there are replicas, else info.
 
 The API server accepts the object, and pods stay pending.
 
-Repair: nodeTaintsPolicy: Honor where taints are the reason, else a selector that leaves the domain out.
+Repair: nodeTaintsPolicy: Honor if taints are the reason, else a node selector that excludes the domain.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             continue
         fit = one.max_skew * len(others)
         yield Problem(
-            message=f"{one.topology_key} {listed(sorted(blocked))} takes no pod and counts as having none: at most "
-            f"{one.max_skew} for each other one, {min(fit, count.high)} of {count.high} fit",
+            message=f"{one.topology_key} {listed(sorted(blocked))} can take no pod and counts as a domain with 0: at "
+            f"most {one.max_skew} in each other domain, {min(fit, count.high)} of {count.high} fit",
             steps=(*part.steps, "topologyKey"),
-            help="set nodeTaintsPolicy: Honor, or leave the domain out with a selector",
+            help="set nodeTaintsPolicy: Honor, or exclude the domain with a node selector",
             severity=None if count.low > fit else Severity.INFO,
             related=scaler_of(count),
         )

@@ -55,10 +55,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(spec.tolerations, taint)
         }
     )
-    why = f"{listed(lost)} {'has' if len(lost) == 1 else 'have'} taint {listed(keys)}" if lost else "it selects none"
+    why = f"{listed(lost)} {'has' if len(lost) == 1 else 'have'} taint {listed(keys)}" if lost else "it selects no node"
     if not left:
         yield Problem(
-            message=f"runs on no node: {why}", steps=pods.of_spec(), help="tolerate the taint, or select others"
+            message=f"runs on no node: {why}", steps=pods.of_spec(), help="tolerate the taint, or select other nodes"
         )
     elif selects:
         yield Problem(

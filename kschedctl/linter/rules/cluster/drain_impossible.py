@@ -45,7 +45,7 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     nodes = sorted({record.node_name for record in found if record.node_name})
     if nodes and (always_forbids(*limit) or forbids(*limit, len(found))):
         yield Problem(
-            message=f"{listed(nodes)} cannot be drained: of {len(found)} pods of the budget none may be evicted",
+            message=f"{listed(nodes)} cannot be drained: 0 of {len(found)} pods of the budget can be evicted",
             steps=("spec", limit[0]),
             help="set maxUnavailable: 1",
             fix=one_may_go(budget, limit[0]),

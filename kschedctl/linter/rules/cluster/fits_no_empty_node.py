@@ -4,7 +4,7 @@ The rule removes all pods from the nodes and checks each node: what remains are 
 
 The API server accepts the object, and the pods stay pending until there is a node of another kind.
 
-Repair: lower the requests below the largest node, or see what turns the nodes away.
+Repair: lower the requests below the largest node, or see why the nodes are rejected: kschedctl explain.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         message=f"fits on no node, even if all were empty: {failure_message(trial.on_empty_nodes)}"
         + (f"; {largest}" if largest else ""),
         steps=pods.of_spec(),
-        help="ask for less, or see what turns the nodes away: kschedctl explain",
+        help="request less, or see why the nodes are rejected: kschedctl explain",
     )
 
 

@@ -7,7 +7,7 @@ taint.
 The API server accepts the object, and the pods stay pending. If a term is one of several, only the term has no effect
 (info).
 
-Repair: write what the nodes have; the nearest name is told.
+Repair: write a label and value that the nodes have; the help has the most similar one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             yield Problem(
                 message=f"no node has a taint {key}",
                 steps=(*part.steps, "key"),
-                help=f"{near} is one that there is" if near else "leave it out, unless nodes will have it",
+                help=f"did you mean {near}?" if near else "leave it out, unless nodes will have this taint",
                 severity=Severity.INFO,
             )
 
@@ -65,11 +65,14 @@ def _missing(demand: Demand, values: dict[str, set[str]]) -> tuple[str, str] | N
     have = values.get(demand.key)
     if not have:
         near = nearest(demand.key, values)
-        hint = f"{near} is a label that there is" if near else "kubectl get nodes --show-labels names them"
+        hint = f"did you mean {near}?" if near else "kubectl get nodes --show-labels lists the labels"
         return f"no node has the label {demand.key}", hint
     if demand.operator != "In" or not have.isdisjoint(demand.values):
         return None
     wanted = " or ".join(demand.values)
     near = nearest(demand.values[0], have)
     there = ", ".join(sorted(have)[:5])
-    return f"no node has {demand.key}={wanted}", f"{near} is nearest of {there}" if near else f"there are {there}"
+    return (
+        f"no node has {demand.key}={wanted}",
+        f"did you mean {near}? nodes have {there}" if near else f"nodes have {there}",
+    )

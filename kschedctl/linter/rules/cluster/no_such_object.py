@@ -5,7 +5,7 @@ of a volume claim template, a resource claim or its template does not exist, or 
 the pods stay pending (C). The rule reports nothing for priority, runtime and storage classes if the snapshot has none
 of that kind, unless the snapshot states that the kind was listed.
 
-Repair: give the object, or name one that there is.
+Repair: add the object, or name an existing one.
 """
 
 from __future__ import annotations
@@ -48,23 +48,22 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             and not known
             and not _is_listed(context, kind)
         ):
-            context.cannot_decide("KS507", pods.obj, f"the snapshot has no {kind.__name__} at all")
+            context.cannot_decide("KS507", pods.obj, f"the snapshot has no {kind.__name__}")
             continue
         near = similar(name, known)
         yield Problem(
-            message=f"there is no {kind.__name__} {name}"
-            + (f" in namespace {namespace}" if is_namespaced(kind) else ""),
+            message=f"{kind.__name__} {name} not found" + (f" in namespace {namespace}" if is_namespaced(kind) else ""),
             steps=steps,
-            help=f"did you mean {near[0]}?" if near else "give it, or name one that there is",
+            help=f"did you mean {near[0]}?" if near else "add it, or name an existing one",
             stop=stop,
         )
     scheduler = text(pods.spec.get("schedulerName"))
     profiles = overlay_of(context).before.configuration.profiles
     if scheduler and scheduler not in profiles and is_rendered(scheduler):
         yield Problem(
-            message=f"no profile of the scheduler's configuration is for schedulerName {scheduler}",
+            message=f"no profile of the scheduler's configuration has schedulerName {scheduler}",
             steps=pods.of_spec("schedulerName"),
-            help=f"there are {', '.join(profiles)}; another scheduler may serve it",
+            help=f"profiles: {', '.join(profiles)}; another scheduler may serve these pods",
         )
 
 

@@ -5,14 +5,14 @@ evictions violate a disruption budget.
 
 The API server accepts the object, and the victims are evicted as soon as the object is applied.
 
-Repair: room for the pods, or a lower priority where nobody is to be evicted for them.
+Repair: free capacity for the pods, or a lower priority if no pod should be evicted for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.wording import listed
+from kschedctl.api.wording import counted, listed
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.cluster.queries import trial_of
 from kschedctl.linter.context import LintContext
@@ -38,11 +38,11 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     preemption = trial.decision.preemption
     candidates = preemption.candidates if preemption is not None else ()
     violated = next((each.n_violations for each in candidates if each.node == where), 0)
-    broken = f", against {violated} of their disruption budgets" if violated else ""
+    broken = f"; {counted(violated, 'eviction')} would violate a disruption budget" if violated else ""
     field = "priorityClassName" if pods.spec.get("priorityClassName") else None
     yield Problem(
-        message=f"fits only where others go: {listed(list(victims))} would be evicted from {where}{broken}",
+        message=f"fits only by preemption: {listed(list(victims))} would be evicted from {where}{broken}",
         steps=pods.of_spec(field) if field else pods.of_spec(),
-        help="make room for it, or lower its priority",
+        help="free capacity for it, or lower its priority",
         severity=Severity.ERROR if violated else None,
     )

@@ -4,7 +4,7 @@ The usage is that of the quota's status, minus the usage of the workload's own p
 
 The API server accepts the workload and refuses pods (FailedCreate); a rollout hangs.
 
-Repair: room in the quota, or requests within the limits.
+Repair: a larger quota, or requests within the limits.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         return
     low = count.low
     if (why := _beyond(trial, low)) is not None:
-        yield Problem(message=f"{low} pods: {why}", steps=replicas_steps(pods), help="leave room in the quota")
+        yield Problem(message=f"{low} pods: {why}", steps=replicas_steps(pods), help="raise the quota, or request less")
     elif context.new_pods_first(pods) is not None and (why := _beyond(trial, low + 1)) is not None:
         yield Problem(
-            message=f"all {low} pods are let in, and the one more that a rollout needs is not: {why}",
+            message=f"all {low} pods are admitted, but not the additional pod that a rollout needs: {why}",
             steps=replicas_steps(pods),
-            help="leave room in the quota for one pod more, or set maxSurge 0 and maxUnavailable 1",
+            help="raise the quota by one pod, or set maxSurge 0 and maxUnavailable 1",
             severity=Severity.WARNING,
             stop=Stage.HANGS,
         )
@@ -90,7 +90,7 @@ def _beyond(trial: Trial, n: int) -> str | None:
                     continue
                 others = max(used[name].nanos - len(trial.own) * wants.nanos, 0)
                 if others + n * wants.nanos > limit.nanos:
-                    return f"quota {quota.name} allows {limit} of {name}, others use {quota.status.used.get(name)}"
+                    return f"quota {quota.name} allows {limit} of {name}, used {quota.status.used.get(name)}"
     except QuantityError:
         return None
     return None

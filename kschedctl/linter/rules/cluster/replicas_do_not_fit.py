@@ -5,7 +5,7 @@ the autoscaler's minimum fits and its maximum does not.
 
 The API server accepts the object, and the pods beyond those that fit stay pending.
 
-Repair: fewer replicas, smaller ones, or more nodes.
+Repair: fewer or smaller replicas, or more nodes.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         return
     low = placed.n < count.low
     wanted = count.low if low else count.high
-    most = f" of {MOST} that were tried" if wanted > MOST else ""
+    most = f" ({MOST} tried)" if wanted > MOST else ""
     yield Problem(
         message=f"{placed.n} of {wanted} replicas fit{most}; the next one: {failure_message(placed.stopped)}",
         steps=replicas_steps(pods),
-        help="use fewer replicas, smaller ones, or more nodes",
+        help="use fewer or smaller replicas, or more nodes",
         severity=None if low else Severity.INFO,
         related=scaler_of(count),
     )

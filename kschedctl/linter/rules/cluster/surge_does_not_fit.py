@@ -6,7 +6,7 @@ progress, however many more pods maxSurge allows.
 
 The API server accepts the object, the pods run, and the next rollout hangs until there is free capacity.
 
-Repair: maxSurge 0 and maxUnavailable 1, or room for one pod more.
+Repair: maxSurge 0 and maxUnavailable 1, or free capacity for one more pod.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if decision is None or decision.schedulable:
         return
     yield Problem(
-        message=f"all {count.low} replicas fit, and a rollout needs room for one more first: "
+        message=f"all {count.low} replicas fit, but not the additional pod that a rollout starts first: "
         f"{failure_message(decision)}",
         steps=replicas_steps(pods),
-        help="set maxSurge 0 and maxUnavailable 1, or make room for one pod more",
+        help="set maxSurge 0 and maxUnavailable 1, or free capacity for one more pod",
         related=scaler_of(count),
         fix=one_down_first(pods),
     )

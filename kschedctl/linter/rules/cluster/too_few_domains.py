@@ -6,7 +6,7 @@ that starts new pods first. A spread constraint with minDomains needs that many 
 
 The API server accepts the object, and pods stay pending, or the next rollout hangs (warning).
 
-Repair: more domains, fewer replicas, or a term that prefers.
+Repair: more domains, fewer replicas, or a preferred instead of a required term.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         rollout = count.low == len(there)
         needs = f"{count.low} replicas need {count.low}" if not rollout else f"a rollout needs {count.low + 1}"
         yield Problem(
-            message=f"{needs} {key} domains, and the pods may go to {len(there)}"
+            message=f"{needs} {key} domains, and the pods can be scheduled to {len(there)}"
             + (f" ({', '.join(sorted(there)[:5])})" if there else ""),
             steps=steps,
-            help="use fewer replicas, more domains, or a term that prefers",
+            help="use fewer replicas, more domains, or a preferred instead of a required term",
             severity=Severity.WARNING if rollout else None,
             stop=Stage.HANGS if rollout else None,
             related=scaler_of(count),
@@ -69,8 +69,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         there = domains(eligible, one.topology_key, trial.on_empty_nodes)
         if len(there) < one.min_domains and count.low > one.max_skew * len(there):
             yield Problem(
-                message=f"wants {one.min_domains} domains of {one.topology_key}, and there are {len(there)}: at most "
-                f"{one.max_skew * len(there)} of {count.low} pods fit",
+                message=f"requires {one.min_domains} domains of {one.topology_key}, and there are {len(there)}: at "
+                f"most {one.max_skew * len(there)} of {count.low} pods fit",
                 steps=(*spread.steps, "minDomains"),
                 help="lower minDomains, or add domains",
                 related=scaler_of(count),

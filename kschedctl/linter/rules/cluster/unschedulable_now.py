@@ -4,7 +4,7 @@ The rule first checks preemption: if pods can be evicted for them, KS503 reports
 
 The API server accepts the object, and the pods stay pending until other pods end.
 
-Repair: room for them, or smaller requests.
+Repair: free capacity for them, or smaller requests.
 """
 
 from __future__ import annotations
@@ -33,5 +33,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if trial is None or trial.decision.schedulable or trial.decision.victims or not fits_an_empty_node(trial):
         return
     yield Problem(
-        message=f"fits nowhere now: {failure_message(trial.decision)}", steps=pods.of_spec(), help="make room for it"
+        message=f"fits on no node at present: {failure_message(trial.decision)}",
+        steps=pods.of_spec(),
+        help="free capacity for it",
     )

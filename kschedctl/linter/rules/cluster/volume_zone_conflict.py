@@ -5,7 +5,7 @@ nodes, and no node is in both sets.
 
 The API server accepts the object, and the pods stay pending for ever: a volume does not move.
 
-Repair: drop the constraint, or another volume in the zone that is meant.
+Repair: remove the constraint, or use another volume in the intended zone.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         return
     at_volume = sorted(names - by_volume)
     yield Problem(
-        message=f"the volume can be used from {listed(at_volume)} alone, where labels or taints let no pod of this go",
+        message=f"the volume is available only on {listed(at_volume)}, which labels or taints exclude for these pods",
         steps=claims[0][0],
-        help="drop the constraint, or use a volume where the pods go",
+        help="remove the constraint, or use a volume where the pods can run",
     )

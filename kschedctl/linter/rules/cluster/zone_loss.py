@@ -5,7 +5,7 @@ replicas on the remaining nodes.
 
 The API server accepts the object, and pods stay pending while a zone is unavailable.
 
-Repair: room in the other zones.
+Repair: free capacity in the other zones.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         placed = trial.placed(count.low, without_nodes=away)
         if placed.stopped is not None:
             yield Problem(
-                message=f"without zone {zone} {placed.n} of {count.low} replicas fit: "
+                message=f"without zone {zone}, {placed.n} of {count.low} replicas fit: "
                 f"{failure_message(placed.stopped)}",
                 steps=replicas_steps(pods),
-                help="leave room in the other zones",
+                help="provide free capacity in the other zones",
                 related=scaler_of(count),
             )

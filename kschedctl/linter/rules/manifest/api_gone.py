@@ -4,7 +4,7 @@ The release is that of --kubernetes-version, else that of the snapshot, else the
 
 The API server refuses the object ("no matches for kind").
 
-Repair: the version that has its place; ``kubectl convert`` and the deprecation guide of Kubernetes name what changed.
+Repair: the version that replaces it; ``kubectl convert`` and the deprecation guide of Kubernetes describe the changes.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         return
     since, instead = gone
     yield Problem(
-        message=f"{obj.kind} of {obj.api_version} is not served since Kubernetes 1.{since}",
+        message=f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}",
         steps=("apiVersion",),
         help=f"use {instead}" if instead else "it was removed",
     )

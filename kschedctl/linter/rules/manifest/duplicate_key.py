@@ -5,7 +5,7 @@ first.
 
 The API server refuses the object if strict validation is requested; otherwise the object has one of the two values.
 
-Repair: leave one of them out.
+Repair: remove one of them.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         steps = repeated.steps[len(obj.inside) :]
         position = repeated.position
         yield Problem(
-            message=f"the key {steps[-1]} is given twice",
+            message=f"the key {steps[-1]} occurs twice",
             steps=steps,
-            help="leave one of them out: the last one counts, or the object is refused",
+            help="remove one of them: the last one is used, or the object is refused",
             key=True,
             line=None if position is None else obj.document.before + position.line,
             column=None if position is None else position.column,

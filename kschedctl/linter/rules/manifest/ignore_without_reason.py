@@ -4,7 +4,7 @@ Without a reason a later reader cannot know if the ignore is still needed. The r
 
 Nothing is blocked.
 
-Repair: add the reason, as the annotation's value or behind the rule in a comment.
+Repair: add the reason, as the annotation's value or after the rule in a comment.
 """
 
 from __future__ import annotations
@@ -25,4 +25,4 @@ PASSES = FAILS.replace('""', "only node-1 has the device")
 
 def check(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
     if not ignore.reason:
-        yield Problem(message="ignores without a reason", help="say why", line=ignore.line, column=ignore.column)
+        yield Problem(message="the ignore has no reason", help="add the reason", line=ignore.line, column=ignore.column)

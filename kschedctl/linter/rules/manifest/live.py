@@ -25,7 +25,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         of = metadata if isinstance(metadata, dict) else {}
         field = next((name for name in ("uid", "resourceVersion") if of.get(name)), "")
         yield Problem(
-            message="read from a cluster: what the cluster sets is passed over",
+            message="read from a cluster: rules ignore fields that the cluster sets",
             steps=("metadata", field) if field else ("status",),
             key=not field,
         )

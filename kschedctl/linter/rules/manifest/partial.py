@@ -30,6 +30,6 @@ replicas: 3
 def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if obj.partial:
         yield Problem(
-            message=f"taken for a patch, as {obj.partial}: most rules pass it over",
-            help="lint what comes of it: kustomize build DIR | kschedctl lint -",
+            message=f"treated as a patch, as {obj.partial}: most rules ignore it",
+            help="lint the result: kustomize build DIR | kschedctl lint -",
         )

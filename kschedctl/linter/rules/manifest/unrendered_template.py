@@ -5,7 +5,7 @@ of the file that are valid YAML are checked; rules ignore their fields with plac
 
 Nothing is blocked: the rendered manifests may be correct.
 
-Repair: lint what comes of it, ``helm template CHART | kschedctl lint -``.
+Repair: lint the result, ``helm template CHART | kschedctl lint -``.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
         return
     told = unrendered(file.text, file.name)
     position = (told.position if told is not None else None) or _first_braces(file)
-    what = f"chart {chart} is not rendered" if chart else "is a template that is not filled in"
+    what = f"chart {chart} is not rendered" if chart else "is a template that is not rendered"
     many = f" ({counted(len(of_chart), 'file')} could not be read)" if chart else ""
     yield Problem(
         message=f"{what}{many}",
-        help=f"lint what comes of it: helm template {chart or 'CHART'} | kschedctl lint -",
+        help=f"lint the result: helm template {chart or 'CHART'} | kschedctl lint -",
         line=position.line,
         column=position.column,
     )

@@ -5,7 +5,7 @@ of its own, to the next line with content. The rule reports nothing for ignores 
 
 Nothing is blocked; but a finding that should be ignored may be reported, or a new one may be suppressed.
 
-Repair: remove it, or move it to where the finding is.
+Repair: remove it, or move it to the finding.
 """
 
 from __future__ import annotations
@@ -26,11 +26,9 @@ PASSES = FAILS + "nodeName: node-1\n"
 def check(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
     if ignore.used:
         return
-    message = "leaves nothing out: no rule that it names finds anything here"
+    message = "suppresses nothing: its rules have no finding here"
     if ignore.unknown:
-        message = f'"{ignore.unknown}" is no rule'
+        message = f'"{ignore.unknown}" is not a rule'
     elif ignore.ended is not None:
         message = f"its last day was {ignore.ended.isoformat()}"
-    yield Problem(
-        message=message, help="remove it, or move it to where the finding is", line=ignore.line, column=ignore.column
-    )
+    yield Problem(message=message, help="remove it, or move it to the finding", line=ignore.line, column=ignore.column)

@@ -45,7 +45,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         repelled = repelling.get(part.value.topology_key)
         if repelled is not None:
             yield Problem(
-                message=f"the pods must share one {part.value.topology_key} and must not: 1 of {count.high} fits",
+                message=f"affinity requires one {part.value.topology_key}, anti-affinity forbids it: 1 of "
+                f"{count.high} fits",
                 steps=(*part.steps, "topologyKey"),
                 help="remove this term or the anti-affinity, or give one of them another topologyKey",
                 related=(Related(pods.obj, repelled, "the anti-affinity term"),),

@@ -6,7 +6,7 @@ manifest set complete (``complete: true``), or with a snapshot.
 
 The API server accepts the object, and the pods stay pending.
 
-Repair: select labels of the pods that are meant.
+Repair: select labels of the intended pods.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for part in pods.terms("podAffinity", required=True):
         if context.matches_nobody(part, pods, "KS116"):
             yield Problem(
-                message="this term holds for no pod that is given",
+                message="this term matches no pod of the manifest set",
                 steps=(*part.steps, "labelSelector"),
-                help="select labels of the pods that are meant",
+                help="select labels of the intended pods",
             )

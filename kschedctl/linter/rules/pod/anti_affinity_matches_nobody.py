@@ -6,7 +6,7 @@ only if the manifest set has at least two workloads, as the term may be about po
 
 The API server accepts the object, and the term separates no pods.
 
-Repair: select labels of the template, or of the pods that are meant.
+Repair: select labels of the template, or of the intended pods.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             alone = required and not is_kept_apart(pods)
             missing = "" if part.raw.get("labelSelector") is not None else "; it has no labelSelector"
             yield Problem(
-                message=f"this term holds neither for the pods themselves nor for any others that are given{missing}",
+                message=f"this term matches neither the pods themselves nor any other pod of the manifest set{missing}",
                 steps=(*part.steps, "labelSelector"),
-                help="select labels of the template, or of the pods that are meant",
+                help="select labels of the template, or of the intended pods",
                 severity=Severity.WARNING if alone else None,
             )

@@ -40,7 +40,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         return
     steps, label = wanted
     yield Problem(
-        message=f"goes to nodes with {label} alone, and does not tolerate their taint {CONTROL_PLANE}:{NO_SCHEDULE}",
+        message=f"requires nodes with {label}, and does not tolerate their taint {CONTROL_PLANE}:{NO_SCHEDULE}",
         steps=steps,
         help=f"tolerate {CONTROL_PLANE}, effect {NO_SCHEDULE}",
         fix=_fix(pods),

@@ -7,7 +7,7 @@ Kubernetes 1.16. Karpenter ignores ``karpenter.sh/do-not-evict`` since Karpenter
 The API server accepts the object, with a warning that is easily missed, and the annotation does nothing.
 
 Repair: priorityClassName for critical pods, the fields of the spec for affinity and tolerations, else the annotation
-that has its place.
+that replaces it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             renamed = instead == _DO_NOT_DISRUPT and instead not in annotations
             fix = renaming(pods.obj, steps, instead) if renamed else removing(pods.obj, f"remove {name}", steps)
             yield Problem(
-                message=f"nobody reads the annotation {name} any more",
+                message=f"the annotation {name} no longer has an effect",
                 steps=steps,
                 help=f"use {instead}",
                 fix=fix,

@@ -6,7 +6,7 @@ yet; nodes of providers that do not, such as k3s, lack some of them.
 
 The API server accepts the object, with a warning that is easily missed.
 
-Repair: write the label that has its place.
+Repair: write the label that replaces it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         else:
             fix = setting(pods.obj, f"write {today}", (steps, today))
         yield Problem(
-            message=f"the node label {label} is deprecated; {today} has its place",
+            message=f"the node label {label} is deprecated; {today} replaces it",
             steps=steps,
             help=f"write {today}",
             fix=fix,

@@ -5,7 +5,7 @@ scheduled. Gates in a template apply to every pod, and must be removed from each
 
 The API server accepts the object, and the pods stay pending (SchedulingGated).
 
-Repair: remove schedulingGates; let the controller that knows when a pod may go add them.
+Repair: remove schedulingGates; let the controller that decides when a pod may be scheduled add them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     names = ", ".join(text(at(gate, "name")) for gate in gates)
     steps = pods.of_spec("schedulingGates")
     yield Problem(
-        message=f"every pod waits until somebody removes {names} from it",
+        message=f"every pod stays pending until {names} {'is' if len(gates) == 1 else 'are'} removed from it",
         steps=steps,
         help="remove schedulingGates",
         fix=removing(pods.obj, "remove schedulingGates", steps),

@@ -1,4 +1,4 @@
-"""A container requests 64 CPUs or more and little memory: probably 100m was meant and 100 was written.
+"""A container requests 64 CPUs or more and little memory: probably 100m was intended and 100 was written.
 
 A CPU quantity without a unit is in whole CPUs. Pods that do need that many CPUs need memory as well; so a container
 with less than 256Mi of memory per CPU, or without memory in its requests and limits, is reported.
@@ -45,10 +45,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         beside = "no memory" if memory is None else f"{container.amount('memory')} of memory"
         fix = setting(pods.obj, f"write {written}m", (steps, f"{written}m"), safe=False) if written.isdigit() else None
         yield Problem(
-            message=f"wants {written} cpus and {beside}: is {written}m meant?"
+            message=f"requests {written} cpus and {beside}: probably {written}m is intended"
             if fix
-            else f"wants {written} of cpu and {beside}",
+            else f"requests {written} of cpu and {beside}",
             steps=steps,
-            help=f"write {written}m for {written} thousandths of a cpu" if fix else "write what is needed",
+            help=f"write {written}m for {written} thousandths of a cpu" if fix else "request what the container needs",
             fix=fix,
         )

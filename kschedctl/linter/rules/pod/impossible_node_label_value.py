@@ -8,7 +8,7 @@ key by at most two letters, or by one letter if the known name has at most four 
 The API server accepts the object, and the pods stay pending for ever. If other terms of the node affinity can match,
 the term has no effect (warning).
 
-Repair: write what nodes carry.
+Repair: write a label and value that nodes can have.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _of_terms(pods: WorkloadPods) -> Iterator[Problem]:
 
 
 def _of_key(name: str, meant: str, steps: Steps, fix: Fix | None, severity: Severity | None = None) -> Problem:
-    message = f"no node has the label {name}; {meant} is a letter or two away"
+    message = f"no node has the label {name}; {meant} differs by one or two letters"
     return Problem(message=message, steps=steps, help=f"write {meant}", severity=severity, fix=fix)
 
 
@@ -118,7 +118,7 @@ def _of_value(
     return Problem(
         message=f"no node has {key}={' or '.join(wrong)}",
         steps=steps,
-        help=f"write {guess}" if guess else f"there are {', '.join(known)}",
+        help=f"write {guess}" if guess else f"known values: {', '.join(known)}",
         severity=severity,
         fix=setting(pods.obj, f"write {guess}", (steps, guess)) if guess else None,
     )

@@ -6,7 +6,7 @@ restarted (sidecars) count as containers. The rule ignores resources that no con
 
 Nothing is blocked; fewer pods fit on each node, and unused capacity is paid for.
 
-Repair: lower the init container's request, or use the room in the containers.
+Repair: lower the init container's request, or use the reserved amount in the containers.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         most, container = max(first, key=lambda pair: pair[0])
         if most > sum(later):
             yield Problem(
-                message=f"init container {container.name} wants {container.amount(resource)} of {resource}, all "
-                f"containers together {_shown(sum(later), resource)}: the pod takes up the former for good",
+                message=f"init container {container.name} requests {container.amount(resource)} of {resource}, all "
+                f"containers together {_shown(sum(later), resource)}: the pod reserves the former for its lifetime",
                 steps=(*container.steps, "resources", _field(container, resource), resource),
-                help="lower it, or use the room in the containers",
+                help="lower it, or use the reserved amount in the containers",
             )
 
 

@@ -6,7 +6,7 @@ label.
 
 The API server accepts the object, with a warning that is easily missed, and the pods stay pending.
 
-Repair: ask for node-role.kubernetes.io/control-plane.
+Repair: require node-role.kubernetes.io/control-plane.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     else:
         fix = setting(pods.obj, f"write {CONTROL_PLANE}", (steps, CONTROL_PLANE))
     yield Problem(
-        message=f"asks for nodes with {MASTER}, a label that kubeadm no longer sets since Kubernetes 1.24",
+        message=f"requires nodes with {MASTER}, a label that kubeadm no longer sets as of Kubernetes 1.24",
         steps=steps,
-        help=f"ask for {CONTROL_PLANE}",
+        help=f"require {CONTROL_PLANE}",
         fix=fix,
         key=steps[-1] == MASTER,
     )

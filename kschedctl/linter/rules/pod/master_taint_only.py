@@ -40,9 +40,9 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     part = pods.tolerations[index]
     near = next((each.value.key for each in pods.tolerations if each.value and each.value.key in NEAR_MISSES), "")
     must = wanted_keys(pods, (CONTROL_PLANE, MASTER)) is not None
-    add = f"; {near} is another taint, that of RKE" if near else ""
+    add = f"; {near} is a different taint, of RKE" if near else ""
     yield Problem(
-        message=f"tolerates {MASTER}, a taint that is gone since Kubernetes 1.25, and not {CONTROL_PLANE}{add}",
+        message=f"tolerates {MASTER}, a taint that was removed in Kubernetes 1.25, and not {CONTROL_PLANE}{add}",
         steps=(*part.steps, "key"),
         help=f"tolerate {CONTROL_PLANE} too",
         severity=Severity.WARNING if must or pods.type == "apps/DaemonSet" else None,

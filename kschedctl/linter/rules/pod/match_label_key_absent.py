@@ -1,7 +1,7 @@
 """matchLabelKeys names a label that the pods do not have, so the key has no effect.
 
 The scheduler ignores a key of ``matchLabelKeys`` that the pod does not have. Of labels that are not in the template,
-only those that the controller adds can be meant, such as ``pod-template-hash``, which only Deployments add.
+only those that the controller adds can be intended, such as ``pod-template-hash``, which only Deployments add.
 
 The API server accepts the object, and the constraint or term counts more pods than intended.
 
@@ -39,7 +39,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         for way, key in numbered(raw.get("matchLabelKeys"), (*steps, "matchLabelKeys")):
             if isinstance(key, str) and is_rendered(key) and not pods.labels.may_have(key):
                 yield Problem(
-                    message=f"the pods have no label {key}, so it narrows nothing",
+                    message=f"the pods have no label {key}, so the key has no effect",
                     steps=way,
                     help="name a label of the template, or remove the key",
                 )

@@ -47,8 +47,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             yield Problem(
                 message=f"this term matches no node: {each.why}",
                 steps=each.steps,
-                help="change the term so that it can hold, or remove it",
+                help="change the term so that it can match, or remove it",
             )
     for steps, term in preferred_terms(pods):
         if isinstance(term, dict) and not term.get("matchExpressions") and not term.get("matchFields"):
-            yield Problem(message="an empty preference prefers no node", steps=steps, help="say which, or remove it")
+            yield Problem(
+                message="an empty preference prefers no node", steps=steps, help="add expressions, or remove it"
+            )

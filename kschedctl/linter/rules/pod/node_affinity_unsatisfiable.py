@@ -7,7 +7,7 @@ both exist and not exist, a range without a whole number in it.
 
 The API server accepts all of these, and the pods stay pending for ever.
 
-Repair: change or remove the demand that is named.
+Repair: change or remove the requirement that the message names.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         yield Problem(
             message=f"no node can match: {dead[0].why}",
             steps=dead[0].steps,
-            help="change the term so that it can hold, or remove it",
+            help="change the term so that it can match, or remove it",
         )
         return
     why = "; ".join(each.why for each in dead)
     yield Problem(
         message=f"no node can match any of the {n_terms} terms: {why}",
         steps=pods.of_spec("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms"),
-        help="one term must be able to hold, together with the node selector",
+        help="one term must be able to match together with the node selector",
     )

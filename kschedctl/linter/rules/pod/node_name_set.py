@@ -1,6 +1,6 @@
 """The pod template sets nodeName, so no scheduler considers the pods.
 
-``nodeName`` is written by a scheduler. If it is set by hand, nothing checks resources, taints, affinity and volumes:
+``nodeName`` is written by a scheduler. If a manifest sets it, nothing checks resources, taints, affinity and volumes:
 the kubelet admits the pod or fails it, and if the node does not exist, the pod is deleted. The rule ignores objects
 that were read from a cluster and mirror pods of kubelets, where ``nodeName`` is correct.
 
@@ -34,7 +34,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if any(at(owner, "kind") == "Node" for owner in owners):
         return
     yield Problem(
-        message=f"names the node {name}, so that no scheduler looks whether the pods fit there",
+        message=f"sets nodeName {name}, so no scheduler checks that the pods fit there",
         steps=pods.of_spec("nodeName"),
         help="select kubernetes.io/hostname instead, or leave the choice to the scheduler",
     )

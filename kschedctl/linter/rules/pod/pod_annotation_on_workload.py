@@ -53,7 +53,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         if value is not None and name not in own:
             to = (*pods.template, "metadata", "annotations", name)
             yield Problem(
-                message=f"{name} is read on pods, and the {pods.obj.kind}'s annotations are not theirs",
+                message=f"{name} has an effect on pods only; a {pods.obj.kind}'s annotations are not copied to its "
+                "pods",
                 steps=("metadata", "annotations", name),
                 help="move it to the template's metadata",
                 fix=setting(pods.obj, "add it to the template", (to, value)),

@@ -33,7 +33,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         return
     by_selector = HOSTNAME in pods.node_selector
     yield Problem(
-        message=f"the pods go to node {next(iter(names))} alone, and wait where it is away",
+        message=f"the pods can run only on node {next(iter(names))}, and stay pending without it",
         steps=pods.of_spec("nodeSelector", HOSTNAME)
         if by_selector
         else pods.of_spec("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms"),

@@ -42,7 +42,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             continue
         if holds(part.raw.get("labelSelector"), pods.labels):
             yield Problem(
-                message="counts the pods of old revisions too, which stand beside the new ones in a rollout",
+                message="counts the pods of old revisions too, which exist beside the new ones in a rollout",
                 steps=(*part.steps, "labelSelector"),
                 help=f"add matchLabelKeys: [{POD_TEMPLATE_HASH}]",
                 fix=_fix(pods, part.steps, has_keys=bool(one.match_label_keys)),

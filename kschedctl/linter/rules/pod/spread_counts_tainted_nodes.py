@@ -42,8 +42,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             continue
         steps = (*part.steps, "nodeTaintsPolicy")
         yield Problem(
-            message=f"counts tainted nodes: one that the pods do not tolerate keeps the least count at 0, so that no "
-            f"other node may have more than {one.max_skew}",
+            message=f"counts tainted nodes: one that the pods do not tolerate keeps the minimum count at 0, so no "
+            f"other node can have more than {one.max_skew}",
             steps=(*part.steps, "topologyKey"),
             help="set nodeTaintsPolicy: Honor",
             fix=setting(pods.obj, "set nodeTaintsPolicy: Honor", (steps, "Honor"), safe=False),

@@ -6,7 +6,7 @@ adding nodes does not help.
 
 The API server accepts the object, and the pods beyond maxSkew per domain stay pending for ever.
 
-Repair: lower minDomains, or let the pods see more domains.
+Repair: lower minDomains, or allow more domains.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         fit = one.max_skew * len(values)
         if count.high > fit:
             yield Problem(
-                message=f"wants {one.min_domains} domains of {one.topology_key}, and the pods may go to {len(values)} "
-                f"({', '.join(sorted(values))}): at most {fit} of {count.high} pods fit",
+                message=f"requires {one.min_domains} domains of {one.topology_key}, and the pods can be scheduled "
+                f"to {len(values)} ({', '.join(sorted(values))}): at most {fit} of {count.high} pods fit",
                 steps=(*part.steps, "minDomains"),
-                help=f"set minDomains to {max(len(values), 1)}, or let the pods see more domains",
+                help=f"set minDomains to {max(len(values), 1)}, or allow more domains",
             )

@@ -40,7 +40,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         own = own_selector(pods)
         yield Problem(
             message=f"the constraint does not count the pods themselves: {differing(selector, pods.labels)} does not "
-            "hold for their labels",
+            "match their labels",
             steps=steps,
             help="select labels of the template",
             fix=setting(pods.obj, "select the pods' own labels", (steps, own)) if own else None,

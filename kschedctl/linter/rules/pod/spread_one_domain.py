@@ -5,7 +5,7 @@ match, so there is one domain, and the skew is always 0.
 
 The API server accepts the object, and nothing is blocked: the constraint has no effect.
 
-Repair: remove the constraint, or what pins the label.
+Repair: remove the constraint, or the requirement of one value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         values = pinned(pods, one.topology_key)
         if values is not None and len(values) == 1:
             yield Problem(
-                message=f"the pods go to {one.topology_key}={next(iter(values))} alone: one domain is always even",
+                message=f"the pods are limited to {one.topology_key}={next(iter(values))}: with one domain the skew "
+                "is always 0",
                 steps=(*part.steps, "topologyKey"),
-                help="remove the constraint, or what pins the label",
+                help="remove the constraint, or the requirement of one value",
             )

@@ -8,7 +8,7 @@ or the node is removed with pods on it. The rule ignores DaemonSets, which toler
 The API server accepts the object, and the next drain hangs. Add-ons of a control plane tolerate the taint on purpose:
 ignore the finding, with a reason.
 
-Repair: tolerate the taints that are meant, by their keys.
+Repair: tolerate the intended taints, by their keys.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         if by_key or (not one.key and one.operator == "Exists"):
             what = f"{_UNSCHEDULABLE}" if by_key else "every taint"
             yield Problem(
-                message=f"tolerates {what}: pods evicted by a drain may come back to the cordoned node",
+                message=f"tolerates {what}: pods evicted by a drain can return to the cordoned node",
                 steps=part.steps,
-                help="name the taints that are meant, or ignore this with the reason",
+                help="name the intended taints, or ignore this finding with a reason",
                 fix=removing(pods.obj, "remove the toleration", part.steps, safe=False),
             )

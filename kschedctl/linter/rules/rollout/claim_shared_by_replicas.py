@@ -5,7 +5,7 @@ spec.volumes and not in volumeClaimTemplates. With ReadWriteOnce, pods on other 
 (Multi-Attach). With ReadWriteOncePod every pod but one stays pending (error). The rule ignores shared file systems and
 volumes on one node, as KS204 does.
 
-The API server accepts the object, and pods wait.
+The API server accepts the object, and pods wait for the volume or stay pending.
 
 Repair: a StatefulSet with volumeClaimTemplates, or a volume that is ReadWriteMany.
 """
@@ -49,7 +49,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             continue
         what = "one pod" if one_pod else "the pods of one node"
         yield Problem(
-            message=f"{count.high} pods mount claim {mounted.claim.name}, which {what} at a time can have "
+            message=f"{count.high} pods mount claim {mounted.claim.name}, which {what} at a time can use "
             f"({mounted.modes[0]})",
             steps=mounted.steps,
             help="use volumeClaimTemplates of a StatefulSet, or a volume that is ReadWriteMany",

@@ -43,10 +43,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if not ports or not share(at(pods.obj.raw, *steps), 100, up=True):
         return
     yield Problem(
-        message=f"a new pod starts beside the old one of its node, which holds {', '.join(map(str, ports))}",
+        message=f"a new pod starts beside the old one of its node, which uses {', '.join(map(str, ports))}",
         steps=steps,
-        help="set maxSurge 0 and maxUnavailable 1, or take no port of the node",
-        related=(Related(pods.obj, ports[0].steps, "the port of the node"),),
+        help="set maxSurge 0 and maxUnavailable 1, or use no host port",
+        related=(Related(pods.obj, ports[0].steps, "the host port"),),
         fix=setting(
             pods.obj,
             "set maxSurge 0 and maxUnavailable 1",

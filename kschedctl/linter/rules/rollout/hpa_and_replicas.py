@@ -36,7 +36,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     scaler = autoscaler(pods, context.manifests)
     if scaler is not None:
         yield Problem(
-            message=f"{scaler.kind} {scaler.name} scales it, and each apply sets it back to {replicas}",
+            message=f"{scaler.kind} {scaler.name} scales the pods, and each apply resets spec.replicas to {replicas}",
             steps=("spec", "replicas"),
             help="leave spec.replicas out",
             related=(Related(scaler, ("spec",), "the autoscaler"),),

@@ -42,8 +42,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         left = pinned(pods, key)
         if left is not None and len(left) < count.high:
             yield Problem(
-                message=f"{count.high} pods run at a time and repel one another, and may go to {len(left)} "
+                message=f"{count.high} pods run at a time and repel one another, and can be scheduled to {len(left)} "
                 f"{key} domains ({', '.join(sorted(left))})",
                 steps=steps,
-                help="lower parallelism, or let the pods see more domains",
+                help="lower parallelism, or allow more domains",
             )

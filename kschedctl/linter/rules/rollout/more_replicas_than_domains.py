@@ -6,7 +6,7 @@ by zone are reported as info: most regions have three zones.
 
 The API server accepts the object, and the pods beyond the number of domains stay pending for ever.
 
-Repair: fewer replicas, more domains, or a term that prefers instead of requiring.
+Repair: fewer replicas, more domains, or a preferred instead of a required term.
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
                 message=f"{count.low} pods that repel one another need {count.low} zones; most regions have "
                 f"{_MOST_ZONES}",
                 steps=steps,
-                help="prefer instead of requiring, or use fewer replicas",
+                help="use a preferred instead of a required term, or fewer replicas",
                 severity=Severity.INFO,
                 related=scaler_of(count),
             )
     ports = host_ports(pods)
     left = pinned(pods, HOSTNAME) if ports else None
     if left is not None and count.low > len(left):
-        yield _problem(count, HOSTNAME, left, ports[0].steps, f"take port {ports[0]} of their node")
+        yield _problem(count, HOSTNAME, left, ports[0].steps, f"use port {ports[0]} of their node")
 
 
 def _problem(count: Replicas, key: str, left: set[str], steps: Steps, why: str) -> Problem:
     return Problem(
-        message=f"{count.low} pods {why}, and may go to {len(left)} {key} domains ({', '.join(sorted(left))}): "
-        f"{len(left)} of {count.low} fit",
+        message=f"{count.low} pods {why}, and can be scheduled to {len(left)} {key} domains "
+        f"({', '.join(sorted(left))}): {len(left)} of {count.low} fit",
         steps=steps,
-        help="use fewer replicas, or let the pods see more domains",
+        help="use fewer replicas, or allow more domains",
         related=scaler_of(count),
     )

@@ -34,7 +34,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if count is None or count.low < 2 or is_kept_apart(pods):
         return
     yield Problem(
-        message=f"{count.shown} replicas, and nothing keeps them apart",
+        message=f"{count.shown} replicas, and no anti-affinity or spread constraint separates them",
         steps=("spec", "replicas"),
         help="add a topology spread constraint",
     )

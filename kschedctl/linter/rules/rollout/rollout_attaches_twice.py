@@ -35,7 +35,7 @@ PASSES = FAILS.replace("volumes:", "strategy:\n  type: Recreate\nvolumes:")
 
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
-    for mounted, found in new_pods_before_old(pods, context, RWO, "on another node it waits for the volume"):
+    for mounted, found in new_pods_before_old(pods, context, RWO, "on another node the new pod waits for the volume"):
         if attaches_to_one_node(mounted.claim, context.manifests):
             yield found
 
@@ -51,10 +51,10 @@ def new_pods_before_old(
             yield (
                 mounted,
                 Problem(
-                    message=f"a rollout starts a new pod while the old one holds claim {mounted.claim.name}, which is "
+                    message=f"a rollout starts a new pod while the old one uses claim {mounted.claim.name}, which is "
                     f"{mode}: {consequence}",
                     steps=mounted.steps,
-                    help="set strategy Recreate, or make it a StatefulSet",
+                    help="set strategy Recreate, or use a StatefulSet",
                     related=(Related(mounted.claim, ("spec", "accessModes"), "the claim"),),
                     fix=recreate(pods),
                 ),

@@ -23,5 +23,5 @@ PASSES = attaches_twice.PASSES.replace("ReadWriteOnce", "ReadWriteOncePod")
 
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
-    for _, found in attaches_twice.new_pods_before_old(pods, context, RWOP, "the scheduler never lets the new one in"):
+    for _, found in attaches_twice.new_pods_before_old(pods, context, RWOP, "the new pod stays pending"):
         yield found

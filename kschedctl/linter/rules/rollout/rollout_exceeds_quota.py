@@ -7,7 +7,7 @@ are not in the manifest set.
 
 The API server accepts the Deployment, the pods run, and the next rollout hangs.
 
-Repair: room in the quota for one pod more, or maxSurge 0 and maxUnavailable 1.
+Repair: a quota for one more pod, or maxSurge 0 and maxUnavailable 1.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
                 message=f"quota {quota.name} allows {written} of {name}; all replicas use {_shown(total, name)}, and a "
                 f"rollout needs {_shown(own, name)} more for its first new pod",
                 steps=("spec", "replicas"),
-                help="leave room for one pod more in the quota, or set maxSurge 0 and maxUnavailable 1",
+                help="raise the quota by one pod, or set maxSurge 0 and maxUnavailable 1",
                 related=(Related(quota, ("spec", "hard", name), "the quota"),),
                 fix=one_down_first(pods),
             )

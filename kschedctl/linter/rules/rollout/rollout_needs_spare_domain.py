@@ -43,14 +43,14 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     needed = count.low + 1
     for steps, key in self_terms(pods):
         left = pinned(pods, key)
-        there = "" if left is None else f"; the pods may go to {len(left)}"
+        there = "" if left is None else f"; the pods can be scheduled to {len(left)}"
         severity = Severity.INFO if left is not None or count.low == 1 else Severity.WARNING
         if left is not None and len(left) < needed:
             severity = Severity.ERROR
         yield Problem(
             message=f"each rollout needs {needed} free {key} domains for {count.shown} "
-            f"{'replica' if count.low == count.high == 1 else 'replicas'}: a new pod starts before an old one goes "
-            f"(maxUnavailable comes to 0 of {count.low}){there}",
+            f"{'replica' if count.low == count.high == 1 else 'replicas'}: a new pod starts before an old one ends "
+            f"(maxUnavailable is 0 of {count.low}){there}",
             steps=steps,
             help="set maxSurge 0 and maxUnavailable 1, or matchLabelKeys: [pod-template-hash] in this term",
             severity=severity,

@@ -38,10 +38,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     names = listed(list(map(str, ports)))
     yield Problem(
         message=f"each rollout needs {count.low + 1} nodes with {names} free for {count.shown} "
-        f"{'replica' if count.low == count.high == 1 else 'replicas'}: a new pod starts before an old one goes "
-        f"(maxUnavailable comes to 0 of {count.low})",
+        f"{'replica' if count.low == count.high == 1 else 'replicas'}: a new pod starts before an old one ends "
+        f"(maxUnavailable is 0 of {count.low})",
         steps=ports[0].steps,
-        help="set maxSurge 0 and maxUnavailable 1, or take no port of the node",
+        help="set maxSurge 0 and maxUnavailable 1, or use no host port",
         severity=Severity.INFO if count.low == 1 else None,
         related=scaler_of(count),
         fix=one_down_first(pods),

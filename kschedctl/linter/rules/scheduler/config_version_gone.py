@@ -27,7 +27,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     since = _SINCE.get(obj.api_version.rpartition("/")[2])
     if since is not None and int(context.release.version.partition(".")[2]) >= since:
         yield Problem(
-            message=f"kube-scheduler does not read {obj.api_version} since Kubernetes 1.{since}, and exits",
+            message=f"kube-scheduler does not support {obj.api_version} as of Kubernetes 1.{since}, and exits",
             steps=("apiVersion",),
-            help="use kubescheduler.config.k8s.io/v1, and see what was renamed",
+            help="use kubescheduler.config.k8s.io/v1, and check for renamed fields",
         )

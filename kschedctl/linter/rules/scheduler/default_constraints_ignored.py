@@ -41,9 +41,9 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             args = (*way, "args")
             constraints = at(config, "args", "defaultConstraints")
             if constraints and at(config, "args", "defaultingType") in (None, "", "System"):
-                stated = at(config, "args", "defaultingType") or "not set, which is System"
+                stated = at(config, "args", "defaultingType") or "not set, which means System"
                 yield Problem(
-                    message=f"defaultingType is {stated}, and defaultConstraints are given: kube-scheduler exits",
+                    message=f"defaultingType is {stated}, and defaultConstraints are set: kube-scheduler exits",
                     steps=(*args, "defaultConstraints"),
                     help="set defaultingType: List",
                     fix=setting(obj, "set defaultingType: List", ((*args, "defaultingType"), "List")),

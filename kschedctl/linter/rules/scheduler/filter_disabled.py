@@ -1,12 +1,12 @@
 """A profile disables a plugin that filters out nodes on which pods cannot run.
 
 For ``NodeResourcesFit``, ``VolumeBinding`` and ``NodePorts`` that is an error: pods are bound to full nodes and are
-failed by the kubelet (OutOfcpu), or are bound without their volumes. Usually only the scores were meant: these are
+failed by the kubelet (OutOfcpu), or are bound without their volumes. Usually only the scores were intended: these are
 disabled at ``score``.
 
 Pods are bound to nodes where they cannot run, fail, and are recreated again and again.
 
-Repair: disable the plugin at score alone, or enable it at filter again.
+Repair: disable the plugin only at score, or enable it at filter again.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         for where, names in lost.items():
             vital = [name for name in names if name in _VITAL]
             yield Problem(
-                message=f"without {', '.join(names)} pods are bound to nodes where they cannot run",
+                message=f"without {', '.join(names)}, pods are bound to nodes where they cannot run",
                 steps=(*where, "name"),
-                help="disable it at score alone, or enable it at filter again",
+                help="disable it only at score, or enable it at filter again",
                 severity=Severity.ERROR if vital else None,
             )
 

@@ -42,9 +42,9 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         name = scheduler_name(profile)
         if name in seen:
             yield Problem(
-                message=f"two profiles are for schedulerName {name}: kube-scheduler exits",
+                message=f"two profiles have schedulerName {name}: kube-scheduler exits",
                 steps=(*steps, "schedulerName"),
-                help=f"give it another name than {name}" + (", the default" if name == DEFAULT_SCHEDULER else ""),
+                help=f"set another name than {name}" + (", the default" if name == DEFAULT_SCHEDULER else ""),
                 related=(Related(obj, seen[name], "the other profile"),),
             )
         seen.setdefault(name, steps)
@@ -55,7 +55,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             yield Problem(
                 message=f"sorts the queue by {sort}, the first profile by {first[0]}: kube-scheduler exits",
                 steps=(*steps, "plugins"),
-                help="let all profiles have one QueueSort plugin",
+                help="use one QueueSort plugin in all profiles",
                 related=(Related(obj, first[1], "the first profile"),),
             )
 

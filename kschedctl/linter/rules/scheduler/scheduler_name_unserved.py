@@ -37,8 +37,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     served = [scheduler_name(profile) for config in configs for _, profile in profiles(config)]
     if configs and name not in served:
         yield Problem(
-            message=f"no profile is for schedulerName {name}; there are {listed(served) or 'none'}",
+            message=f"no profile has schedulerName {name}; profiles: {listed(served) or 'none'}",
             steps=pods.of_spec("schedulerName"),
-            help="name a profile's",
+            help="use the schedulerName of a profile",
             related=(Related(configs[0], ("profiles",), "the configuration"),),
         )

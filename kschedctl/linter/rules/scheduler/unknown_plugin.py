@@ -7,7 +7,7 @@ the settings (``plugins``).
 
 Pods of the profiles stay pending, or are scheduled to other nodes than intended.
 
-Repair: the plugin's name of today.
+Repair: the plugin's current name, or its replacement.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
                 steps=where,
                 help="run a scheduler that is built with it"
                 if out_of_tree
-                else f"{near[0]} has its place"
+                else f"use {near[0]}"
+                if instead
+                else f"did you mean {near[0]}?"
                 if near
                 else "name it in the settings (plugins) if it is your own",
                 severity=Severity.INFO if out_of_tree else None,

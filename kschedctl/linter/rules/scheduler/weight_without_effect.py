@@ -47,13 +47,17 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             where = (*each.steps, "weight")
             if each.point not in (MULTI_POINT, "score"):
                 yield Problem(
-                    message=f"a weight counts at score alone, not at {each.point}", steps=where, help="leave it out"
+                    message=f"a weight applies only at score, not at {each.point}", steps=where, help="leave it out"
                 )
             elif each.name in known and each.name not in SCORES:
-                yield Problem(message=f"{each.name} gives no scores to weigh", steps=where, help="leave it out")
+                yield Problem(
+                    message=f"{each.name} computes no scores, so its weight has no effect",
+                    steps=where,
+                    help="leave it out",
+                )
             elif each.weight == 0:
                 yield Problem(
-                    message=f"weight 0 of {each.name} is taken for 1",
+                    message=f"weight 0 of {each.name} is treated as 1",
                     steps=where,
                     help="disable it at score if it should not count",
                 )
@@ -65,7 +69,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             if name == ALL or _enabled_by_default_elsewhere(name, known):
                 continue
             yield Problem(
-                message=f"no extension point of the profile has {name}: nobody reads its arguments",
+                message=f"no extension point of the profile has {name}: its arguments are not used",
                 steps=(*way, "name"),
                 help="enable it, or leave the arguments out",
             )

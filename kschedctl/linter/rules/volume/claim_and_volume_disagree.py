@@ -4,9 +4,9 @@ The PersistentVolume controller binds a claim to the volume that the claim names
 all access modes of the claim, the same volume mode and at least the requested size, and is not reserved for another
 claim.
 
-The API server accepts both, and the pods wait for the claim.
+The API server accepts both, and the pods stay pending, as the claim is not bound.
 
-Repair: make them agree.
+Repair: make claim and volume match.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def check(claim: LintObject, context: LintContext) -> Iterator[Problem]:
             yield Problem(
                 message=f"the claim cannot be bound to volume {name}, which it names: {why}",
                 steps=own,
-                help="make claim and volume agree",
+                help="make claim and volume match",
                 related=(Related(volume, other, "the volume"),),
             )
 
@@ -56,11 +56,11 @@ def _differences(claim: LintObject, spec: object, volume: object) -> Iterator[tu
     lacking = [mode for mode in items(at(spec, "accessModes")) if isinstance(mode, str) and mode not in modes]
     if lacking:
         of = ("spec", "accessModes")
-        yield of, of, f"it is {', '.join(modes) or 'of no access mode'} and not {', '.join(lacking)}"
+        yield of, of, f"it has {', '.join(modes) or 'no access mode'}, not {', '.join(lacking)}"
     asked, capacity = at(spec, "resources", "requests", "storage"), at(volume, "capacity", "storage")
     size, room = nano_units(asked), nano_units(capacity)
     if size is not None and room is not None and room < size:
-        yield ("spec", "resources", "requests", "storage"), ("spec", "capacity", "storage"), f"it is of {capacity}"
+        yield ("spec", "resources", "requests", "storage"), ("spec", "capacity", "storage"), f"it has {capacity}"
     mode, of_volume = text(at(spec, "volumeMode")) or "Filesystem", text(at(volume, "volumeMode")) or "Filesystem"
     if mode != of_volume:
         yield ("spec", "volumeMode"), ("spec", "volumeMode"), f"its volumeMode is {of_volume}, the claim's {mode}"

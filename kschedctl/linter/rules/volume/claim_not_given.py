@@ -5,7 +5,7 @@ of the cluster.
 
 The API server accepts the object, and the pods stay pending if the claim does not exist.
 
-Repair: give the claim, or name one that there is.
+Repair: add the claim, or name an existing one.
 """
 
 from __future__ import annotations
@@ -33,5 +33,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for steps, name in pods.claims():
         if not context.manifests.has(PVC, name) and not context.may_be_elsewhere("KS405", pods.obj):
             yield Problem(
-                message=f"claim {name} is not given", steps=steps, help="give the claim, or name one that there is"
+                message=f"claim {name} is not in the manifest set",
+                steps=steps,
+                help="add the claim, or name an existing one",
             )

@@ -35,7 +35,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     spec = mapping(obj.raw.get("spec"))
     if isinstance(spec.get("hostPath"), dict) and not spec.get("nodeAffinity"):
         yield Problem(
-            message="the folder is on one node, and nothing ties the pods that use it to that node",
+            message="the directory is on one node, and pods that use it can be scheduled to any node",
             steps=("spec", "hostPath"),
             help="add nodeAffinity with the node's name, or use a local volume",
         )

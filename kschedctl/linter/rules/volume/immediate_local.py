@@ -5,7 +5,7 @@ to that node, whether it has free capacity or not.
 
 The API server accepts the object, and pods stay pending ("had volume node affinity conflict").
 
-Repair: volumeBindingMode: WaitForFirstConsumer. A class cannot be changed: it must be made anew.
+Repair: volumeBindingMode: WaitForFirstConsumer. A class cannot be changed: it must be recreated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOCAL: Final = frozenset(
 
 
 def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
-    yield from binding_at_once(obj, _LOCAL, "a claim takes a volume of some node before the pod's is known")
+    yield from binding_at_once(obj, _LOCAL, "a claim is bound to a volume of some node before the pod's node is known")
 
 
 def binding_at_once(obj: LintObject, provisioners: frozenset[str], consequence: str) -> Iterator[Problem]:
@@ -43,7 +43,7 @@ def binding_at_once(obj: LintObject, provisioners: frozenset[str], consequence: 
         return
     title, field = "set volumeBindingMode: WaitForFirstConsumer", ("volumeBindingMode",)
     yield Problem(
-        message=f"volumeBindingMode is {'Immediate' if mode else 'not set, which is Immediate'}: {consequence}",
+        message=f"volumeBindingMode is {'Immediate' if mode else 'not set, which means Immediate'}: {consequence}",
         steps=field if mode else ("provisioner",),
         help=title,
         fix=setting(obj, title, (field, "WaitForFirstConsumer"), safe=False),

@@ -7,7 +7,7 @@ Providers whose volumes are all in the one location of a cluster are reported as
 
 The API server accepts the object, and pods stay pending ("had volume node affinity conflict").
 
-Repair: volumeBindingMode: WaitForFirstConsumer. A class cannot be changed: it must be made anew.
+Repair: volumeBindingMode: WaitForFirstConsumer. A class cannot be changed: it must be recreated.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         return
     if any(name.lower() in _ZONE_PARAMETERS and value for name, value in parameters.items()):
         return
-    consequence = f"{provisioner} makes a volume of one zone before the pod's is known"
+    consequence = f"{provisioner} creates a volume in one zone before the pod's zone is known"
     severity = Severity.INFO if provisioner in _ONE_PLACE else None
     for found in binding_at_once(obj, _ZONAL | _ONE_PLACE, consequence):
         yield replace(found, severity=severity)

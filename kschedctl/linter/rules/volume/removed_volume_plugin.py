@@ -6,7 +6,7 @@ gitRepo is disabled; their fields still exist and do nothing.
 The API server accepts the object, with a warning that is easily missed, and the pods never start: no kubelet mounts the
 volume.
 
-Repair: the CSI driver that has its place; for gitRepo an init container that clones into an emptyDir.
+Repair: the CSI driver that replaces it; for gitRepo an init container that clones into an emptyDir.
 """
 
 from __future__ import annotations
