@@ -61,7 +61,7 @@ def test_every_what_if_of_the_command_line_is_an_axis() -> None:
         ("weight.NodeResourceFit", (1,), "", "there is no plugin NodeResourceFit"),
         ("weight.ImageLocality", (1, -1), "[1]", "-1 is no weight"),
         ("weight.ImageLocality", (1.5,), "[0]", "1.5 is no weight"),
-        ("set-request", ("cpu=1", "cpu"), "[1]", '"cpu" does not say how much of what'),
+        ("set-request", ("cpu=1", "cpu"), "[1]", '"cpu" lacks a resource or a quantity'),
         ("apply", ("-",), "[0]", "a plan does not read from standard input"),
         ("n", AxisPlan(of="set-replicas", value="deploy/web=3", values=(1,)), "value", "has no {} for the value"),
         ("kubernetes-version", (1.36,), "[0]", "1.36 is no text"),

@@ -72,7 +72,7 @@ def test_what_is_told() -> None:
     claims = [held("c", "x"), held("d", "x")]
     cluster = make_cluster([make_node("a")], [make_pod("x", node="a"), make_pod("y", node="a")], *claims)
     assert move_pods(cluster, removed=[0]).told == (
-        "2 ResourceClaims (default/c and default/d) give their devices back",
+        "2 ResourceClaims (default/c and default/d) release their devices",
     )
     assert move_pods(cluster, removed=[1]).told == ()
 
