@@ -255,8 +255,14 @@ REFUSED: dict[str, tuple[Iterable[Edit], str]] = {
     "taint that is not there": ([TaintNode("a2", Taint(key="cpu"), remove=True)], "its taints are gpu=true:NoSchedule"),
     "node that is gone": ([Delete("node", "a1"), Drain("a1")], "drain a1: the cluster has no node a1"),
     "the same twice": ([Cordon("a1"), Cordon("a1")], "cordon a1: is given twice"),
-    "two sizes": ([SetReplicas("deploy", "web", 2), SetReplicas("deployment", "web", 3)], "conflicts with: set replicas"),
-    "applied and deleted": ([Apply(of(make_node("a1"))), Delete("node", "a1")], "delete node/a1: conflicts with: apply"),
+    "two sizes": (
+        [SetReplicas("deploy", "web", 2), SetReplicas("deployment", "web", 3)],
+        "conflicts with: set replicas",
+    ),
+    "applied and deleted": (
+        [Apply(of(make_node("a1"))), Delete("node", "a1")],
+        "delete node/a1: conflicts with: apply",
+    ),
     "applied twice": ([Apply(of(make_node("n"), make_node("n")))], "contains Node n twice"),
     "taint put and taken away": ([TaintNode("a1", GPU), TaintNode("a1", GPU, remove=True)], "conflicts with: taint a1"),
     "taint put and its key taken away": (
