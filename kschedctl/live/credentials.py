@@ -83,9 +83,7 @@ class Credentials:
         if self._made is not None and self._made.token:
             token = self._made.token.strip()
             if not _is_header(token):
-                raise ClusterError(
-                    f"the credential plugin ({self._user.path}.exec) returned an invalid token"
-                )
+                raise ClusterError(f"the credential plugin ({self._user.path}.exec) returned an invalid token")
             return f"Bearer {token}"
         return self._given
 

@@ -72,7 +72,11 @@ DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1"
         (NODES, lambda talk: talk.answer(b"\xff"), "/nodes does not respond with a list"),
         (NODES, lambda talk: talk.answer(b""), "/nodes does not respond with a list"),
         (NODES, lambda talk: talk.answer({}, 302, Location="http://elsewhere/"), "/nodes responds with status 302"),
-        (NODES, lambda talk: talk.answer(b"hello", Content_Encoding="gzip"), "/nodes sends data that cannot be unpacked"),
+        (
+            NODES,
+            lambda talk: talk.answer(b"hello", Content_Encoding="gzip"),
+            "/nodes sends data that cannot be unpacked",
+        ),
         (NODES, lambda talk: talk.answer(b"x", Content_Encoding="br"), "encoding 'br', which was not requested"),
         (NODES, lambda talk: talk.send(b"hello\r\n\r\n"), "cannot be reached"),
         (NODES, lambda talk: talk.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "/nodes did not respond"),

@@ -93,7 +93,7 @@ def entry(plural: str, **fields: Any) -> Callable[[Any], object]:
             "config: users[0].user: client certificate and key cannot be read",
         ),
         (cluster(certificate_authority_data="!!"), "clusters[0].cluster.certificate-authority-data: is not base64"),
-        (cluster(certificate_authority_data="YWJj"), "cluster.certificate-authority-data: has no readable certificates"),
+        (cluster(certificate_authority_data="YWJj"), "cluster.certificate-authority-data: has no readable"),
         (cluster(certificate_authority="nowhere"), "clusters[0].cluster.certificate-authority: "),
         (cluster(insecure_skip_tls_verify="yes"), '-verify: "yes" is text, true or false is expected'),
         (cluster(server=""), "config: clusters[0].cluster.server: is missing"),
@@ -107,7 +107,7 @@ def entry(plural: str, **fields: Any) -> Callable[[Any], object]:
         (cluster(proxy_url="nowhere"), "config: clusters[0].cluster.proxy-url: 'nowhere' is not an address"),
         (cluster(proxy_url="gopher://a:1"), "config: clusters[0].cluster.proxy-url: 'gopher://a:1' is not an address"),
         (user(as_groups=["a"]), "config: users[0].user.as: is missing, but as-uid, as-groups or as-user-extra is set"),
-        (user(**{"as": "a\r\nX: y"}), "config: users[0].user.as: 'a\\r\\nX: y' has characters that a header cannot have"),
+        (user(**{"as": "a\r\nX: y"}), "config: users[0].user.as: 'a\\r\\nX: y' has characters that a header cannot"),
         (user(exec={"command": "x"}), "config: users[0].user.exec.apiVersion: '' is not supported"),
         (user(exec={"apiVersion": V1}), "config: users[0].user.exec.command: is not a valid command"),
         (user(exec={"apiVersion": V1, "command": "x", "interactiveMode": "No"}), "exec.interactiveMode: 'No'"),
@@ -135,7 +135,9 @@ def test_proxy_that_needs_what_is_not_installed(tmp_path: Path, monkeypatch: pyt
     if named == "in the environment":
         monkeypatch.setenv("HTTPS_PROXY", address)
     change = cluster(proxy_url=address) if named == "in the kubeconfig" else user(token="t")
-    with pytest.raises(InputError, match=f"the proxy {address} needs a package that is not installed\n  pip install pysocks"):
+    with pytest.raises(
+        InputError, match=f"the proxy {address} needs a package that is not installed\n  pip install pysocks"
+    ):
         settings(tmp_path, change).pool()
 
 

@@ -79,7 +79,9 @@ def test_kind_that_may_not_be_listed_is_a_warning(tmp_path: Path) -> None:
     with serving(answer, tmp_path) as (live, _):
         found = load_live(live)
     (warning,) = found.cluster.warnings
-    assert warning.startswith("persistentvolumes cannot be listed by this user: the nodes that can access the volume of a bound claim")
+    assert warning.startswith(
+        "persistentvolumes cannot be listed by this user: the nodes that can access the volume of a bound claim"
+    )
     assert found.paths == ("context here",)
     assert found.cluster.server_version == "v1.36.3"
 

@@ -174,7 +174,9 @@ def test_user_without_rights_to_volumes_is_warned(scheduled: ControlPlane) -> No
     assert done.returncode == 3
     # The width of the answer is that of the terminal.
     text = " ".join(done.stdout.split())
-    assert "persistentvolumes cannot be listed by this user: the nodes that can access the volume of a bound claim" in text
+    assert (
+        "persistentvolumes cannot be listed by this user: the nodes that can access the volume of a bound claim" in text
+    )
     scheduled.kubectl("delete", "clusterrolebinding,clusterrole", "reader")
 
 
