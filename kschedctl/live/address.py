@@ -27,7 +27,7 @@ def server_address(cluster: Entry[ClusterEntry]) -> str:
     """
     given = cluster.value.server
     if not given:
-        raise cluster.error("names no server", "server")
+        raise cluster.error("is missing", "server")
     of_tls = cluster.value.certificate_authority or cluster.value.certificate_authority_data
     scheme = "https" if of_tls or cluster.value.insecure_skip_tls_verify else "http"
     address = given if "://" in given else f"{scheme}://{given}"
@@ -60,6 +60,6 @@ def _check(cluster: Entry[ClusterEntry], field: str, address: str, schemes: tupl
         url = parse_url(address)
         (url.host or "").strip("[]").encode("idna")
     except (LocationValueError, ValueError):
-        raise cluster.error(f"{address!a} is no address", field, expected) from None
+        raise cluster.error(f"{address!a} is not an address", field, expected) from None
     if url.scheme not in schemes or not url.host or url.query is not None or url.fragment is not None:
-        raise cluster.error(f"{address!a} is no address that can be used", field, expected)
+        raise cluster.error(f"{address!a} is not a usable address", field, expected)

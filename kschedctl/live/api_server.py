@@ -66,7 +66,7 @@ class ApiServer:
             timeout = Timeout(total=seconds_left(until), connect=connect_seconds)
         except TimeoutError:
             # The login, or the wait for a thread, has used up the time.
-            raise until.too_late(f"{name} has not been asked") from None
+            raise until.too_late(f"{name} was not queried") from None
         with sent(self._pool, method, f"{name}{query}", headers, timeout, body) as response:
             return response.status, response.headers, read_body(response, limits, until, name)
 

@@ -62,7 +62,7 @@ def check_certificates(configuration: Any, user: Entry[UserEntry], cluster: Entr
             context.load_verify_locations(cafile=configuration.ssl_ca_cert)
         except (OSError, ValueError) as error:
             field = f"certificate-authority{'-data' if cluster.value.certificate_authority_data else ''}"
-            raise cluster.error(f"holds no certificates that can be read: {why_unreadable(error)}", field) from None
+            raise cluster.error(f"has no readable certificates: {why_unreadable(error)}", field) from None
     if configuration.cert_file:
         try:
             # The empty password prevents a prompt on the terminal for an encrypted key.

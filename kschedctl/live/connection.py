@@ -58,14 +58,14 @@ class Connection(ApiServer):
         with self._watched(path) as until:
             for pause in (*_PAUSES, None):
                 if self.limits.ended.is_set():
-                    raise ClusterError(f"{self.host} is not asked any more")
+                    raise ClusterError(f"{self.host} is no longer queried: the connection was closed")
                 try:
                     status, headers, body = self._ask(
                         "GET", path, self.limits, until, query=asked, accept=accept, connect_seconds=_CONNECT_SECONDS
                     )
                 except HTTPError as error:
                     if until.passed:
-                        raise until.too_late(f"{self.host}{path} has not answered") from None
+                        raise until.too_late(f"{self.host}{path} did not respond") from None
                     if pause is None or isinstance(error, (SSLError, LocationValueError)):
                         raise ClusterError(f"{self.host} cannot be reached: {cause_of(error)}") from None
                     self._wait(pause, path, until)
@@ -107,7 +107,7 @@ class Connection(ApiServer):
                     raise self._refusal(response.status, body, path)
                 yield read_lines(response, self.limits.ended, name)
         except HTTPError as error:
-            raise ClusterError(f"{name} breaks off: {cause_of(error)}") from None
+            raise ClusterError(f"{name} broke the connection: {cause_of(error)}") from None
 
     def overdue(self) -> ClusterError | None:
         """Return the error of a request that runs more than 1 s beyond its deadline, or ``None`` if there is none.
@@ -116,7 +116,7 @@ class Connection(ApiServer):
         """
         for until, path in tuple(self._due.values()):
             if until.left is not None and Deadline(until.seconds, until.until + _GRACE_SECONDS).passed:
-                return until.too_late(f"{self.host}{path} has not answered")
+                return until.too_late(f"{self.host}{path} did not respond")
         return None
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class Connection(ApiServer):
             If the wait would exceed the deadline.
         """
         if until.left is not None and seconds > until.left:
-            asked = f"{self.host}{path} is busy and wants to be asked again in {seconds:.0f} s, so that nothing is read"
+            asked = f"{self.host}{path} is busy and asks for a retry in {seconds:.0f} s, so the answer did not arrive"
             raise until.too_late(asked)
         self.limits.ended.wait(seconds)
 

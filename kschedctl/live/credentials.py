@@ -83,7 +83,7 @@ class Credentials:
         if self._made is not None and self._made.token:
             token = self._made.token.strip()
             if not _is_header(token):
-                raise ClusterError(f"the credential plugin ({self._user.path}.exec) gives a token with odd characters")
+                raise ClusterError(f"the credential plugin ({self._user.path}.exec) returned an invalid token")
             return f"Bearer {token}"
         return self._given
 
@@ -100,8 +100,8 @@ class Credentials:
             return f"Bearer {token}"
         if value.token:
             if not _is_header(value.token):
-                hint = "in YAML, write it in one line, or with |- in front" if "\n" in value.token else ""
-                raise user.error("has characters that no token has, such as line ends", "token", hint)
+                hint = "in YAML, write it on one line, or after |-" if "\n" in value.token else ""
+                raise user.error("has characters that a token cannot have, such as line ends", "token", hint)
             return f"Bearer {value.token}"
         if value.username or value.password:
             login = f"{value.username}:{value.password}"
@@ -116,8 +116,8 @@ class Credentials:
             if not provider.config.get("id-token"):
                 raise self._user.error("has no id-token", "auth-provider.config", "log in with the provider's program")
             return
-        hint = "log in with a plugin of the provider: kubectl needs one too (exec)" if provider.name in _REMOVED else ""
-        raise self._user.error(f"{provider.name!a} is no way to log in that is known", "auth-provider.name", hint)
+        hint = "use a credential plugin of the provider (exec), as kubectl does" if provider.name in _REMOVED else ""
+        raise self._user.error(f"{provider.name!a} is not a supported auth provider", "auth-provider.name", hint)
 
 
 def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:
@@ -125,7 +125,7 @@ def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:
     value = user.value
     if not value.as_user:
         if value.as_uid or value.as_groups or value.as_user_extra:
-            raise user.error("is missing, and there is more to act as than a user", "as")
+            raise user.error("is missing, but as-uid, as-groups or as-user-extra is set", "as")
         return
     found = [("as", "Impersonate-User", value.as_user), ("as-uid", "Impersonate-Uid", value.as_uid)]
     found += [(f"as-groups[{i}]", "Impersonate-Group", group) for i, group in enumerate(value.as_groups)]
@@ -134,7 +134,7 @@ def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:
         found += [(f"as-user-extra.{key}", f"Impersonate-Extra-{name}", text) for text in values]
     for field, header, text in found:
         if text and not _is_header(text, " "):
-            raise user.error(f"{text!a} has characters that cannot be sent", field)
+            raise user.error(f"{text!a} has characters that a header cannot have", field)
         if text:
             yield header, text
 
@@ -161,5 +161,5 @@ def _certificates(user: Entry[UserEntry], made: ExecStatus | None) -> dict[str, 
     ):
         out |= file_or_data(user, field, path, data)
     if len(out) == 1:
-        raise user.error("a certificate and its key belong together, and one of them is missing")
+        raise user.error("the client certificate or its key is missing; both are needed")
     return out

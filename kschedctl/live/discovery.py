@@ -95,9 +95,11 @@ def _groups(connection: Connection, root: str) -> tuple[_Group, ...]:
     try:
         answer = _DECODER.decode(connection.get(root, accept=_AGGREGATED))
     except (ForbiddenError, NotServedError) as error:
-        raise ClusterError(f"{connection.host} does not tell which kinds it has: {error}") from None
+        raise ClusterError(f"{connection.host} does not report its kinds: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ClusterError(f"{connection.host}{root} does not answer as an API server does: {error}") from None
+        raise ClusterError(f"{connection.host}{root} does not respond like an API server: {error}") from None
     if answer.kind != _DISCOVERY_LIST:
-        raise ClusterError(f"{connection.host} is older than Kubernetes 1.27, which kschedctl cannot ask")
+        raise ClusterError(
+            f"{connection.host} is older than Kubernetes 1.27, the oldest version that kschedctl can read"
+        )
     return answer.items

@@ -60,7 +60,7 @@ def refusal(status: int, body: bytes, host: str, path: str, context: str) -> Clu
         return ClusterError(f"{host} does not accept the credentials of context {context}", hint=hint)
     if status == 403:
         return ForbiddenError(said or f"{path} is forbidden")
-    text = f"{host}{path} answers with status {status}" + (f": {said}" if said else "")
+    text = f"{host}{path} responds with status {status}" + (f": {said}" if said else "")
     return {404: NotServedError, 409: ConflictingError, 410: GoneError}.get(status, ClusterError)(text)
 
 

@@ -89,7 +89,7 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise ClusterError(f"{name} has not ended within {seconds:.0f} s") from None
+        raise ClusterError(f"{name} did not end within {seconds:.0f} s") from None
     except (OSError, ValueError) as error:
         problem = f"{name} cannot be run: {getattr(error, 'strerror', None) or error}"
         raise ClusterError(problem, hint=plugin.install_hint.strip()) from None
@@ -110,19 +110,19 @@ def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
         If the plugin requires a terminal and there is none.
     """
     if not plugin.command or "\0" in "".join([plugin.command, *plugin.args]):
-        raise user.error("names no program", "exec.command")
+        raise user.error("is not a valid command", "exec.command")
     if plugin.api_version not in _VERSIONS:
-        found = f"{plugin.api_version!a} is not known"
-        raise user.error(found, "exec.apiVersion", f"known are {' and '.join(_VERSIONS)}")
+        found = f"{plugin.api_version!a} is not supported"
+        raise user.error(found, "exec.apiVersion", f"supported: {' and '.join(_VERSIONS)}")
     for i, variable in enumerate(plugin.env):
         if not variable.name or "=" in variable.name or "\0" in variable.name + variable.value:
-            raise user.error(f"{variable.name!a} names no variable", f"exec.env[{i}].name")
+            raise user.error(f"{variable.name!a} is not a variable name", f"exec.env[{i}].name")
     mode = plugin.interactive_mode or "IfAvailable"
     if mode not in _MODES:
-        raise user.error(f"{mode!a} is not known", "exec.interactiveMode", f"known are {', '.join(_MODES)}")
+        raise user.error(f"{mode!a} is not supported", "exec.interactiveMode", f"supported: {', '.join(_MODES)}")
     available = sys.stdin is not None and sys.stdin.isatty()
     if mode == "Always" and not available:
-        raise ClusterError(f"the credential plugin {plugin.command} wants to ask something, and there is no terminal")
+        raise ClusterError(f"the credential plugin {plugin.command} needs a terminal to prompt, and there is none")
     return available and mode != "Never"
 
 
@@ -150,10 +150,10 @@ def _credentials(text: bytes, plugin: ExecEntry, name: str) -> ExecStatus:
     try:
         found = decode(text, _ExecCredential)
     except InputError as error:
-        raise ClusterError(f"{name} does not print an ExecCredential: {error}") from None
+        raise ClusterError(f"{name} did not print an ExecCredential: {error}") from None
     status = found.status
     if found.kind != "ExecCredential" or found.api_version != plugin.api_version:
-        raise ClusterError(f"{name} does not print an ExecCredential of {plugin.api_version}")
+        raise ClusterError(f"{name} did not print an ExecCredential of {plugin.api_version}")
     if not status.token and not (status.client_certificate_data and status.client_key_data):
-        raise ClusterError(f"{name} gives neither a token nor a certificate with its key")
+        raise ClusterError(f"{name} returned neither a token nor a certificate with its key")
     return status

@@ -110,11 +110,11 @@ def read_body(response: BaseHTTPResponse, limits: Limits, until: Deadline, name:
     body = BytesIO()
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("identity", "", *_GZIP):
-        raise ClusterError(f"{name} answers in the encoding {encoding[:40]!r}, which was not asked for")
+        raise ClusterError(f"{name} responds in the encoding {encoding[:40]!r}, which was not requested")
     packed = _wanted(response, limits.ended, until, name)
     for piece in _unpacked(packed, name) if encoding in _GZIP else packed:
         if body.tell() + len(piece) > limits.max_answer:
-            raise ClusterError(f"{name} answers with more than {size_text(limits.max_answer)}")
+            raise ClusterError(f"{name} responds with more than {size_text(limits.max_answer)}")
         limits.add(len(piece), name)
         body.write(piece)
     return body.getvalue()
@@ -125,9 +125,9 @@ def _wanted(response: BaseHTTPResponse, ended: Event, until: Deadline, name: str
         for piece in pieces(response, until):
             yield piece
             if ended.is_set():
-                raise ClusterError(f"{name} is not asked any more")
+                raise ClusterError(f"{name} is no longer queried: the connection was closed")
     except TimeoutError:
-        raise until.too_late(f"{name} has not answered in full") from None
+        raise until.too_late(f"{name} did not respond in full") from None
 
 
 def _unpacked(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -138,9 +138,9 @@ def _unpacked(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
                 yield unpacker.decompress(piece, _PIECE)
                 piece = unpacker.unconsumed_tail
     except zlib.error as error:
-        raise ClusterError(f"{name} sends what cannot be unpacked: {error}") from None
+        raise ClusterError(f"{name} sends data that cannot be unpacked: {error}") from None
     if not unpacker.eof:
-        raise ClusterError(f"{name} sends a packed answer that breaks off")
+        raise ClusterError(f"{name} sends a compressed response that is cut off")
 
 
 def read_lines(response: BaseHTTPResponse, ended: Event, name: str) -> Iterator[bytes]:
@@ -156,7 +156,7 @@ def read_lines(response: BaseHTTPResponse, ended: Event, name: str) -> Iterator[
     rest = bytearray()
     while piece := response.read1(_PIECE):
         if ended.is_set():
-            raise ClusterError(f"{name} is not asked any more")
+            raise ClusterError(f"{name} is no longer queried: the connection was closed")
         rest += piece
         if b"\n" in piece:
             *lines, last = bytes(rest).split(b"\n")

@@ -175,14 +175,14 @@ class Kubeconfigs:
             If there is no such context.
         """
         if context and context not in self.contexts:
-            hint = f"there is {', '.join(self.contexts)}" if self.contexts else "there are no contexts"
+            hint = f"the contexts are {', '.join(self.contexts)}" if self.contexts else "there are no contexts"
             raise InputError(f"there is no context {context}", where=self.files, path="--context", hint=hint)
         name = context or self.current
         if not name:
             hint = "name one with --context, or choose one: kubectl config use-context NAME"
             raise InputError("has no current context", where=self.files, hint=hint)
         if name not in self.contexts:
-            problem = f"names {name}, and there is no such context"
+            problem = f"there is no context {name}"
             raise InputError(problem, where=self.files, path="current-context", hint="name one with --context")
         return name, self.contexts[name]
 
@@ -196,9 +196,9 @@ class Kubeconfigs:
         """
         name = context.value.cluster
         if not name:
-            raise context.error("names no cluster", "cluster")
+            raise context.error("is missing", "cluster")
         if name not in self.clusters:
-            raise context.error(f"names {name}, and there is no such cluster", "cluster")
+            raise context.error(f"there is no cluster {name}", "cluster")
         return self.clusters[name]
 
     def user(self, context: Entry[ContextEntry]) -> Entry[UserEntry]:
@@ -213,7 +213,7 @@ class Kubeconfigs:
         if not name:
             return Entry(UserEntry(), context.file, f"{context.path}.user")
         if name not in self.users:
-            raise context.error(f"names {name}, and there is no such user", "user")
+            raise context.error(f"there is no user {name}", "user")
         return self.users[name]
 
 
@@ -251,10 +251,10 @@ def _read(file: str) -> tuple[_Kubeconfig, Any]:
         _, document = next(yaml_documents(text, file), (0, b"null"))
         data = plain(document)
         if not isinstance(data, dict):
-            raise InputError("it is empty or no object")
+            raise InputError("it is empty or not an object")
         return decode(document, _Kubeconfig), data
     except OSError as error:
-        raise InputError(f"is not a kubeconfig that can be used: {error.strerror or error}", where=file) from None
+        raise InputError(f"is not a usable kubeconfig: {error.strerror or error}", where=file) from None
     except InputError as error:
         raise _unusable(error, file) from None
 
@@ -264,7 +264,7 @@ def _unusable(error: InputError, file: str) -> InputError:
     finding = error.findings[0]
     if finding.field:
         return error.at(file)
-    problem = f"is not a kubeconfig that can be used: {finding.problem}"
+    problem = f"is not a usable kubeconfig: {finding.problem}"
     return InputError(problem, where=file, hint=finding.hint, position=finding.position)
 
 
@@ -279,7 +279,7 @@ def _entries(named: Sequence[Any], plural: str, single: str, file: str, data: An
     names: set[str] = set()
     for i, item in enumerate(named):
         if item.name in names:
-            raise InputError(f"{item.name} is there twice", where=file, path=f"{plural}[{i}].name")
+            raise InputError(f"{item.name} occurs twice", where=file, path=f"{plural}[{i}].name")
         names.add(item.name)
         of_item = data[plural][i] or {}
         yield item.name, Entry(getattr(item, single), file, f"{plural}[{i}].{single}", of_item.get(single))

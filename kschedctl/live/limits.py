@@ -115,6 +115,4 @@ class Limits:
         with self._lock:
             self._n_bytes += n_bytes
             if self._n_bytes > self._max_reading:
-                raise ClusterError(
-                    f"{host} sends more than {size_text(self._max_reading)}, and nothing says when it ends"
-                )
+                raise ClusterError(f"{host} sends more than {size_text(self._max_reading)}, the limit for one reading")

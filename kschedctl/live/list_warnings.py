@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
-_PLACEMENT: Final = "pods that use them are judged without them"
-_EXPANSION: Final = "those of the cluster cannot be named"
-_SPREADING: Final = "default spreading does not see them, so scores can differ"
+_PLACEMENT: Final = "they are ignored for pods that use them"
+_EXPANSION: Final = "they cannot be named in a request"
+_SPREADING: Final = "default spreading ignores them, so scores can differ"
 _EFFECTS: Final = {
-    "Pod": "all nodes count as empty, so whatever is said of free resources, affinity and spreading is wrong",
-    "Namespace": "affinity that selects namespaces by their labels finds none",
+    "Pod": "all nodes count as empty, so free resources, affinity and spreading are wrong",
+    "Namespace": "affinity with a namespaceSelector selects no namespaces",
     "Service": _SPREADING,
     "ReplicationController": _SPREADING,
     "ReplicaSet": _SPREADING,
     "StatefulSet": _SPREADING,
-    "PersistentVolume": "where the volume of a bound claim can be reached is not known",
-    "PersistentVolumeClaim": "pods with claims count as if the claims were not there",
-    "StorageClass": "whether a volume can be made for a claim is not known",
+    "PersistentVolume": "the nodes that can access the volume of a bound claim are unknown",
+    "PersistentVolumeClaim": "pods with claims are scheduled as if they had none",
+    "StorageClass": "whether a volume can be provisioned for a claim is unknown",
     "CSINode": "limits on attached volumes are not counted",
-    "CSIDriver": "whether a driver tells its free capacity is not known",
-    "CSIStorageCapacity": "free storage capacity is not known",
-    "VolumeAttachment": "attached volumes of pods that have gone are not counted",
-    "ResourceClaim": "pods with claims for devices count as if the claims were not there, and all devices as free",
-    "ResourceClaimTemplate": "claims that are made from a template are not known",
-    "ResourceSlice": "no node counts as having devices",
-    "DeviceClass": "claims count as asking for classes that do not exist",
-    "DeviceTaintRule": "taints that rules put on devices are not known",
+    "CSIDriver": "whether a driver reports its free capacity is unknown",
+    "CSIStorageCapacity": "free storage capacity is unknown",
+    "VolumeAttachment": "attached volumes of deleted pods are not counted",
+    "ResourceClaim": "pods with claims for devices are scheduled as if they had none, and all devices count as free",
+    "ResourceClaimTemplate": "claims made from a template are unknown",
+    "ResourceSlice": "nodes count as having no devices",
+    "DeviceClass": "the device classes of claims count as missing",
+    "DeviceTaintRule": "device taints from rules are unknown",
     "PodDisruptionBudget": "preemption counts no budget as violated",
-    "PriorityClass": "the priority of new pods is not known",
-    "RuntimeClass": "overhead, node selector and tolerations of new pods with a runtime class are not known",
-    "LimitRange": "new pods do not get the requests and limits that they default to",
-    "Lease": "who leads is not known",
-    "LeaseCandidate": "who would lead next is not known",
-    "ResourceQuota": "whether a quota would refuse a new pod is not known",
+    "PriorityClass": "the priority of new pods is unknown",
+    "RuntimeClass": "overhead, node selector and tolerations of new pods with a runtime class are unknown",
+    "LimitRange": "new pods do not get default requests and limits",
+    "Lease": "the leader is unknown",
+    "LeaseCandidate": "the next leader is unknown",
+    "ResourceQuota": "whether a quota would reject a new pod is unknown",
 }
 _EXPANDED: Final = frozenset({"Deployment", "DaemonSet", "Job", "CronJob", "PodTemplate"})
 
@@ -48,7 +48,7 @@ def refusal_warning(kind: str, plural: str) -> str:
     Examples
     --------
     >>> refusal_warning("CSINode", "csinodes")
-    'csinodes may not be listed by this user: limits on attached volumes are not counted'
+    'csinodes cannot be listed by this user: limits on attached volumes are not counted'
     """
     effect = _EFFECTS.get(kind, _EXPANSION if kind in _EXPANDED else _PLACEMENT)
-    return f"{plural} may not be listed by this user: {effect}"
+    return f"{plural} cannot be listed by this user: {effect}"

@@ -132,7 +132,7 @@ def _read_pages(
         if not following:
             return Listing(out, page.metadata.resource_version)
         if following == next_page or n_empty > _MOST_EMPTY_PAGES or (page.items and len(names) == n_before):
-            raise ClusterError(f"{connection.host}{served.path} comes to no end: its pages bring nothing new")
+            raise ClusterError(f"{connection.host}{served.path} does not end: its pages contain nothing new")
         next_page = following
 
 
@@ -147,4 +147,4 @@ def _page(connection: Connection, served: Served, limit: str, next_page: str) ->
     try:
         return _PAGES.decode(answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ClusterError(f"{connection.host}{served.path} does not answer with a list: {error}") from None
+        raise ClusterError(f"{connection.host}{served.path} does not respond with a list: {error}") from None

@@ -50,7 +50,7 @@ class Progress:
         with self._lock:
             seconds = time.monotonic() - self._heard
             if seconds >= _QUIET_SECONDS:
-                self._show(f"{self._line()}, no answer for {seconds:.0f} s")
+                self._show(f"{self._line()}, no response for {seconds:.0f} s")
 
     def end(self) -> None:
         """Clear the line."""
@@ -59,8 +59,8 @@ class Progress:
 
     def _line(self) -> str:
         if not self._n_kinds:
-            return f"asking {self._name}"
+            return f"reading {self._name}"
         done = sum(not to_come for _, to_come in self._counts.values())
-        parts = [f"asking {self._name}: {done} of {self._n_kinds} kinds"]
+        parts = [f"reading {self._name}: {done} of {self._n_kinds} kinds"]
         parts += [f"{n} of {n + to_come} {name}" for name, (n, to_come) in self._counts.items() if to_come]
         return ", ".join(parts)

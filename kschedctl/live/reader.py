@@ -136,7 +136,7 @@ class LiveReader:
             objects = self._result(listing).objects
         except ForbiddenError as error:
             if served.kind == _NODE:
-                raise ClusterError(f"without the nodes nothing can be said: {error}") from None
+                raise ClusterError(f"nothing can be answered without the nodes: {error}") from None
             self.summary.not_listed[served.kind] = refusal_warning(served.kind, served.plural)
             return
         except NotServedError:

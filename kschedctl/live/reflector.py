@@ -138,7 +138,9 @@ class Reflector:
             self._connection, self._served, page_size=self._settings.page_size, listed=lambda so_far, to_come: None
         )
         if not listing.resource_version:
-            raise ClusterError(f"{self._connection.host}{self._served.path} does not tell of which version its list is")
+            raise ClusterError(
+                f"{self._connection.host}{self._served.path} does not report the resource version of its list"
+            )
         self._version = listing.resource_version
         self._was_listed = True
         self._listener.listed(self._served, [obj for obj, _ in listing.objects])

@@ -35,6 +35,6 @@ def server_version(connection: Connection) -> str:
         # Some proxies block the path; the versions of the kubelets are used instead.
         return ""
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ClusterError(f"{connection.host} does not answer as an API server does: {error}") from None
+        raise ClusterError(f"{connection.host} does not respond like an API server: {error}") from None
     # The version is printed without escaping: discard a text that cannot be a version.
     return version if version.isprintable() and len(version) <= _LONGEST else ""

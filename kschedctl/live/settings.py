@@ -67,11 +67,11 @@ class ClientSettings:
         try:
             return ApiClient(self.configuration).rest_client.pool_manager
         except ImportError:
-            problem = f"the proxy {self.configuration.proxy} needs what is not installed"
+            problem = f"the proxy {self.configuration.proxy} needs a package that is not installed"
             raise InputError(problem, hint="pip install pysocks") from None
         except (HTTPError, ValueError) as error:
             problem = f"the proxy {self.configuration.proxy} cannot be used: {error}"
-            raise InputError(problem, hint="look at HTTPS_PROXY and HTTP_PROXY in the environment") from None
+            raise InputError(problem, hint="check HTTPS_PROXY and HTTP_PROXY in the environment") from None
 
 
 def client_settings(live: LiveContext) -> ClientSettings:
@@ -88,7 +88,7 @@ def client_settings(live: LiveContext) -> ClientSettings:
         from kubernetes.client import Configuration
     except ImportError:
         raise InputError(
-            "a running cluster is read with the Kubernetes client, which is not installed",
+            "reading a running cluster needs the Kubernetes client, which is not installed",
             hint=f"pip install 'kschedctl[live]'{f', or {_GIVE_SNAPSHOT}' if live.snapshot_would_do else ''}",
         ) from None
     files = kubeconfig_files(live.kubeconfig)
@@ -107,7 +107,9 @@ def client_settings(live: LiveContext) -> ClientSettings:
     if entry["server"].startswith("https:"):
         check_certificates(configuration, user, cluster)
     if provider and not configuration.api_key:
-        raise ClusterError(f"{user.file}: {user.path}.auth-provider: logging in with {provider['name']} gives no token")
+        raise ClusterError(
+            f"{user.file}: {user.path}.auth-provider: the login with {provider['name']} returned no token"
+        )
     return ClientSettings(name, configuration, credentials.authorization, credentials.impersonated)
 
 
@@ -148,11 +150,11 @@ def _load(
         if "auth-provider" in own:
             # The renewal of a token sends a request to a server, for which the official client would wait forever:
             # tests/live/test_kubeconfig.py::test_login_that_hangs_is_given_up.
-            within(seconds, load, f"{user.file}: {user.path}.auth-provider: logging in has not ended")
+            within(seconds, load, f"{user.file}: {user.path}.auth-provider: the login did not end")
         else:
             load()
     except (ConfigException, OAuth2Error, RequestException, HTTPError) as error:
-        raise ClusterError(f"{user.file}: {user.path}: logging in fails: {error}") from None
+        raise ClusterError(f"{user.file}: {user.path}: the login failed: {error}") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise user.error(f"cannot be used: {error}", "auth-provider") from None
 
@@ -161,7 +163,7 @@ def _in_cluster(live: LiveContext, configuration: Any) -> ClientSettings:
     from kubernetes.config import ConfigException, load_incluster_config
 
     if live.context:
-        raise InputError(f"there is no kubeconfig that could have a context {live.context}", path="--context")
+        raise InputError(f"there is no context {live.context}: no kubeconfig was found", path="--context")
     try:
         load_incluster_config(client_configuration=configuration)
     except (ConfigException, OSError, UnicodeDecodeError):

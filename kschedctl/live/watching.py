@@ -123,7 +123,7 @@ def _event(line: bytes, served: Served, name: str, place: Location) -> WatchEven
             raise (GoneError if status.code == _GONE else ClusterError)(f"{name} ends the watch: {said}")
         version = _VERSIONED.decode(told.object).metadata.resource_version
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ClusterError(f"{name} does not tell what happens as an API server does: {error}") from None
+        raise ClusterError(f"{name} does not send watch events like an API server: {error}") from None
     if told.type is EventType.BOOKMARK:
         return WatchEvent(False, None, version)
     try:

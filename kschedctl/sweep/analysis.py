@@ -22,8 +22,8 @@ from kschedctl.sweep.row import Row
 
 #: The problem and the hint for a plan with too few goals, by the required number of goals.
 _TOO_FEW_GOALS: Final = {
-    1: ("has no goals, so that there is no front", "goals: {waiting: minimise}"),
-    2: ("has not two goals to draw cases by", "goals: {placed: maximise, ...}"),
+    1: ("has no goals, so there is no Pareto front", "goals: {waiting: minimise}"),
+    2: ("has fewer than two goals, which the picture needs", "goals: {placed: maximise, ...}"),
 }
 
 
@@ -82,7 +82,7 @@ def configuration(plan: str, number: int) -> dict[str, Any]:
     """
     job = _job(plan)
     if number > len(job.read.cases):
-        raise InputError(f"there is no case {number}", where=plan, hint=f"the last one is {len(job.read.cases)}")
+        raise InputError(f"the plan has no case {number}", where=plan, hint=f"the last one is {len(job.read.cases)}")
     return job.configuration(number)
 
 

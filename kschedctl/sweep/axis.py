@@ -29,12 +29,12 @@ OF: Final = "of"
 OTHERS: Final[Mapping[str, str]] = {
     f"{WEIGHT}PLUGIN": "the weight of a Score plugin, in all profiles; 0: it does not score",
     f"{ARGS}PLUGIN.FIELD": "an argument of a plugin, in all profiles: `args.NodeResourcesFit.scoringStrategy.type`",
-    CONFIG: "a KubeSchedulerConfiguration, as a file",
-    SNAPSHOT: "another snapshot, or a list of paths that are one",
-    KUBERNETES_VERSION: f"whose rules apply: {', '.join(RELEASES)}",
-    FEATURE_GATES: "gates, as kube-scheduler takes them: `NAME=true,NAME=false`",
-    SEED: "a number that draws among equal nodes; without one it is the first by name",
-    OF: "what is asked about, in place of the plan's `of`",
+    CONFIG: "a file with a KubeSchedulerConfiguration",
+    SNAPSHOT: "another snapshot, or a list of paths that form one",
+    KUBERNETES_VERSION: f"the Kubernetes version whose rules apply: {', '.join(RELEASES)}",
+    FEATURE_GATES: "feature gates in kube-scheduler's form: `NAME=true,NAME=false`",
+    SEED: "the seed of the random choice among nodes with equal scores; without a seed the first by name is chosen",
+    OF: "the subject of the analysis, in place of the plan's `of`",
 }
 _MOST_WEIGHT: Final = 2**31 - 1
 #: The maximum number of values of an axis.
@@ -84,7 +84,7 @@ def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
     plan = written if isinstance(written, AxisPlan) else AxisPlan(values=written)
     inside = "values" if isinstance(written, AxisPlan) else ""
     if plan.value and "{}" not in plan.value:
-        raise InputError("has no {} for the value", path="value", hint="such as deploy/shop/web={}")
+        raise InputError("does not contain {}, the place of the value", path="value", hint="such as deploy/shop/web={}")
     values = numbers(plan.values) if isinstance(plan.values, NumberRange) else plan.values
     if not values:
         raise InputError("has no values", path=inside)
@@ -92,9 +92,9 @@ def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
     check = checker(axis.of)
     if check is None:
         close = similar(axis.of, (*EDITS_BY_NAME, *_CHECKS))
-        every = f"a what-if: {', '.join(EDITS_BY_NAME)}; or {', '.join(OTHERS)}"
+        every = f"the parameters are {', '.join(EDITS_BY_NAME)}; and {', '.join(OTHERS)}"
         raise InputError(
-            f'"{axis.of}" is nothing that an axis can be of',
+            f'"{axis.of}" is not a parameter of an axis',
             path="of" if plan.of else "",
             hint=f"did you mean {close[0]}?" if close else every,
         )
@@ -124,18 +124,18 @@ def numbers(span: NumberRange) -> tuple[int | float, ...]:
 
     Examples
     --------
-    >>> numbers(Range(first=1, to=7, step=2)), numbers(Range(first=0.1, to=0.3, step=0.1))
+    >>> numbers(NumberRange(first=1, to=7, step=2)), numbers(NumberRange(first=0.1, to=0.3, step=0.1))
     ((1, 3, 5, 7), (0.1, 0.2, 0.3))
     """
     # Decimal arithmetic treats numbers as they are written: 0.1 is exactly one tenth.
     first, last, step = (Decimal(str(number)) for number in (span.first, span.to, span.step))
     if not all(number.is_finite() for number in (first, last, step)) or not step:
         raise InputError(
-            "does not lead from one number to another", path="values.step", hint="give a step that is not 0"
+            "is not a step from the first number to the last", path="values.step", hint="give a step that is not 0"
         )
     count = int((last - first) / step) + 1 if (last - first) / step >= 0 else 0
     if count > MOST_VALUES:
-        raise InputError(f"{count:,} values are too many", path="values", hint=f"give {MOST_VALUES:,} at the most")
+        raise InputError(f"{count:,} values are too many", path="values", hint=f"give at most {MOST_VALUES:,}")
     whole = all(isinstance(number, int) for number in (span.first, span.step))
     every = (first + i * step for i in range(count))
     return tuple(int(number) if whole else float(number) for number in every)
@@ -159,12 +159,12 @@ def _edit(axis: Axis, value: Any) -> None:
         if not edit.sources(text):
             edit.parse(text)
         elif edit.sources(text) == ("-",):
-            raise InputError("a plan does not read from standard input", hint="name a file")
+            raise InputError("a plan cannot read from standard input", hint="name a file")
 
 
 def _weight(axis: Axis, value: Any) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_WEIGHT:
-        raise InputError(f"{value!r} is no weight", hint="a whole number; 0: the plugin does not score")
+        raise InputError(f"{value!r} is not a weight", hint="a whole number; 0: the plugin does not score")
 
 
 def _anything(axis: Axis, value: Any) -> None:
@@ -173,7 +173,7 @@ def _anything(axis: Axis, value: Any) -> None:
 
 def _text(axis: Axis, value: Any) -> None:
     if not isinstance(value, str) or not value:
-        raise InputError(f"{value!r} is no text", hint='such as "1.36", in quotes where it looks like a number')
+        raise InputError(f"{value!r} is not text", hint='such as "1.36", in quotes if it looks like a number')
 
 
 def _texts(axis: Axis, value: Any) -> None:
@@ -184,7 +184,7 @@ def _texts(axis: Axis, value: Any) -> None:
 
 def _whole(axis: Axis, value: Any) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError(f"{value!r} is no whole number")
+        raise InputError(f"{value!r} is not a whole number")
 
 
 def _gates(axis: Axis, value: Any) -> None:

@@ -103,7 +103,7 @@ def _n_feasible(decision: Decision) -> int:
 def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
     over, asked = _asked(cluster, of)
     if len(asked) != 1:
-        raise ManifestError(f"capacity is asked of one pod, not of {len(asked)}", where=", ".join(of))
+        raise ManifestError(f"capacity needs one pod, not {len(asked)}", where=", ".join(of))
     (answer,) = capacity(over, CapacityRequest(pods=asked), AnalysisHandle())
     return CaseResult(
         cluster=cluster.cluster,
@@ -185,6 +185,6 @@ def _doubts(answer: Envelope) -> tuple[str, ...]:
     every = (
         *(answer.doubts or ()),
         *(f"{each.needed_for}: {each.effect}" for each in answer.missing),
-        *(f"not modelled yet: {each.feature} ({each.effect})" for each in answer.not_modelled),
+        *(f"not modelled: {each.feature}; {each.effect}" for each in answer.not_modelled),
     )
     return tuple(dict.fromkeys(every))

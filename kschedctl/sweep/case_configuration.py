@@ -63,7 +63,7 @@ def _inside(parent: dict[str, Any], name: str, kind: type) -> Any:
         parent[name] = kind()
     found = parent[name]
     if not isinstance(found, kind):
-        raise ConfigError("is not what it should be", path=name)
+        raise ConfigError(f"is not {'a list' if kind is list else 'an object'}", path=name)
     return found
 
 

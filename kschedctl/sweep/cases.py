@@ -46,15 +46,15 @@ class Cases:
         lengths = {axis.name: len(axis.values) for axis in axes}
         if combine == "zip" and len(set(lengths.values())) > 1:
             told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            raise InputError(f"zip wants axes of one length: {told}", path="combine")
+            raise InputError(f"zip needs axes of the same length: {told}", path="combine")
         if isinstance(combine, Random) and combine.random > self._n_all:
             raise InputError(
-                f"{combine.random:,} of {self._n_all:,} combinations cannot be drawn",
+                f"{combine.random:,} of {self._n_all:,} combinations cannot be sampled",
                 path="combine.random",
                 hint="combine: product takes all of them",
             )
         if len(self) > MOST_CASES:
-            hint = f"{MOST_CASES:,} are the most: combine: {{random: {MOST_CASES}}} takes some of them"
+            hint = f"at most {MOST_CASES:,}: combine: {{random: {MOST_CASES}}} takes a sample"
             raise InputError(f"{len(self):,} cases are too many", path="axes", hint=hint)
 
     def __len__(self) -> int:

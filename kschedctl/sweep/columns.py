@@ -20,42 +20,42 @@ DOMAINS: Final[Mapping[str, str]] = {"zone": ZONE, "hostname": HOSTNAME}
 #: The columns that belong to one analysis, with their descriptions, by analysis.
 OWN: Final[Mapping[Ask, Mapping[str, str]]] = {
     Ask.SIMULATE: {
-        "pods": "how many pods were to be placed, those made again included",
-        "placed": "how many of them got a node",
-        "waiting": "how many wait in the end",
-        "evicted": "how many pods were evicted for others",
-        "attempts": "how many scheduling cycles it took",
-        "seconds": "how long it took, by the cluster's clock",
+        "pods": "pods to place, including pods recreated by their controllers",
+        "placed": "pods that got a node",
+        "waiting": "pods that are pending at the end",
+        "evicted": "pods that were preempted",
+        "attempts": "scheduling cycles",
+        "seconds": "duration by the cluster's clock, in seconds",
     },
     Ask.EXPLAIN: {
-        "pods": "how many pods were asked about, each by itself",
-        "placed": "how many of them fit",
-        "waiting": "how many do not",
-        "feasibleNodes": "on how many nodes the pod fits that fits on the fewest",
-        "score": "the mean of the pods' best scores; nothing where none fits",
+        "pods": "pods in the request, each scheduled by itself",
+        "placed": "pods that fit",
+        "waiting": "pods that do not fit",
+        "feasibleNodes": "number of feasible nodes of the pod with the fewest",
+        "score": "mean of the pods' best scores; empty if no pod fits",
     },
     Ask.CAPACITY: {
-        "copies": "how many copies more fit",
-        "nodesTaking": "how many nodes take any",
+        "copies": "copies of the pod that fit",
+        "nodesTaking": "nodes on which copies fit",
     },
     Ask.DRAIN: {
-        "drained": "how many of the nodes can be drained",
-        "evicted": "how many pods were evicted from them",
-        "blocked": "how many pods budgets hold there for ever",
-        "waiting": "how many pods wait in the end",
-        "seconds": "how long it took, by the cluster's clock",
+        "drained": "nodes that can be drained",
+        "evicted": "pods evicted from them",
+        "blocked": "pods that disruption budgets never allow to be evicted",
+        "waiting": "pods that are pending at the end",
+        "seconds": "duration by the cluster's clock, in seconds",
     },
 }
 #: The columns about the cluster at the end of the analysis. ``explain`` and ``capacity`` do not change the cluster.
 OF_CLUSTER: Final[Mapping[str, str]] = {
-    "nodes": "how many nodes there are",
-    "nodesUsed": "how many of them have a pod that no DaemonSet and no file of theirs made",
-    "utilisation.RESOURCE": "what is requested of a resource, of all that nodes offer: from 0 to 1",
-    "utilisation.RESOURCE.min": "the same of the node with the smallest share; also `.max`, `.mean` and `.stdev`, "
-    "over the nodes that offer any",
-    "skew.LABEL": "how unevenly the pods of a workload are spread over the values of a node's label: the most in one "
-    "less the fewest, of the workload that is worst, of those whose pods were to be placed; `skew.zone` and "
-    "`skew.hostname` are short",
+    "nodes": "number of nodes",
+    "nodesUsed": "nodes with a pod that is neither a DaemonSet pod nor a static pod",
+    "utilisation.RESOURCE": "requests for a resource divided by the allocatable of all nodes, from 0 to 1",
+    "utilisation.RESOURCE.min": "the same for the node with the smallest share; also `.max`, `.mean` and `.stdev`, "
+    "over the nodes that have the resource",
+    "skew.LABEL": "skew of a workload's pods over the values of a node label: the most pods in one value minus "
+    "the fewest, for the workload with the largest skew among those with pods to place; `skew.zone` and "
+    "`skew.hostname` are short forms",
 }
 _DEFAULT: Final = ("nodesUsed", f"{UTILISATION}cpu", f"{UTILISATION}memory")
 
@@ -79,8 +79,8 @@ def check_column(name: str, ask: Ask) -> None:
     if name in plain or any(name.startswith(start) and len(name) > len(start) for start in (UTILISATION, SKEW)):
         return
     close = similar(name, (*plain, "utilisation.cpu", "utilisation.memory", "skew.zone"))
-    known = f"of {ask} there are {', '.join(plain)}, utilisation.RESOURCE and skew.LABEL"
-    raise InputError(f'"{name}" cannot be measured', hint=f"did you mean {close[0]}?" if close else known)
+    known = f"the columns of {ask} are {', '.join(plain)}, utilisation.RESOURCE and skew.LABEL"
+    raise InputError(f'"{name}" is not a column', hint=f"did you mean {close[0]}?" if close else known)
 
 
 def split_utilisation(name: str) -> tuple[str, str]:

@@ -77,12 +77,12 @@ def run_there(job: SweepJob, numbers: Sequence[int], address: str) -> Iterator[R
     """
     distributed = _distributed()
     if _ADDRESS.fullmatch(address) is None:
-        raise InputError("is no address of a Dask scheduler", where=address, hint="such as tcp://host:8786")
+        raise InputError("is not an address of a Dask scheduler", where=address, hint="such as tcp://host:8786")
     parcel = Parcel(digest(job), job, packed(job))
     try:
         client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        raise InputError(f"no Dask scheduler answers: {error}", where=address) from None
+        raise InputError(f"no response from a Dask scheduler: {error}", where=address) from None
     with client:
         _check_workers(client, address)
         yield from _rows(client, parcel, job.in_order(numbers))
@@ -93,7 +93,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise UnsupportedError("--dask needs distributed", hint="pip install 'kschedctl[sweep]'") from None
+        raise UnsupportedError("--dask needs the package distributed", hint="pip install 'kschedctl[sweep]'") from None
 
 
 def _check_workers(client: Any, address: str) -> None:
@@ -104,7 +104,11 @@ def _check_workers(client: Any, address: str) -> None:
     others = {worker: found for worker, found in versions.items() if found != own}
     for worker, found in others.items():
         told = f"has kschedctl {found}" if found else "has no kschedctl"
-        raise InputError(f"the worker {worker} {told}, and this is {own}", where=address, hint="install the same there")
+        raise InputError(
+            f"the worker {worker} {told}, this machine has {own}",
+            where=address,
+            hint="install the same version on the workers",
+        )
 
 
 def _version() -> str:
@@ -137,7 +141,9 @@ def _rows(client: Any, parcel: Parcel, numbers: Sequence[int]) -> Iterator[Row]:
         text, error = _result(future)
         if text is None and tries[number] < TRIES:
             if client.status != "running":
-                raise KschedctlError("the Dask scheduler is gone", hint="with --results, --resume goes on")
+                raise KschedctlError(
+                    "the connection to the Dask scheduler is lost", hint="with --results, --resume continues"
+                )
             if sent.status != "finished":
                 # All workers with a copy of the parcel are gone.
                 sent = client.scatter(parcel, broadcast=True, hash=False)
@@ -156,7 +162,7 @@ def _result(future: Any) -> tuple[bytes | None, str]:
     try:
         return future.result(), ""
     except (OSError, ImportError, MemoryError) as error:
-        return None, f"a worker could not begin: {error}"
+        return None, f"a worker could not start: {error}"
     except Exception as error:
         lost = type(error).__name__ in _LOST
         return None, DIED if lost else f"this is a bug in kschedctl: {type(error).__name__}: {error}"

@@ -91,7 +91,7 @@ def plan_of(content: bytes, name: str) -> ReadPlan:
         raise PlanError.together(error.findings) from None
     if repeated:
         for _, (steps, position) in repeated_in_yaml(content, last=1):
-            raise PlanError(f'key "{steps[-1]}" is given twice', where=name, position=position)
+            raise PlanError(f'key "{steps[-1]}" occurs twice', where=name, position=position)
     try:
         plan = msgspec.convert(value, Plan)
     except msgspec.ValidationError as error:
@@ -119,24 +119,24 @@ def plan_of(content: bytes, name: str) -> ReadPlan:
 
 def _checked(plan: Plan, axes: list[Axis]) -> Iterator[Finding]:
     if not plan.axes:
-        yield Finding("there are no axes", "axes", "a list of values by name, such as fail-zone: [null, eu-1a]")
+        yield Finding("there are no axes", "axes", "give a list of values by name, such as fail-zone: [null, eu-1a]")
     kinds = {axis.of for axis in axes}
     if not texts(plan.base.snapshot) and SNAPSHOT not in kinds:
-        hint = "kschedctl snapshot -o prod.tar.gz writes one; several are an axis: snapshot: [a.tar.gz, b.tar.gz]"
-        yield Finding("no snapshot is named", "base", hint)
+        hint = "kschedctl snapshot -o prod.tar.gz writes one; for several use an axis: snapshot: [a.tar.gz, b.tar.gz]"
+        yield Finding("has no snapshot", "base", hint)
     needs = plan.ask in (Ask.CAPACITY, Ask.DRAIN)
     if needs and not texts(plan.of) and OF not in kinds:
         what = "nodes" if plan.ask is Ask.DRAIN else "a pod, a manifest or a workload"
-        yield Finding(f"{plan.ask} is asked of nothing", "ask", f"of: {what}")
+        yield Finding(f"{plan.ask} needs a subject", "ask", f"of: {what}")
     if plan.ask is Ask.SIMULATE and (texts(plan.of) or OF in kinds):
-        yield Finding("simulate is asked of all pods that wait", "of", "leave it out; base.whatIf.apply brings more")
+        yield Finding("simulate schedules all pending pods", "of", "leave it out; base.whatIf.apply adds pods")
     for name, given in plan.base.what_if.items():
         edit = EDITS_BY_NAME.get(name)
         at = f"base.whatIf[{name}]"
         if edit is None:
             close = similar(name, EDITS_BY_NAME)
-            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(EDITS_BY_NAME)}"
-            yield Finding(f'"{name}" is no what-if', at, hint)
+            hint = f"did you mean {close[0]}?" if close else f"the what-ifs are {', '.join(EDITS_BY_NAME)}"
+            yield Finding(f'"{name}" is not a what-if', at, hint)
             continue
         try:
             read_axis(name, texts(given))
@@ -161,12 +161,12 @@ def _of_type(message: str, value: Any) -> Finding:
     path = _named(path.removeprefix("."), value)
     unknown = _UNKNOWN.fullmatch(problem)
     if unknown is None:
-        return Finding(problem[:1].lower() + problem[1:], path, "docs/sweep.md has every field of a plan")
+        return Finding(problem[:1].lower() + problem[1:], path, "docs/sweep.md lists all fields of a plan")
     known = _known_fields(path)
     close = similar(unknown[1], known)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    hint = f"did you mean {close[0]}?" if close else f"the fields are {', '.join(known)}"
     return Finding(
-        f'"{unknown[1]}" is no field here', f"{path}.{unknown[1]}".removeprefix("."), hint, rule=_UNKNOWN_FIELD
+        f'"{unknown[1]}" is not a field here', f"{path}.{unknown[1]}".removeprefix("."), hint, rule=_UNKNOWN_FIELD
     )
 
 
@@ -196,7 +196,7 @@ def _known_fields(path: str) -> list[str]:
         return [field.encode_name for field in msgspec.structs.fields(Plan)]
     last = "axes" if path.startswith("axes[") and path.endswith("]") else path.rpartition(".")[2]
     kinds = {kind.__name__.lower().removesuffix("plan"): kind for kind in PlanStruct.__subclasses__()}
-    names = {"base": "base", "axes": "axis", "values": "range", "combine": "random"}
+    names = {"base": "base", "axes": "axis", "values": "numberrange", "combine": "random"}
     kind = kinds.get(names.get(last, ""))
     return [field.encode_name for field in msgspec.structs.fields(kind)] if kind is not None else []
 

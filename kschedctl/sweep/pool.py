@@ -23,7 +23,7 @@ from kschedctl.sweep.row import Row
 #: The number of attempts for a case whose process dies.
 TRIES: Final = 2
 #: The error of a case whose process died in every attempt.
-DIED: Final = "every process that worked on it was ended from outside, as happens where memory runs out"
+DIED: Final = "every process that ran this case was killed, possibly because memory ran out"
 
 
 def default_jobs() -> int:

@@ -108,8 +108,8 @@ def open_results(path: str, job: SweepJob, *, resume: bool) -> Iterator[Results]
                 stream.flush()
             yield Results(rows, stream)
     except FileExistsError:
-        hint = "--resume goes on with it, where it is of this plan; else give another name"
-        raise InputError("is there already", where=path, hint=hint) from None
+        hint = "--resume continues it if it belongs to this plan; otherwise give another name"
+        raise InputError("already exists", where=path, hint=hint) from None
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", where=path) from None
 
@@ -129,13 +129,13 @@ def _read(path: str, header: Header) -> tuple[dict[int, Row], int]:
                 else:
                     found = msgspec.json.decode(line, type=Header)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise InputError(f"line {number + 1}: {error}", where=path, hint="it is no file of results") from None
+                raise InputError(
+                    f"line {number + 1}: {error}", where=path, hint="it is not a file of results"
+                ) from None
             if not number and found != header:
-                hint = (
-                    "something in the plan, in a file that it names or in kschedctl is another one: give another name"
-                )
-                raise InputError("these are the results of another sweep", where=path, hint=hint)
+                hint = "the plan, a file that it names or the version of kschedctl differs: give another name"
+                raise InputError("has the results of another sweep", where=path, hint=hint)
             end += len(line)
     if not end and Path(path).stat().st_size:
-        raise InputError("is no file of results", where=path)
+        raise InputError("is not a file of results", where=path)
     return rows, end

@@ -111,7 +111,7 @@ class EventWriter:
             The text after the scheduler's message.
         """
         pod, answer = waits.pod, waits.answer
-        text = "It fits by now: kube-scheduler tries it again soon." if answer.outcome is Outcome.SCHEDULED else ""
+        text = "The pod fits now: kube-scheduler retries it soon." if answer.outcome is Outcome.SCHEDULED else ""
         message = answer.message or text
         note = f"{message}{' ' if message.endswith('.') else '; '}{detail}" if detail else message
         digest = sha256(repr((pod.metadata.uid, answer)).encode()).hexdigest()[:16]
@@ -173,7 +173,7 @@ class EventWriter:
 
     def _post(self, written: _Written, name: str, seconds: float) -> None:
         if seconds <= 0:
-            raise KschedctlError("there is no time left to write an Event")
+            raise KschedctlError("no time left to write an Event")
         body = json.dumps(event(written, name, self._instance)).encode()
         path = f"/apis/events.k8s.io/v1/namespaces/{written.namespace}/events"
         self._client.request("POST", path, body, seconds)

@@ -134,7 +134,7 @@ class Elected:
             while not self._stopped.is_set():
                 self._play(self._elector.run())
                 if not self._stopped.is_set():
-                    self._tell(f"{self._lock.describe()} is lost: nothing is said until it is ours again")
+                    self._tell(f"{self._lock.describe()} is lost: nothing is reported until it is ours again")
                     self._elector = self._candidate()
         except BaseException as bug:
             self._bug = bug
@@ -152,7 +152,7 @@ class Elected:
         if leader == self._lock.identity:
             self._tell(f"{lease} is ours: {leader} leads")
         elif leader:
-            self._tell(f"{lease} is held by {leader}: nothing is said until it is ours")
+            self._tell(f"{lease} is held by {leader}: nothing is reported until it is ours")
 
     def _say_failed(self, text: str) -> None:
         # A repeated message is reported once.

@@ -129,7 +129,7 @@ class Loop:
     def _tell_left_out(self) -> None:
         found = set(self._cache.left_out.values())
         for text in sorted(found - self._told_left_out):
-            self._tell(f"warning: answers are without {text}")
+            self._tell(f"warning: not in the answers: {text}")
         self._told_left_out = found
 
     def _tell_troubles(self) -> None:
@@ -143,8 +143,8 @@ class Loop:
         lasting = {kind for kind, since in self._troubled.items() if now - since > _PATIENCE}
         if lasting and not self._told_trouble:
             first = min(lasting)
-            self._tell(f"warning: answers are of {self._feed.age:.0f} s ago: {problems[first]}")
+            self._tell(f"warning: the cluster state is {self._feed.age:.0f} s old: {problems[first]}")
             self._told_trouble = lasting
         elif self._told_trouble and not problems:
-            self._tell("the cluster is heard of again")
+            self._tell("the API server answers again")
             self._told_trouble = set()

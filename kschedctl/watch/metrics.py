@@ -30,7 +30,7 @@ class StatusCollector(Collector):
         status, feed = self._status, self._status.feed
         waiting = GaugeMetricFamily(
             f"{_PREFIX}_pods_waiting",
-            "Pods that wait, by the plugin that most nodes stop at; 'none' where they fit by now. Told by the leader.",
+            "Pending pods, by the plugin that rejects most nodes; 'none' if they fit now. Reported by the leader.",
             labels=["cause"],
         )
         leading = status.leading
@@ -38,42 +38,50 @@ class StatusCollector(Collector):
             waiting.add_metric([cause], number)
         yield waiting
         answers = CounterMetricFamily(
-            f"{_PREFIX}_answers", "Answers told, by what comes of the pod.", labels=["result"]
+            f"{_PREFIX}_answers", "Reported answers, by the result for the pod.", labels=["result"]
         )
         for result, number in status.answers.copy().items():
             answers.add_metric([result], number)
         yield answers
-        yield CounterMetricFamily(f"{_PREFIX}_decisions", "Decisions made for answers.", value=status.decisions)
+        yield CounterMetricFamily(
+            f"{_PREFIX}_decisions", "Scheduling decisions computed for answers.", value=status.decisions
+        )
         yield SummaryMetricFamily(
             f"{_PREFIX}_round_seconds",
-            "How long it took to decide for all pods that wait after changes.",
+            "Seconds to decide for all pending pods after changes.",
             count_value=status.rounds,
             sum_value=status.round_seconds,
         )
         yield SummaryMetricFamily(
             f"{_PREFIX}_answered_after_seconds",
-            "How long after the first of some changes came their answers were told.",
+            "Seconds from the first change of a round to the report of its answers.",
             count_value=status.rounds,
             sum_value=status.answered_after,
         )
         yield GaugeMetricFamily(
-            f"{_PREFIX}_cache_age_seconds", "How long ago the server was last heard of, for each kind.", value=feed.age
+            f"{_PREFIX}_cache_age_seconds",
+            "Seconds since the last response of the API server, for the kind with the oldest one.",
+            value=feed.age,
         )
         size = GaugeMetricFamily(f"{_PREFIX}_cache_objects", "Objects in the cache.", labels=["kind"])
         size.add_metric(["Node"], status.nodes)
         size.add_metric(["Pod"], status.pods)
         yield size
         yield CounterMetricFamily(
-            f"{_PREFIX}_cache_compactions", "How often the cache was built anew.", value=status.compactions
+            f"{_PREFIX}_cache_compactions", "Number of times the cache was rebuilt.", value=status.compactions
         )
-        lists = CounterMetricFamily(f"{_PREFIX}_lists", "How often a kind was listed.", labels=["kind"])
-        failures = CounterMetricFamily(f"{_PREFIX}_failures", "How often a list or watch has failed.", labels=["kind"])
+        lists = CounterMetricFamily(f"{_PREFIX}_lists", "Number of lists of a kind.", labels=["kind"])
+        failures = CounterMetricFamily(
+            f"{_PREFIX}_failures", "Number of failed lists and watches of a kind.", labels=["kind"]
+        )
         for kind, reach in feed.reach.items():
             lists.add_metric([kind], reach.listed)
             failures.add_metric([kind], reach.failures)
         yield from (lists, failures)
-        yield GaugeMetricFamily(f"{_PREFIX}_leading", "Whether this copy may say something.", value=int(leading))
-        events = CounterMetricFamily(f"{_PREFIX}_events", "Events on pods, by what became of them.", labels=["outcome"])
+        yield GaugeMetricFamily(
+            f"{_PREFIX}_leading", "1 if this replica is the leader and reports, else 0.", value=int(leading)
+        )
+        events = CounterMetricFamily(f"{_PREFIX}_events", "Events about pods, by outcome.", labels=["outcome"])
         for outcome, number in status.written().items():
             events.add_metric([outcome], number)
         yield events

@@ -190,4 +190,4 @@ def _serve(
     server = Server(where, lambda: exposition(status), checks)
     server.start()
     stack.callback(server.stop)
-    tell(f"/metrics, /healthz and /readyz are answered on port {server.port}")
+    tell(f"serving /metrics, /healthz and /readyz on port {server.port}")

@@ -38,7 +38,7 @@ def address(text: str) -> tuple[str, int]:
     found = _ADDRESS.fullmatch(text)
     port = int(found["port"]) if found is not None else -1
     if found is None or port > 65535:
-        raise InputError(f'"{text}" is no address', path="--metrics", hint="such as :8080 or 127.0.0.1:8080")
+        raise InputError(f'"{text}" is not an address', path="--metrics", hint="such as :8080 or 127.0.0.1:8080")
     return found["six"] or found["host"] or "", port
 
 
@@ -100,7 +100,7 @@ class Server:
             self._server = _Server(where, Handler)
         except (OSError, OverflowError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or error
-            problem = f"nothing can be answered at {where[0]}:{where[1]}: {reason}"
+            problem = f"cannot listen on {where[0]}:{where[1]}: {reason}"
             raise InputError(problem, path="--metrics") from None
         self.port = int(self._server.server_address[1])
         self._thread = Thread(target=self._server.serve_forever, args=(0.2,), name="metrics", daemon=True)

@@ -68,12 +68,12 @@ def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watch
     try:
         seconds = live.request_seconds * READING_FACTOR or None
         if not feed.first(seconds):
-            raise ClusterError(f"{connection.host} has not listed everything within {seconds:g} s")
+            raise ClusterError(f"{connection.host} did not list all kinds within {seconds:g} s")
         summary = ReadSummary(git_version=version, looked_for={served.kind for served in kinds})
         for served in kinds:
             error = feed.refused.get(served.kind)
             if served.kind in _NEEDED and error is not None:
-                raise ClusterError(f"without the {served.plural} nothing can be said: {error}")
+                raise ClusterError(f"nothing can be answered without the {served.plural}: {error}")
             if isinstance(error, ForbiddenError):
                 summary.not_listed[served.kind] = refusal_warning(served.kind, served.plural)
                 summary.looked_for.discard(served.kind)

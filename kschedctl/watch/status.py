@@ -72,7 +72,7 @@ class LoopStatus:
         """Return the problems that only a restart repairs, by check; empty texts for passed checks."""
         stuck = monotonic() - self.turned_at
         return {
-            "loop": f"has not turned for {stuck:.0f} s" if stuck > _LONGEST_ROUND else "",
+            "loop": f"no round for {stuck:.0f} s" if stuck > _LONGEST_ROUND else "",
             "leaderElection": self.leadership.check(),
         }
 
@@ -80,5 +80,7 @@ class LoopStatus:
         """Return the problems that keep answers from being current, by check; empty texts for passed checks."""
         age = self.feed.age
         problems = {reach.problem for reach in self.feed.reach.values() if reach.problem}
-        old = f"nothing was heard for {age:.0f} s" + "".join(f"; {problem}" for problem in sorted(problems)[:1])
+        old = f"no response of the API server for {age:.0f} s" + "".join(
+            f"; {problem}" for problem in sorted(problems)[:1]
+        )
         return {**self.health(), "cache": old if age > MOST_AGE else ""}

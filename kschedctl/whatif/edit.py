@@ -37,7 +37,7 @@ class Option:
     metavar : str
         The form of the option's value.
     help : str
-        The help text: the question that the edit answers, in one sentence.
+        The help text: the hypothetical state, as in "Answer as if the node were cordoned.", and the forms of the value.
     """
 
     flag: str

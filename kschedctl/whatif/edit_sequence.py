@@ -127,9 +127,9 @@ class Conflicts:
             if other is not None:
                 what = " ".join(str(part) for part in thing if part)
                 if other is edit:
-                    problem = f"{what} is in it twice"
+                    problem = f"contains {what} twice"
                 else:
-                    problem = "is given twice" if other == edit else f"contradicts: {other}"
+                    problem = "is given twice" if other == edit else f"conflicts with: {other}"
                 raise InputError(problem, where=str(edit), hint="leave one of them out")
             own.add(thing)
         self._changed |= dict.fromkeys(own, edit)

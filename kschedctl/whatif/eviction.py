@@ -42,14 +42,14 @@ class Evicted:
 
     def __str__(self) -> str:
         said = (
-            (self.n_pending, "waits for a node again", "wait for a node again"),
-            (self.n_gone, "is gone", "are gone"),
+            (self.n_pending, "is pending again", "are pending again"),
+            (self.n_gone, "is removed", "are removed"),
             (self.n_staying, "stays", "stay"),
         )
         parts = [f"{counted(n, 'pod')} {one if n == 1 else several}" for n, one, several in said if n]
         parts = parts or ["no pod is on it"]
         if self.n_slices:
-            parts.append(f"{counted(self.n_slices, 'ResourceSlice')} {'is' if self.n_slices == 1 else 'are'} gone")
+            parts.append(f"{counted(self.n_slices, 'ResourceSlice')} {'is' if self.n_slices == 1 else 'are'} removed")
         return ", ".join(parts)
 
 

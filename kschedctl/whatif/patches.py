@@ -76,7 +76,7 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
 def _kind(key: ObjectKey) -> type[ApiObject]:
     kind = kind_type(key.api_version, key.kind)
     if kind is None:
-        raise InputError(f"{key.kind} of {key.api_version} is not a kind that scheduling reads")
+        raise InputError(f"{key.kind} of {key.api_version} is not a kind that kschedctl reads")
     return kind
 
 

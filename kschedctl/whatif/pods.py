@@ -43,12 +43,12 @@ class PodChanges:
 
 
 def freed_in_words(freed: Sequence[str]) -> tuple[str, ...]:
-    """Describe the claims that gave their devices back, in one line; return no line if there are none."""
+    """Describe the claims that released their devices, in one line; return no line if there are none."""
     if not freed:
         return ()
     if len(freed) == 1:
-        return (f"ResourceClaim {freed[0]} gives its devices back",)
-    return (f"{counted(len(freed), 'ResourceClaim')} ({listed(freed)}) give their devices back",)
+        return (f"ResourceClaim {freed[0]} releases its devices",)
+    return (f"{counted(len(freed), 'ResourceClaim')} ({listed(freed)}) release their devices",)
 
 
 def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> PodChanges:

@@ -90,7 +90,7 @@ def find_kind(name: str) -> type[ApiObject]:
         close = dict.fromkeys(_full_name(other) for other in similar(name.lower(), kind_names()))
         known = sorted({_full_name(other) for other in kind_names()})
         hint = f"did you mean {listed(list(close), 'or')}?" if close else f"the kinds are {', '.join(known)}"
-        raise InputError(f'"{name}" is not a kind that scheduling reads', hint=hint)
+        raise InputError(f'"{name}" is not a kind that kschedctl reads', hint=hint)
     return kind
 
 
@@ -128,7 +128,7 @@ def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str,
     shown = "/".join(part for part in key if part)
     elsewhere = sorted(f"{namespace}/{name}" for namespace, name in known if name == key[1])
     if elsewhere:
-        hint = f"there is {listed(elsewhere)}"
+        hint = f"did you mean {listed(elsewhere, 'or')}?"
     else:
         hint = near(shown, sorted("/".join(part for part in each if part) for each in known), f"{kind.__name__}s")
     return InputError(f"the cluster has no {kind.__name__} {shown}", hint=hint)

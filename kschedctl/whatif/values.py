@@ -19,7 +19,7 @@ def split_node(text: str, expected: str) -> tuple[str, str]:
     """
     node, colon, rest = text.partition(":")
     if not node or not colon or not rest or "=" in node:
-        raise InputError(f'"{text}" does not say which node and what', hint=expected)
+        raise InputError(f'"{text}" does not name a node and a change', hint=expected)
     return node, rest
 
 
@@ -33,7 +33,7 @@ def check_label(text: str, key: str, value: str, *, where: str = "") -> None:
     """
     for part, problems in ((key, qualified_name_problems(key)), (value, label_value_problems(value))):
         if problems:
-            raise InputError(f'"{text}": "{part}" cannot be written there', where=where, hint="; ".join(problems))
+            raise InputError(f'"{text}": "{part}" is not valid here', where=where, hint="; ".join(problems))
 
 
 def check_effect(text: str, effect: str, *, where: str = "") -> None:
@@ -46,7 +46,7 @@ def check_effect(text: str, effect: str, *, where: str = "") -> None:
     """
     if effect not in EFFECTS:
         hint = f"the effects are {', '.join(EFFECTS)}"
-        raise InputError(f'"{text}": "{effect}" is not an effect', where=where, hint=hint)
+        raise InputError(f'"{text}": "{effect}" is not a taint effect', where=where, hint=hint)
 
 
 def split_target(text: str, namespace: str) -> tuple[str, str, str]:
@@ -63,8 +63,8 @@ def split_target(text: str, namespace: str) -> tuple[str, str, str]:
         raise InputError(f'"{text}" names no object', hint="KIND/NAME or KIND/NAMESPACE/NAME, such as pod/shop/web-1")
     if not is_namespaced(find_kind(kind)):
         if own:
-            raise InputError(f'"{text}": a {find_kind(kind).__name__} is in no namespace', hint=f"give {kind}/{name}")
+            raise InputError(f'"{text}": a {find_kind(kind).__name__} has no namespace', hint=f"give {kind}/{name}")
         return kind, name, ""
     if own and namespace and own != namespace:
-        raise InputError(f'"{text}" is of another namespace than -n {namespace}')
+        raise InputError(f'"{text}" names another namespace than -n {namespace}')
     return kind, name, own or namespace

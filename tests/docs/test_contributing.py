@@ -97,11 +97,11 @@ def test_edit_step_1_a_module_is_named_after_the_option(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EDIT_NAMES)
-def test_edit_step_1_the_option_says_what_it_takes_and_asks(name: str) -> None:
+def test_edit_step_1_the_option_has_a_metavar_and_a_help(name: str) -> None:
     option = EDIT_NAMES[name].option
     assert re.fullmatch(r"--[a-z-]+", option.flag)
     assert option.metavar.isupper()
-    assert option.help.startswith("What if ")
+    assert option.help.startswith("Answer as if ")
     assert EDIT_NAMES[name].__doc__
 
 

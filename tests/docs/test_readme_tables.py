@@ -35,9 +35,9 @@ def what_ifs() -> str:
     """The what-ifs, with their help."""
     rows = ["| option | what if |", "|---|---|"]
     for edit in EDITS:
-        asks = edit.option.help.removeprefix("What if ").replace("|", "\\|")
+        state = edit.option.help.removeprefix("Answer as if ").replace("|", "\\|")
         value = edit.option.metavar.replace("|", "\\|")
-        rows.append(f"| `{edit.option.flag}` `{value}` | {asks} |")
+        rows.append(f"| `{edit.option.flag}` `{value}` | {state} |")
     return "\n".join(rows)
 
 
@@ -50,7 +50,7 @@ def test_readme_lists_what_there_is(name: str, made: Callable[[], str], request:
     if request.config.getoption("--rewrite-golden"):
         README.write_text(text)
     else:
-        assert written == text, "make golden writes the tables anew"
+        assert written == text, "make golden rewrites the tables"
 
 
 def exit_codes() -> str:

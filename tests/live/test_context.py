@@ -81,16 +81,16 @@ def test_a_snapshot_is_suggested_where_one_would_do(
     ("live", "error", "problem"),
     [
         (LiveContext(), ClusterError, "no cluster is configured"),
-        (LiveContext(context="x"), InputError, "there is no kubeconfig that could have a context x"),
+        (LiveContext(context="x"), InputError, "there is no context x: no kubeconfig was found"),
         (LiveContext(kubeconfig="nowhere"), InputError, "nowhere: --kubeconfig: there is no such file"),
         (
             LiveContext(kubeconfig="broken"),
             InputError,
-            "broken: line 2, column 1: is not a kubeconfig",
+            "broken: line 2, column 1: is not a usable kubeconfig",
         ),
-        (LiveContext(kubeconfig="empty"), InputError, "empty: is not a kubeconfig that can be used"),
+        (LiveContext(kubeconfig="empty"), InputError, "empty: is not a usable kubeconfig"),
         (LiveContext(kubeconfig="unset"), InputError, "unset: has no current context"),
-        (LiveContext(kubeconfig="good", context="two"), InputError, "there is no context two\n  there is one"),
+        (LiveContext(kubeconfig="good", context="two"), InputError, "there is no context two\n  the contexts are one"),
     ],
     ids=[
         "nothing",

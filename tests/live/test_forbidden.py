@@ -98,7 +98,7 @@ def run(folder: Path, forbidden: str, *arguments: str) -> Printed:
         return in_process.run(*arguments, "--kubeconfig", live.kubeconfig, columns=500, folder=folder)
 
 
-PODS = "pods may not be listed by this user"
+PODS = "pods cannot be listed by this user"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, c
     done = run(tmp_path, forbidden, *command.split())
     assert (done.code, done.out) == (3, "")
     assert done.err == (
-        f"error: {forbidden} may not be listed by this user, and the question is about them\n"
+        f"error: {forbidden} cannot be listed by this user, and the question is about them\n"
         f"  the right to list them in all namespaces is needed: kubectl auth can-i list {forbidden} -A\n"
     )
 
@@ -163,9 +163,9 @@ def test_answer_that_may_depend_on_it(tmp_path: Path, forbidden: str, command: s
     """The kind is reported once, as a warning or as missing; with ``--strict`` the exit code shows it."""
     done = run(tmp_path, forbidden, *command.split())
     assert done.code == code, done.err
-    assert done.out.count(f"{forbidden} may not be listed by this user") == 1
+    assert done.out.count(f"{forbidden} cannot be listed by this user") == 1
     beginning = "warning: " if strict != 3 else "not in the snapshot: "
-    assert f"{beginning}{forbidden} may not be listed by this user: " in done.out
+    assert f"{beginning}{forbidden} cannot be listed by this user: " in done.out
     assert run(tmp_path, forbidden, *command.split(), "--strict").code == (strict or code)
 
 

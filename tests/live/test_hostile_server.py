@@ -54,28 +54,32 @@ DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1"
 @pytest.mark.parametrize(
     ("path", "answer", "problem"),
     [
-        ("/version", lambda talk: talk.answer({"gitVersion": 7}), "does not answer as an API server does"),
-        ("/version", lambda talk: talk.answer({}, 410), "/version answers with status 410"),
-        ("/api", lambda talk: talk.answer({}, 410), "/api answers with status 410"),
-        (NODES, lambda talk: talk.answer({"message": "old\x1b[2J"}, 410), "/nodes answers with status 410: old [2J"),
-        ("/version", lambda talk: talk.answer(DEEP), "does not answer as an API server does"),
-        ("/api", lambda talk: talk.answer(DEEP), "does not answer as an API server does"),
-        (NODES, lambda talk: talk.answer(DEEP), "/nodes does not answer with a list"),
+        ("/version", lambda talk: talk.answer({"gitVersion": 7}), "does not respond like an API server"),
+        ("/version", lambda talk: talk.answer({}, 410), "/version responds with status 410"),
+        ("/api", lambda talk: talk.answer({}, 410), "/api responds with status 410"),
+        (NODES, lambda talk: talk.answer({"message": "old\x1b[2J"}, 410), "/nodes responds with status 410: old [2J"),
+        ("/version", lambda talk: talk.answer(DEEP), "does not respond like an API server"),
+        ("/api", lambda talk: talk.answer(DEEP), "does not respond like an API server"),
+        (NODES, lambda talk: talk.answer(DEEP), "/nodes does not respond with a list"),
         (NODES, lambda talk: talk.answer(DEEP_OBJECT), "/nodes"),
-        (NODES, lambda talk: talk.answer(DEEP, 500), "/nodes answers with status 500"),
-        (NODES, lambda talk: talk.answer([1]), "/nodes does not answer with a list"),
-        (NODES, lambda talk: talk.answer({"items": {}}), "/nodes does not answer with a list"),
+        (NODES, lambda talk: talk.answer(DEEP, 500), "/nodes responds with status 500"),
+        (NODES, lambda talk: talk.answer([1]), "/nodes does not respond with a list"),
+        (NODES, lambda talk: talk.answer({"items": {}}), "/nodes does not respond with a list"),
         (NODES, lambda talk: talk.answer({"items": ["x"]}), "context here, nodes, document 1, item 1"),
-        (NODES, lambda talk: talk.answer({"metadata": {"continue": 7}}), "/nodes does not answer with a list"),
-        (NODES, lambda talk: talk.answer({"metadata": {"remainingItemCount": 10**30}}), "does not answer with a list"),
+        (NODES, lambda talk: talk.answer({"metadata": {"continue": 7}}), "/nodes does not respond with a list"),
+        (NODES, lambda talk: talk.answer({"metadata": {"remainingItemCount": 10**30}}), "does not respond with a list"),
         (NODES, lambda talk: talk.answer(FEW), "context here, nodes, document 1, item 1 (Node a): status.allocatable"),
-        (NODES, lambda talk: talk.answer(b"\xff"), "/nodes does not answer with a list"),
-        (NODES, lambda talk: talk.answer(b""), "/nodes does not answer with a list"),
-        (NODES, lambda talk: talk.answer({}, 302, Location="http://elsewhere/"), "/nodes answers with status 302"),
-        (NODES, lambda talk: talk.answer(b"hello", Content_Encoding="gzip"), "/nodes sends what cannot be unpacked"),
-        (NODES, lambda talk: talk.answer(b"x", Content_Encoding="br"), "encoding 'br', which was not asked for"),
+        (NODES, lambda talk: talk.answer(b"\xff"), "/nodes does not respond with a list"),
+        (NODES, lambda talk: talk.answer(b""), "/nodes does not respond with a list"),
+        (NODES, lambda talk: talk.answer({}, 302, Location="http://elsewhere/"), "/nodes responds with status 302"),
+        (
+            NODES,
+            lambda talk: talk.answer(b"hello", Content_Encoding="gzip"),
+            "/nodes sends data that cannot be unpacked",
+        ),
+        (NODES, lambda talk: talk.answer(b"x", Content_Encoding="br"), "encoding 'br', which was not requested"),
         (NODES, lambda talk: talk.send(b"hello\r\n\r\n"), "cannot be reached"),
-        (NODES, lambda talk: talk.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "/nodes has not answered"),
+        (NODES, lambda talk: talk.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "/nodes did not respond"),
     ],
     ids=[
         "number as version",
@@ -117,7 +121,7 @@ def test_packed_answer_is_unpacked(tmp_path: Path) -> None:
 def test_packed_answer_that_becomes_too_large(tmp_path: Path) -> None:
     bomb = gzip.compress(b" " * 8 * 1024**2)
     answer = only(NODES, lambda talk: talk.answer(bomb, Content_Encoding="gzip"))
-    assert "/nodes answers with more than 1 MiB" in refused(answer, tmp_path, max_answer=1024**2)
+    assert "/nodes responds with more than 1 MiB" in refused(answer, tmp_path, max_answer=1024**2)
 
 
 def test_answer_that_is_too_large(tmp_path: Path) -> None:
@@ -126,7 +130,7 @@ def test_answer_that_is_too_large(tmp_path: Path) -> None:
         while True:
             talk.send(b" " * 65536)
 
-    assert "/nodes answers with more than 1 MiB" in refused(only(NODES, endless), tmp_path, max_answer=1024**2)
+    assert "/nodes responds with more than 1 MiB" in refused(only(NODES, endless), tmp_path, max_answer=1024**2)
 
 
 def test_all_answers_together_are_limited() -> None:
@@ -141,7 +145,7 @@ def test_all_answers_together_are_limited() -> None:
 )
 def test_server_that_wants_to_be_left_alone(tmp_path: Path, status: int, after: str) -> None:
     problem = refused(only(NODES, lambda talk: talk.answer({}, status, Retry_After=after)), tmp_path)
-    assert "/nodes is busy and wants to be asked again in" in problem
+    assert "/nodes is busy and asks for a retry in" in problem
     assert "--request-timeout" in problem
 
 
@@ -177,7 +181,7 @@ def test_busy_server_is_asked_again(tmp_path: Path) -> None:
 def test_server_that_takes_its_time(tmp_path: Path, path: str, answer: Callable[[Talk], None]) -> None:
     before = threading.active_count()
     problem = refused(only(path, answer), tmp_path, request_seconds=2)
-    assert f"{path} has not answered" in problem
+    assert f"{path} did not respond" in problem
     assert "within 2 s" in problem
     until = time.monotonic() + SOON
     while threading.active_count() > before:
@@ -200,9 +204,9 @@ def test_slow_server_is_waited_for(tmp_path: Path, request_seconds: float) -> No
 @pytest.mark.parametrize(
     ("pages", "problem"),
     [
-        (lambda _: page("a", "b", following="same"), "/nodes comes to no end: its pages bring nothing new"),
-        (lambda n: page("a", "b", following=str(n)), "/nodes comes to no end: its pages bring nothing new"),
-        (lambda n: page(following=str(n)), "/nodes comes to no end: its pages bring nothing new"),
+        (lambda _: page("a", "b", following="same"), "/nodes does not end: its pages contain nothing new"),
+        (lambda n: page("a", "b", following=str(n)), "/nodes does not end: its pages contain nothing new"),
+        (lambda n: page(following=str(n)), "/nodes does not end: its pages contain nothing new"),
         (lambda n: page(f"n{n}", following=str(n)), " within "),
     ],
     ids=["one token", "the same objects", "no objects", "more and more"],
@@ -269,9 +273,9 @@ def test_terminal_hears_of_a_server_that_is_silent(tmp_path: Path) -> None:
     shown = os.read(ours, 65536).decode()
     os.close(ours)
     assert done.returncode == 3
-    assert "asking here" in shown
-    assert "asking here: 2 of 3 kinds, no answer for " in shown
-    assert "/api/v1/pods has not answered within 4 s" in shown
+    assert "reading here" in shown
+    assert "reading here: 2 of 3 kinds, no response for " in shown
+    assert "/api/v1/pods did not respond within 4 s" in shown
 
 
 @pytest.mark.parametrize("version", ["banana", "v9" * 10_000, "", "v1." + "9" * 5000], ids=lambda text: text[:8])

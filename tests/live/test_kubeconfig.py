@@ -64,52 +64,52 @@ def entry(plural: str, **fields: Any) -> Callable[[Any], object]:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (entry("contexts", context=None), "config: contexts[0].context.cluster: names no cluster"),
+        (entry("contexts", context=None), "config: contexts[0].context.cluster: is missing"),
         (entry("contexts", context=[]), "config: contexts[0].context: [] is a list, an object is expected"),
         (entry("contexts", name=7), "config: contexts[0].name: 7 is a number, text is expected"),
-        (entry("clusters", cluster=None), "config: clusters[0].cluster.server: names no server"),
-        (entry("clusters", name="other"), "config: contexts[0].context.cluster: names cluster, and there is no such"),
-        (entry("users", name="other"), "config: contexts[0].context.user: names user, and there is no such user"),
+        (entry("clusters", cluster=None), "config: clusters[0].cluster.server: is missing"),
+        (entry("clusters", name="other"), "config: contexts[0].context.cluster: there is no cluster cluster"),
+        (entry("users", name="other"), "config: contexts[0].context.user: there is no user user"),
         (lambda c: c.update(contexts=7), "config: contexts: 7 is a number, a list is expected"),
         (lambda c: c.update({"current-context": 7}), "config: current-context: 7 is a number, text is expected"),
-        (lambda c: c.update({"current-context": "x"}), "config: current-context: names x, and there is no such"),
-        (lambda c: c["users"].append(c["users"][0]), "config: users[1].name: user is there twice"),
+        (lambda c: c.update({"current-context": "x"}), "config: current-context: there is no context x"),
+        (lambda c: c["users"].append(c["users"][0]), "config: users[1].name: user occurs twice"),
         (user(token=12345), "config: users[0].user.token: 12345 is a number, text is expected"),
-        (user(token="a\nb"), "config: users[0].user.token: has characters that no token has, such as line ends"),
-        (user(token="a\n"), "config: users[0].user.token: has characters that no token has, such as line ends"),
-        (user(token="ä"), "config: users[0].user.token: has characters that no token has"),
+        (user(token="a\nb"), "config: users[0].user.token: has characters that a token cannot have, such as line ends"),
+        (user(token="a\n"), "config: users[0].user.token: has characters that a token cannot have, such as line ends"),
+        (user(token="ä"), "config: users[0].user.token: has characters that a token cannot have"),
         (user(tokenFile="nowhere"), "nowhere: No such file or directory"),
         (user(username=1, password=2), "config: users[0].user.username: 1 is a number, text is expected"),
-        (user(auth_provider={"name": "acme"}), "config: users[0].user.auth-provider.name: 'acme' is no way to log in"),
-        (user(auth_provider={"name": "gcp"}), "log in with a plugin of the provider"),
+        (user(auth_provider={"name": "acme"}), "config: users[0].user.auth-provider.name: 'acme' is not a supported"),
+        (user(auth_provider={"name": "gcp"}), "use a credential plugin of the provider"),
         (user(auth_provider={"name": "oidc"}), "config: users[0].user.auth-provider.config: has no id-token"),
         (user(auth_provider={"name": "oidc", "config": {"id-token": "a.b.c"}}), "config: users[0].user.auth-provider"),
-        (user(auth_provider={"name": "oidc", "config": {"id-token": "a"}}), "logging in with oidc gives no token"),
+        (user(auth_provider={"name": "oidc", "config": {"id-token": "a"}}), "the login with oidc returned no token"),
         (user(client_certificate_data="%"), "config: users[0].user.client-certificate-data: is not base64"),
         (user(client_certificate="nowhere", client_key="nowhere"), "config: users[0].user.client-certificate: "),
-        (user(client_certificate_data="YWJj"), "a certificate and its key belong together"),
+        (user(client_certificate_data="YWJj"), "the client certificate or its key is missing"),
         (
             user(client_certificate_data="YWJj", client_key_data="YWJj"),
             "config: users[0].user: client certificate and key cannot be read",
         ),
         (cluster(certificate_authority_data="!!"), "clusters[0].cluster.certificate-authority-data: is not base64"),
-        (cluster(certificate_authority_data="YWJj"), "cluster.certificate-authority-data: holds no certificates"),
+        (cluster(certificate_authority_data="YWJj"), "cluster.certificate-authority-data: has no readable"),
         (cluster(certificate_authority="nowhere"), "clusters[0].cluster.certificate-authority: "),
         (cluster(insecure_skip_tls_verify="yes"), '-verify: "yes" is text, true or false is expected'),
-        (cluster(server=""), "config: clusters[0].cluster.server: names no server"),
-        (cluster(server="https://"), "config: clusters[0].cluster.server: 'https://' is no address that can be used"),
-        (cluster(server="https://[::1"), "config: clusters[0].cluster.server: 'https://[::1' is no address"),
-        (cluster(server="https://a:99999999"), "clusters[0].cluster.server: 'https://a:99999999' is no address"),
-        (cluster(server="ftp://a"), "config: clusters[0].cluster.server: 'ftp://a' is no address that can be used"),
-        (cluster(server="https://a b"), "config: clusters[0].cluster.server: 'https://a b' is no address"),
-        (cluster(server="https://a\nb"), "config: clusters[0].cluster.server: 'https://a\\nb' is no address"),
-        (cluster(server=f"https://{'a' * 64}"), "is no address"),
-        (cluster(proxy_url="nowhere"), "config: clusters[0].cluster.proxy-url: 'nowhere' is no address"),
-        (cluster(proxy_url="gopher://a:1"), "config: clusters[0].cluster.proxy-url: 'gopher://a:1' is no address"),
-        (user(as_groups=["a"]), "config: users[0].user.as: is missing, and there is more to act as than a user"),
-        (user(**{"as": "a\r\nX: y"}), "config: users[0].user.as: 'a\\r\\nX: y' has characters that cannot be sent"),
-        (user(exec={"command": "x"}), "config: users[0].user.exec.apiVersion: '' is not known"),
-        (user(exec={"apiVersion": V1}), "config: users[0].user.exec.command: names no program"),
+        (cluster(server=""), "config: clusters[0].cluster.server: is missing"),
+        (cluster(server="https://"), "config: clusters[0].cluster.server: 'https://' is not a usable address"),
+        (cluster(server="https://[::1"), "config: clusters[0].cluster.server: 'https://[::1' is not an address"),
+        (cluster(server="https://a:99999999"), "clusters[0].cluster.server: 'https://a:99999999' is not an address"),
+        (cluster(server="ftp://a"), "config: clusters[0].cluster.server: 'ftp://a' is not a usable address"),
+        (cluster(server="https://a b"), "config: clusters[0].cluster.server: 'https://a b' is not an address"),
+        (cluster(server="https://a\nb"), "config: clusters[0].cluster.server: 'https://a\\nb' is not an address"),
+        (cluster(server=f"https://{'a' * 64}"), "is not an address"),
+        (cluster(proxy_url="nowhere"), "config: clusters[0].cluster.proxy-url: 'nowhere' is not an address"),
+        (cluster(proxy_url="gopher://a:1"), "config: clusters[0].cluster.proxy-url: 'gopher://a:1' is not an address"),
+        (user(as_groups=["a"]), "config: users[0].user.as: is missing, but as-uid, as-groups or as-user-extra is set"),
+        (user(**{"as": "a\r\nX: y"}), "config: users[0].user.as: 'a\\r\\nX: y' has characters that a header cannot"),
+        (user(exec={"command": "x"}), "config: users[0].user.exec.apiVersion: '' is not supported"),
+        (user(exec={"apiVersion": V1}), "config: users[0].user.exec.command: is not a valid command"),
         (user(exec={"apiVersion": V1, "command": "x", "interactiveMode": "No"}), "exec.interactiveMode: 'No'"),
         (user(exec={"apiVersion": V1, "command": "x", "env": [{"name": "a=b"}]}), "user.exec.env[0].name: 'a=b'"),
     ],
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: Callable[[Any], object],
         settings(tmp_path, change).pool()
     assert problem in str(error.value)
     # Only where a server is asked for a token it is not the kubeconfig alone.
-    assert isinstance(error.value, InputError) or "logging in" in str(error.value)
+    assert isinstance(error.value, InputError) or "the login" in str(error.value)
 
 
 def test_proxy_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,9 @@ def test_proxy_that_needs_what_is_not_installed(tmp_path: Path, monkeypatch: pyt
     if named == "in the environment":
         monkeypatch.setenv("HTTPS_PROXY", address)
     change = cluster(proxy_url=address) if named == "in the kubeconfig" else user(token="t")
-    with pytest.raises(InputError, match=f"the proxy {address} needs what is not installed\n  pip install pysocks"):
+    with pytest.raises(
+        InputError, match=f"the proxy {address} needs a package that is not installed\n  pip install pysocks"
+    ):
         settings(tmp_path, change).pool()
 
 
@@ -182,7 +184,7 @@ def test_login_is_renewed_by_its_issuer(tmp_path: Path) -> None:
 def test_login_that_hangs_is_given_up(tmp_path: Path) -> None:
     with talking(Talk.be_silent, tmp_path) as (live, asked):
         issuer = json.loads(Path(live.kubeconfig).read_text())["clusters"][0]["cluster"]["server"]
-        with pytest.raises(ClusterError, match=r"auth-provider: logging in has not ended within 1 s"):
+        with pytest.raises(ClusterError, match=r"auth-provider: the login did not end within 1 s"):
             settings(tmp_path, expired_login(issuer), request_seconds=0.1)
         assert asked.is_set()
 
@@ -190,13 +192,13 @@ def test_login_that_hangs_is_given_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"contexts: [", "config: line 2, column 1: is not a kubeconfig that can be used"),
-        (b"\xff\xfe\xff", "config: is not a kubeconfig that can be used"),
-        (b"- 1", "config: is not a kubeconfig that can be used: it is empty or no object"),
-        (b"null", "config: is not a kubeconfig that can be used: it is empty or no object"),
+        (b"contexts: [", "config: line 2, column 1: is not a usable kubeconfig"),
+        (b"\xff\xfe\xff", "config: is not a usable kubeconfig"),
+        (b"- 1", "config: is not a usable kubeconfig: it is empty or not an object"),
+        (b"null", "config: is not a usable kubeconfig: it is empty or not an object"),
         (b"a: *b", "config: "),
         (LAUGHS, "config: "),
-        (b"a: " + b"[" * 1000 + b"]" * 1000, "config: line 1, column 203: is not a kubeconfig that can be used"),
+        (b"a: " + b"[" * 1000 + b"]" * 1000, "config: line 1, column 203: is not a usable kubeconfig"),
     ],
     ids=["broken", "no UTF-8", "list", "null", "unknown alias", "aliases of aliases", "deep"],
 )  # fmt: skip
@@ -297,11 +299,11 @@ def credential(**status: str) -> str:
     [
         ("echo go away >&2; exit 3", "the credential plugin ./plugin (config: users[0].user.exec) failed with exit"),
         ("echo go away >&2; exit 3", "exit code 3\n  go away"),
-        ("echo hello", "does not print an ExecCredential"),
-        ("true", "does not print an ExecCredential"),
-        (f"echo '{credential()}'", "gives neither a token nor a certificate with its key"),
-        (f"echo '{credential(clientCertificateData='x')}'", "gives neither a token nor a certificate with its key"),
-        (f"echo '{credential(token='x').replace('/v1', '/v9')}'", "does not print an ExecCredential of client.auth"),
+        ("echo hello", "did not print an ExecCredential"),
+        ("true", "did not print an ExecCredential"),
+        (f"echo '{credential()}'", "returned neither a token nor a certificate with its key"),
+        (f"echo '{credential(clientCertificateData='x')}'", "returned neither a token nor a certificate with its key"),
+        (f"echo '{credential(token='x').replace('/v1', '/v9')}'", "did not print an ExecCredential of client.auth"),
     ],
 )  # fmt: skip
 def test_plugin_that_fails_is_an_error(
@@ -315,7 +317,7 @@ def test_plugin_that_fails_is_an_error(
 
 
 def test_plugin_that_hangs_is_given_up(tmp_path: Path) -> None:
-    with pytest.raises(ClusterError, match=r"the credential plugin \./plugin .* has not ended within 1 s"):
+    with pytest.raises(ClusterError, match=r"the credential plugin \./plugin .* did not end within 1 s"):
         settings(tmp_path, plugin(tmp_path, "exec sleep 60"), request_seconds=0.1)
 
 

@@ -23,7 +23,7 @@ def test_reading(tmp_path: Path) -> None:
     with serving(lambda path, query: (200, {}), tmp_path) as (live, asked):
         connection = Connection(dataclasses.replace(live, request_seconds=0.1))
         connection._settings = dataclasses.replace(connection._settings, authorization=slow_login)
-        with pytest.raises(ClusterError, match=r"/version has not been asked within 0\.1 s"):
+        with pytest.raises(ClusterError, match=r"/version was not queried within 0\.1 s"):
             connection.get("/version")
     assert asked == []
 
@@ -32,6 +32,6 @@ def test_writing(tmp_path: Path) -> None:
     with serving(lambda path, query: (200, {}), tmp_path) as (live, asked):
         client = ObjectClient(live)
         client._settings = dataclasses.replace(client._settings, authorization=slow_login)
-        with pytest.raises(ClusterError, match=r"/version has not been asked within 0\.1 s"):
+        with pytest.raises(ClusterError, match=r"/version was not queried within 0\.1 s"):
             client.request("GET", "/version", None, 0.1)
     assert asked == []

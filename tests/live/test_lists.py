@@ -79,7 +79,9 @@ def test_kind_that_may_not_be_listed_is_a_warning(tmp_path: Path) -> None:
     with serving(answer, tmp_path) as (live, _):
         found = load_live(live)
     (warning,) = found.cluster.warnings
-    assert warning.startswith("persistentvolumes may not be listed by this user: where the volume of a bound claim")
+    assert warning.startswith(
+        "persistentvolumes cannot be listed by this user: the nodes that can access the volume of a bound claim"
+    )
     assert found.paths == ("context here",)
     assert found.cluster.server_version == "v1.36.3"
 
@@ -114,14 +116,14 @@ def test_newest_version_of_a_group_is_asked_for(tmp_path: Path) -> None:
             "/api/v1/nodes",
             403,
             {"message": "forbidden to you"},
-            "without the nodes nothing can be said: forbidden to you",
+            "nothing can be answered without the nodes: forbidden to you",
         ),
-        ("/api/v1/pods", 500, {"message": "etcd is gone"}, "/api/v1/pods answers with status 500: etcd is gone"),
-        ("/api/v1/pods", 200, b"<html>", "/api/v1/pods does not answer with a list"),
+        ("/api/v1/pods", 500, {"message": "etcd is gone"}, "/api/v1/pods responds with status 500: etcd is gone"),
+        ("/api/v1/pods", 200, b"<html>", "/api/v1/pods does not respond with a list"),
         ("/api", 401, {}, "does not accept the credentials of context here"),
-        ("/api", 403, {"message": "no"}, "does not tell which kinds it has: no"),
+        ("/api", 403, {"message": "no"}, "does not report its kinds: no"),
         ("/api", 200, {"kind": "APIVersions"}, "is older than Kubernetes 1.27"),
-        ("/version", 200, b"hello", "does not answer as an API server does"),
+        ("/version", 200, b"hello", "does not respond like an API server"),
     ],
     ids=["nodes forbidden", "error", "no JSON", "who are you", "no discovery", "old", "no API server"],
 )
@@ -149,4 +151,4 @@ def test_progress_ends_with_an_empty_line(tmp_path: Path) -> None:
     shown: list[str] = []
     with serving(lambda path, query: REST, tmp_path) as (live, _):
         load_live(replace(live, show_progress=shown.append))
-    assert shown[-2:] == ["asking here: 3 of 3 kinds", ""]
+    assert shown[-2:] == ["reading here: 3 of 3 kinds", ""]

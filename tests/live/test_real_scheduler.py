@@ -174,7 +174,9 @@ def test_user_without_rights_to_volumes_is_warned(scheduled: ControlPlane) -> No
     assert done.returncode == 3
     # The width of the answer is that of the terminal.
     text = " ".join(done.stdout.split())
-    assert "persistentvolumes may not be listed by this user: where the volume of a bound claim can be reached" in text
+    assert (
+        "persistentvolumes cannot be listed by this user: the nodes that can access the volume of a bound claim" in text
+    )
     scheduled.kubectl("delete", "clusterrolebinding,clusterrole", "reader")
 
 
@@ -183,7 +185,7 @@ def test_user_without_rights_to_pods_is_told(scheduled: ControlPlane) -> None:
     for question in (("explain",), ("explain", "shop/fits"), ("verify",)):
         done = command(*question, kubeconfig=scheduled.kubeconfig_nobody)
         assert (done.returncode, done.stdout) == (3, "")
-        assert done.stderr.startswith("error: pods may not be listed by this user, and the question is about them")
+        assert done.stderr.startswith("error: pods cannot be listed by this user, and the question is about them")
     scheduled.kubectl("delete", "clusterrolebinding,clusterrole", "reader")
 
 
@@ -201,7 +203,7 @@ def test_whoever_is_acted_as_has_the_rights(scheduled: ControlPlane, tmp_path: P
 def test_user_without_any_rights_is_an_error(scheduled: ControlPlane) -> None:
     done = command("explain", "shop/fits", kubeconfig=scheduled.kubeconfig_nobody)
     assert done.returncode == 3
-    assert "without the nodes nothing can be said: nodes is forbidden" in done.stderr
+    assert "nothing can be answered without the nodes: nodes is forbidden" in done.stderr
 
 
 def _grant_all_but(plane: ControlPlane, resource: str) -> None:

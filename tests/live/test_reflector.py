@@ -174,7 +174,7 @@ def test_object_that_is_not_as_its_kind_must_be_is_an_error_with_its_place(tmp_p
 
 def test_list_without_a_version_cannot_be_watched(tmp_path: Path) -> None:
     heard, _ = reflected([], lambda heard: bool(heard.errors), tmp_path, [(200, {"items": []})])
-    assert "does not tell of which version its list is" in str(heard.errors[0])
+    assert "does not report the resource version of its list" in str(heard.errors[0])
 
 
 def test_line_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

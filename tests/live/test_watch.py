@@ -147,7 +147,7 @@ def test_restart_of_the_api_server_is_got_over(nodes: ControlPlane, watching: St
     nodes.kubectl("create", "configmap", "unwatched", "-n", "shop")
     nodes.stop("kube-apiserver")
     nodes.compact()
-    wait_for(lambda: "warning: answers are of" in watch.errors, "word of a server that is gone")
+    wait_for(lambda: "warning: the cluster state is" in watch.errors, "word of a server that is gone")
     nodes.start_again()
     # While nothing is watched yet, or shortly after.
     nodes.kubectl("delete", "pod", "-n", "shop", "goes", "--force", "--grace-period=0")
@@ -155,7 +155,7 @@ def test_restart_of_the_api_server_is_got_over(nodes: ControlPlane, watching: St
     nodes.kubectl("taint", "node", "blue-1", "team=db:NoSchedule")
     wait_for(lambda: "PodGone" in watch.said("shop/goes", before), "what happened meanwhile")
     wait_for(lambda: watch.said("shop/new", before) and watch.said("shop/waits", before), "answers as before", 60)
-    wait_for(lambda: "is heard of again" in watch.errors, "word of a server that is back")
+    wait_for(lambda: "answers again" in watch.errors, "word of a server that is back")
     agree(watch, nodes)
     metrics = watch.metrics()
     lists = {name: number for name, number in metrics.items() if name.startswith("kschedctl_watch_lists_total")}

@@ -59,8 +59,8 @@ def test_many_are_not_made_before_they_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("lengths", "combine", "path", "problem"),
     [
-        ((2, 3), "zip", "combine", "zip wants axes of one length: x0 has 2, x1 has 3"),
-        ((2, 3), Random(random=7), "combine.random", "7 of 6 combinations cannot be drawn"),
+        ((2, 3), "zip", "combine", "zip needs axes of the same length: x0 has 2, x1 has 3"),
+        ((2, 3), Random(random=7), "combine.random", "7 of 6 combinations cannot be sampled"),
         ((1001, 1000), "product", "axes", "1,001,000 cases are too many"),
     ],
 )

@@ -116,4 +116,4 @@ def test_what_is_no_address(address: str, tmp_path: Path) -> None:
     plan.write_text(yaml.safe_dump(PLAN, sort_keys=False))
     done = run("sweep", str(plan), "--dask", address or " ")
     assert done.code == 2
-    assert "is no address of a Dask scheduler" in done.err
+    assert "is not an address of a Dask scheduler" in done.err

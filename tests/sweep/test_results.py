@@ -58,7 +58,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     job, file = make_job(tmp_path, axes=AXES), tmp_path / "results.jsonl"
     filled(job, file, 1)
     before = file.read_bytes()
-    with pytest.raises(InputError, match=r"results.jsonl: is there already\n  --resume goes on"):
+    with pytest.raises(InputError, match=r"results.jsonl: already exists\n  --resume continues"):
         filled(job, file, 1)
     assert file.read_bytes() == before
 
@@ -76,7 +76,7 @@ def test_the_file_of_another_sweep_is_refused(change: str, tmp_path: Path) -> No
         write_snapshot(tmp_path, [make_node("other")])
     else:
         (tmp_path / "more.yaml").write_text("# changed\n")
-    with pytest.raises(InputError, match="these are the results of another sweep"):
+    with pytest.raises(InputError, match="has the results of another sweep"):
         filled(make_job(tmp_path, axes=axes), file, 2, resume=True)
     assert file.read_bytes() == before
 
@@ -85,7 +85,7 @@ def test_the_file_of_another_sweep_is_refused(change: str, tmp_path: Path) -> No
 def test_what_is_no_file_of_results_stays_as_it_is(content: str, tmp_path: Path) -> None:
     file = tmp_path / "other.yaml"
     file.write_text(content)
-    with pytest.raises(InputError, match="no file of results"):
+    with pytest.raises(InputError, match="not a file of results"):
         filled(make_job(tmp_path, axes=AXES), file, 1, resume=True)
     assert file.read_text() == content
 

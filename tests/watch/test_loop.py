@@ -119,7 +119,7 @@ def test_what_is_left_out_is_told_once(feed: Feed) -> None:
     case.turn()
     case.turn()
     (told,) = case.told
-    assert told.startswith("warning: answers are without Node odd: ")
+    assert told.startswith("warning: not in the answers: Node odd: ")
 
 
 def test_server_that_stays_away_is_told_of_once_and_its_return(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_server_that_stays_away_is_told_of_once_and_its_return(feed: Feed, monke
     monkeypatch.setattr(loop_module, "_PATIENCE", 0.0)
     case.turn()
     case.turn()
-    assert [text.partition(" of ")[2].partition(" s ago: ")[2] for text in case.told] == ["it is away"]
+    assert [text.partition(" state is ")[2].partition(" s old: ")[2] for text in case.told] == ["it is away"]
     feed.heard(NODES)
     case.turn()
-    assert case.told[1:] == ["the cluster is heard of again"]
+    assert case.told[1:] == ["the API server answers again"]

@@ -97,18 +97,18 @@ PLACES: dict[str, tuple[Edit, dict[str, str | None], str]] = {
     "a drain leaves daemons and static pods, and bare pods are gone": (
         Drain("a1"),
         {"web-1": "", "db-0": "", "bare": None},
-        "node a1 is drained: 2 pods wait for a node again, 1 pod is gone, 2 pods stay",
+        "node a1 is drained: 2 pods are pending again, 1 pod is removed, 2 pods stay",
     ),
     "a drain of an empty node": (Drain("a2"), {}, "node a2 is drained: no pod is on it"),
     "a zone takes its daemons along": (
         FailZone("a"),
         {"web-1": "", "db-0": "", "bare": None, "daemon-a1": None, "static-a1": None},
-        "zone a fails with 2 nodes: 2 pods wait for a node again, 3 pods are gone",
+        "zone a fails with 2 nodes: 2 pods are pending again, 3 pods are removed",
     ),
     "a node that is deleted": (
         Delete("no", "b1"),
         {"web-2": "", "db-1": "", "batch/other": None},
-        "Node b1 is deleted: 2 pods wait for a node again, 1 pod is gone",
+        "Node b1 is deleted: 2 pods are pending again, 1 pod is removed",
     ),
     "a pod that is deleted is not made anew": (Delete("pod", "web-1"), {"web-1": None}, "Pod default/web-1 is deleted"),
     "a Deployment that the cluster has only pods of": (
@@ -126,7 +126,7 @@ PLACES: dict[str, tuple[Edit, dict[str, str | None], str]] = {
     "a taint NoExecute evicts who does not tolerate it": (
         TaintNode("b1", Taint(key="gone", effect="NoExecute")),
         {"web-2": "", "db-1": "", "batch/other": None},
-        "node b1 has the taint gone:NoExecute: 2 pods wait for a node again, 1 pod is gone",
+        "node b1 has the taint gone:NoExecute: 2 pods are pending again, 1 pod is removed",
     ),
     "a taint NoSchedule evicts nobody": (
         TaintNode("b1", GPU),
@@ -136,23 +136,23 @@ PLACES: dict[str, tuple[Edit, dict[str, str | None], str]] = {
     "fewer replicas: the waiting one first": (
         SetReplicas("deploy", "web", 2),
         {"web-3": None},
-        "Deployment default/web has 2 instead of 3 replicas: 1 pod is gone (waiting ones first, then doubled and "
-        "young ones)",
+        "Deployment default/web has 2 instead of 3 replicas: 1 pod is removed (pending pods first, then pods that "
+        "share a node, then the youngest)",
     ),
     "more replicas wait": (
         SetReplicas("rs", "web-abc", 5),
         {"web-abc-xxxxx": "", "web-abc-xxxxz": ""},
-        "ReplicaSet default/web-abc has 5 instead of 3 replicas: 2 new pods wait, like the newest",
+        "ReplicaSet default/web-abc has 5 instead of 3 replicas: 2 new pods are pending, like the newest",
     ),
     "ordinals go from the highest": (
         SetReplicas("sts", "db", 1),
         {"db-1": None},
-        "StatefulSet default/db has 1 instead of 2 replicas: 1 pod is gone (the highest ordinals)",
+        "StatefulSet default/db has 1 instead of 2 replicas: 1 pod is removed (the highest ordinals)",
     ),
     "ordinals come in order": (
         SetReplicas("sts", "db", 4),
         {"db-2": "", "db-3": ""},
-        "StatefulSet default/db has 4 instead of 2 replicas: 2 new pods wait, like the newest",
+        "StatefulSet default/db has 4 instead of 2 replicas: 2 new pods are pending, like the newest",
     ),
     "the same number": (
         SetReplicas("deploy", "web", 3),
@@ -231,7 +231,7 @@ REFUSED: dict[str, tuple[Iterable[Edit], str]] = {
     "glob near to some": ([Drain("a[89]")], "has no node that matches a[89]\n  did you mean a1 or a2?"),
     "glob and one that it matches": (
         [LabelNode("a*", "disk", "hdd"), LabelNode("a2", "disk", "ssd")],
-        "label a2:disk=ssd: contradicts: label a*:disk=hdd",
+        "label a2:disk=ssd: conflicts with: label a*:disk=hdd",
     ),
     "label that none of several has": (
         [LabelNode("a*", "dsk", None)],
@@ -245,23 +245,29 @@ REFUSED: dict[str, tuple[Iterable[Edit], str]] = {
     "unknown zone": ([FailZone("c")], 'fail zone c: the cluster has no node in zone "c"\n  the zones are a and b'),
     "unknown kind": (
         [Delete("pdbs", "web")],
-        '"pdbs" is not a kind that scheduling reads\n  did you mean poddisruptionbudget?',
+        '"pdbs" is not a kind that kschedctl reads\n  did you mean poddisruptionbudget?',
     ),
     "unknown object": ([Delete("pdb", "wep")], "no PodDisruptionBudget default/wep\n  did you mean default/web?"),
-    "object of another namespace": ([Delete("po", "other")], "no Pod default/other\n  there is batch/other"),
+    "object of another namespace": ([Delete("po", "other")], "no Pod default/other\n  did you mean batch/other?"),
     "unknown workload": ([SetReplicas("deploy", "wed", 2)], "no Deployment default/wed\n  did you mean default/web?"),
     "kind without replicas": ([SetReplicas("ds", "daemon", 2)], "a DaemonSet has no replicas"),
     "label that is not there": ([LabelNode("a1", "disk", None)], "label a1:disk-: node a1 has no label disk"),
     "taint that is not there": ([TaintNode("a2", Taint(key="cpu"), remove=True)], "its taints are gpu=true:NoSchedule"),
     "node that is gone": ([Delete("node", "a1"), Drain("a1")], "drain a1: the cluster has no node a1"),
     "the same twice": ([Cordon("a1"), Cordon("a1")], "cordon a1: is given twice"),
-    "two sizes": ([SetReplicas("deploy", "web", 2), SetReplicas("deployment", "web", 3)], "contradicts: set replicas"),
-    "applied and deleted": ([Apply(of(make_node("a1"))), Delete("node", "a1")], "delete node/a1: contradicts: apply"),
-    "applied twice": ([Apply(of(make_node("n"), make_node("n")))], "Node n is in it twice"),
-    "taint put and taken away": ([TaintNode("a1", GPU), TaintNode("a1", GPU, remove=True)], "contradicts: taint a1"),
+    "two sizes": (
+        [SetReplicas("deploy", "web", 2), SetReplicas("deployment", "web", 3)],
+        "conflicts with: set replicas",
+    ),
+    "applied and deleted": (
+        [Apply(of(make_node("a1"))), Delete("node", "a1")],
+        "delete node/a1: conflicts with: apply",
+    ),
+    "applied twice": ([Apply(of(make_node("n"), make_node("n")))], "contains Node n twice"),
+    "taint put and taken away": ([TaintNode("a1", GPU), TaintNode("a1", GPU, remove=True)], "conflicts with: taint a1"),
     "taint put and its key taken away": (
         [TaintNode("a1", GPU), TaintNode("a1", Taint(key="gpu"), remove=True)],
-        "contradicts: taint a1:gpu=true:NoSchedule",
+        "conflicts with: taint a1:gpu=true:NoSchedule",
     ),
     "copies of what has none": ([Apply(of(make_namespace("x")), copies=2)], "Namespace x cannot be copied"),
     "bad quantity": ([Apply(of(make_node(cpu="x")))], "file, document 1 (Node node): status.allocatable"),
@@ -289,7 +295,7 @@ GLOBS: dict[str, tuple[Edit, list[Edit], str]] = {
     "drain": (
         Drain("[ab]1"),
         [Drain("a1"), Drain("b1")],
-        "2 nodes (a1 and b1) are drained: 4 pods wait for a node again, 2 pods are gone, 2 pods stay",
+        "2 nodes (a1 and b1) are drained: 4 pods are pending again, 2 pods are removed, 2 pods stay",
     ),
     "label set": (
         LabelNode("*", "disk", "hdd"),
@@ -307,7 +313,7 @@ GLOBS: dict[str, tuple[Edit, list[Edit], str]] = {
             TaintNode("a1", Taint(key="gone", effect="NoExecute")),
             TaintNode("b1", Taint(key="gone", effect="NoExecute")),
         ],
-        "2 nodes (a1 and b1) have the taint gone:NoExecute: 4 pods wait for a node again, 4 pods are gone",
+        "2 nodes (a1 and b1) have the taint gone:NoExecute: 4 pods are pending again, 4 pods are removed",
     ),
     "taint taken away where it is": (
         TaintNode("*", Taint(key="gpu"), remove=True),
@@ -328,8 +334,8 @@ def test_a_glob_is_all_of_its_nodes(case: str) -> None:
 
 def test_nodes_that_were_cordoned_before_are_counted() -> None:
     cluster = edit(shop(), Cordon("a1")).cluster
-    assert edit(cluster, Cordon("a1")).changes == ("node a1 is cordoned (it was before)",)
-    assert edit(cluster, Cordon("*")).changes == ("3 nodes (a1, a2 and b1) are cordoned (1 of them was before)",)
+    assert edit(cluster, Cordon("a1")).changes == ("node a1 is cordoned (already cordoned)",)
+    assert edit(cluster, Cordon("*")).changes == ("3 nodes (a1, a2 and b1) are cordoned (1 already cordoned)",)
 
 
 def test_a_drain_of_empty_nodes() -> None:
@@ -370,13 +376,13 @@ def test_a_node_that_goes_takes_its_devices_along_and_its_pods_give_theirs_back(
     cluster = shop().with_added([*slices, held])
     found = edit(cluster, Delete("node", "a1"))
     assert found.changes == (
-        "Node a1 is deleted: 2 pods wait for a node again, 3 pods are gone, 1 ResourceSlice is gone",
-        "ResourceClaim default/c gives its devices back",
+        "Node a1 is deleted: 2 pods are pending again, 3 pods are removed, 1 ResourceSlice is removed",
+        "ResourceClaim default/c releases its devices",
     )
     assert [one.name for one in found.cluster.list(ResourceSlice)] == ["network"]
     # A node that is drained keeps what its drivers publish.
     drained = edit(cluster, Drain("a1"))
-    assert drained.changes[1:] == ("ResourceClaim default/c gives its devices back",)
+    assert drained.changes[1:] == ("ResourceClaim default/c releases its devices",)
     assert len(list(drained.cluster.list(ResourceSlice))) == 2
 
 
@@ -416,7 +422,7 @@ def _deployment(name: str, replicas: int) -> Deployment:
 
 def test_a_new_deployment_makes_its_pods() -> None:
     found = edit(shop(), Apply(of(_deployment("api", 3))))
-    assert found.changes == ("Deployment default/api added", "Deployment default/api: 3 pods wait for a node")
+    assert found.changes == ("Deployment default/api added", "Deployment default/api: 3 pods are pending")
     assert len(found.cluster.pods) == len(shop().pods) + 3
     new = found.cluster.pods.pod(len(shop().pods))
     assert new.metadata.labels["app"] == "api"
@@ -425,7 +431,7 @@ def test_a_new_deployment_makes_its_pods() -> None:
 
 def test_a_known_deployment_keeps_its_pods_and_makes_what_it_lacks() -> None:
     found = edit(shop(), Apply(of(_deployment("web", 9))))
-    said = "Deployment default/web: 3 pods stay as they are, 6 pods wait for a node"
+    said = "Deployment default/web: 3 pods are unchanged, 6 pods are pending"
     assert found.changes == ("Deployment default/web added", said)
     assert len(found.cluster.pods) == len(shop().pods) + 6
     assert places(shop()).items() <= places(found.cluster).items()
@@ -433,7 +439,7 @@ def test_a_known_deployment_keeps_its_pods_and_makes_what_it_lacks() -> None:
 
 def test_a_known_deployment_with_all_its_pods_makes_none() -> None:
     found = edit(shop(), Apply(of(_deployment("web", 3))))
-    assert found.changes == ("Deployment default/web added", "Deployment default/web: 3 pods stay as they are")
+    assert found.changes == ("Deployment default/web added", "Deployment default/web: 3 pods are unchanged")
     assert places(found.cluster) == places(shop())
 
 

@@ -73,7 +73,7 @@ def test_a_node_goes_with_its_pods() -> None:
             "cannot be patched",
             id="no such type",
         ),
-        pytest.param(Create({"apiVersion": "v1", "kind": "Secret"}), "not a kind that scheduling reads", id="a kind"),
+        pytest.param(Create({"apiVersion": "v1", "kind": "Secret"}), "not a kind that kschedctl reads", id="a kind"),
     ],
 )
 def test_what_is_refused(change: Change, problem: str) -> None:

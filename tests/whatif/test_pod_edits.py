@@ -200,19 +200,19 @@ def test_all_pods_are_not_compared_as_edited() -> None:
 
 REFUSED: dict[str, tuple[tuple[PodEdit, ...], str]] = {
     "no such class": ((SetPriority("hihg"),), "set priority hihg: the cluster has no PriorityClass hihg\n  did you"),
-    "two priorities": ((SetPriority(1), SetPriority("high")), "set priority high: contradicts: set priority 1"),
+    "two priorities": ((SetPriority(1), SetPriority("high")), "set priority high: conflicts with: set priority 1"),
     "the same twice": ((Tolerate("gpu"), Tolerate("gpu")), "tolerate gpu: is given twice"),
     "added and taken away": (
         (Tolerate("gpu", "a", "NoSchedule"), Tolerate("gpu", remove=True)),
-        "tolerate gpu-: contradicts: tolerate gpu=a:NoSchedule",
+        "tolerate gpu-: conflicts with: tolerate gpu=a:NoSchedule",
     ),
     "all and one of them": (
         (DropConstraint("spread"), DropConstraint("spread", "rack")),
-        "drop constraint spread:rack: contradicts: drop constraint spread",
+        "drop constraint spread:rack: conflicts with: drop constraint spread",
     ),
     "the only container and one": (
         (SetRequest("cpu", "1"), SetRequest("cpu", "2", "app")),
-        "set request app:cpu=2: contradicts: set request cpu=1",
+        "set request app:cpu=2: conflicts with: set request cpu=1",
     ),
 }
 

@@ -71,9 +71,7 @@ def test_a_pod_goes(claims: list[ResourceClaim], left: dict[str, str], freed: tu
 def test_what_is_told() -> None:
     claims = [held("c", "x"), held("d", "x")]
     cluster = make_cluster([make_node("a")], [make_pod("x", node="a"), make_pod("y", node="a")], *claims)
-    assert move_pods(cluster, removed=[0]).told == (
-        "2 ResourceClaims (default/c and default/d) give their devices back",
-    )
+    assert move_pods(cluster, removed=[0]).told == ("2 ResourceClaims (default/c and default/d) release their devices",)
     assert move_pods(cluster, removed=[1]).told == ()
 
 

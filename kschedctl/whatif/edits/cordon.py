@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 class Cordon(NodeEdit):
     """An edit that marks nodes unschedulable."""
 
-    option: ClassVar[Option] = Option("--cordon", "NODE", "What if this node were cordoned? 'gke-*' is several.")
+    option: ClassVar[Option] = Option(
+        "--cordon", "NODE", "Answer as if the node were cordoned; 'gke-*' means all matching nodes."
+    )
 
     node: str
 
@@ -37,10 +39,9 @@ class Cordon(NodeEdit):
 
         rows = self.rows(cluster)
         n_before = sum(cluster.nodes.objects[row].spec.unschedulable for row in rows)
-        who = "it" if len(rows) == 1 else f"{n_before} of them"
-        verb = "were" if n_before > 1 else "was"
         change = nodes_in_words(cluster, rows, "is cordoned", "are cordoned")
-        change += f" ({who} {verb} before)" if n_before else ""
+        already = "already cordoned" if len(rows) == 1 else f"{n_before} already cordoned"
+        change += f" ({already})" if n_before else ""
         return cordoned(cluster, rows), (change,)
 
     def things_of(self, node: str) -> Iterator[Thing]:

@@ -25,7 +25,7 @@ class Drain(NodeEdit):
     """
 
     option: ClassVar[Option] = Option(
-        "--drain", "NODE", "What if this node were drained? Disruption budgets are not asked."
+        "--drain", "NODE", "Answer as if the node were drained; disruption budgets are ignored."
     )
 
     node: str

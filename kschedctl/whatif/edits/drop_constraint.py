@@ -47,7 +47,7 @@ class DropConstraint(PodEdit):
     option: ClassVar[Option] = Option(
         _FLAG,
         "KIND",
-        "What if the pod had no such constraint? spread[:TOPOLOGYKEY], affinity, anti-affinity or node-affinity.",
+        "Answer as if the pod had no such constraint: spread[:TOPOLOGYKEY], affinity, anti-affinity or node-affinity.",
     )
 
     constraint: str

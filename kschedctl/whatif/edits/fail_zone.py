@@ -22,7 +22,7 @@ class FailZone(Edit):
     are removed without replacement.
     """
 
-    option: ClassVar[Option] = Option("--fail-zone", "ZONE", "What if all nodes of this zone were gone?")
+    option: ClassVar[Option] = Option("--fail-zone", "ZONE", "Answer as if all nodes of this zone were gone.")
 
     zone: str
 

@@ -22,7 +22,7 @@ class LabelNode(NodeEdit):
     """An edit that sets a label of nodes, or removes it if the value is ``None``."""
 
     option: ClassVar[Option] = Option(
-        "--label", "NODE:KEY=VALUE", "What if this node had this label? NODE:KEY- takes it away."
+        "--label", "NODE:KEY=VALUE", "Answer as if the node had this label; NODE:KEY- removes it."
     )
 
     node: str
@@ -53,7 +53,7 @@ class LabelNode(NodeEdit):
         key, equals, value = label.partition("=")
         if not equals and not key.endswith("-"):
             raise InputError(
-                f'"{text}" gives the label no value', hint="NODE:KEY=VALUE sets a label, NODE:KEY- takes it away"
+                f'"{text}" has no value for the label', hint="NODE:KEY=VALUE sets a label, NODE:KEY- removes it"
             )
         key = key if equals else key.removesuffix("-")
         check_label(text, key, value)

@@ -24,7 +24,7 @@ class SetNodeSelector(PodEdit):
     """
 
     option: ClassVar[Option] = Option(
-        _FLAG, "KEY=VALUE", "What if the pod had this nodeSelector entry? KEY- takes it away."
+        _FLAG, "KEY=VALUE", "Answer as if the pod had this nodeSelector entry; KEY- removes it."
     )
 
     key: str
@@ -52,8 +52,8 @@ class SetNodeSelector(PodEdit):
 
         key, equals, value = text.partition("=")
         if not equals and not key.endswith("-"):
-            hint = "KEY=VALUE sets an entry, KEY- takes it away, such as disk=ssd"
-            raise InputError(f'"{text}" gives the node selector no value', where=_FLAG, hint=hint)
+            hint = "KEY=VALUE sets an entry, KEY- removes it, such as disk=ssd"
+            raise InputError(f'"{text}" has no value for the nodeSelector entry', where=_FLAG, hint=hint)
         key = key if equals else key.removesuffix("-")
         check_label(text, key, value, where=_FLAG)
         return cls(key, value if equals else None)
@@ -70,8 +70,8 @@ class SetNodeSelector(PodEdit):
     def told(self, cluster: Cluster) -> str:
         """Describe the nodeSelector entry after the change."""
         if self.value is None:
-            return f"the pod's nodeSelector does not name {self.key}"
-        return f"the pod's nodeSelector wants {self.key}={self.value}"
+            return f"the pod's nodeSelector has no entry {self.key}"
+        return f"the pod's nodeSelector has {self.key}={self.value}"
 
     def things(self) -> Iterator[Thing]:
         """Yield the nodeSelector entry."""

@@ -36,7 +36,7 @@ class SetPriority(PodEdit):
         The priority, or the name of a PriorityClass.
     """
 
-    option: ClassVar[Option] = Option(_FLAG, "N|CLASS", "What if the pod had this priority, or this PriorityClass?")
+    option: ClassVar[Option] = Option(_FLAG, "N|CLASS", "Answer as if the pod had this priority or this PriorityClass.")
 
     priority: int | str
 
@@ -103,7 +103,7 @@ class SetPriority(PodEdit):
         """
         if isinstance(self.priority, int):
             return f"the pod has priority {self.priority}"
-        return f"the pod is of PriorityClass {self.priority} with priority {_find(cluster, self.priority).value}"
+        return f"the pod has PriorityClass {self.priority} with priority {_find(cluster, self.priority).value}"
 
     def things(self) -> Iterator[Thing]:
         """Yield the pod's priority."""

@@ -40,7 +40,9 @@ class SetRequest(PodEdit):
     """
 
     option: ClassVar[Option] = Option(
-        _FLAG, "RESOURCE=QUANTITY", "What if the pod requested this? CONTAINER:RESOURCE=QUANTITY where it has several."
+        _FLAG,
+        "RESOURCE=QUANTITY",
+        "Answer as if the pod requested this; CONTAINER:RESOURCE=QUANTITY if it has several containers.",
     )
 
     resource: str
@@ -70,17 +72,17 @@ class SetRequest(PodEdit):
         target, equals, quantity = text.partition("=")
         container, colon, resource = target.rpartition(":")
         if not equals or not resource or (colon and not container):
-            raise InputError(f'"{text}" does not say how much of what', where=_FLAG, hint=_EXPECTED)
+            raise InputError(f'"{text}" lacks a resource or a quantity', where=_FLAG, hint=_EXPECTED)
         is_extended = is_extended_resource(resource)
         if not (is_extended or resource in (CPU, MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX)):
-            hint = "give cpu, memory, ephemeral-storage, hugepages-SIZE or one with a domain, such as nvidia.com/gpu"
+            hint = "give cpu, memory, ephemeral-storage, hugepages-SIZE or an extended resource such as nvidia.com/gpu"
             raise InputError(f'"{text}": "{resource}" is not a resource', where=_FLAG, hint=hint)
         try:
             nanos = parse_quantity(quantity)
         except QuantityError as error:
             raise InputError(f'"{text}": {error}', where=_FLAG, hint=QUANTITY_HINT) from None
         if nanos < 0 or (is_extended and nanos % NANO):
-            problem = "a part of one cannot be requested" if nanos > 0 else "less than nothing cannot be requested"
+            problem = "a fraction cannot be requested" if nanos > 0 else "a negative amount cannot be requested"
             raise InputError(f'"{text}": {problem}', where=_FLAG, hint=_EXPECTED)
         return cls(resource, quantity, container)
 
@@ -102,8 +104,8 @@ class SetRequest(PodEdit):
             hint = f"its containers are {', '.join(every)}"
             raise InputError(f"the pod has no container {self.container}", hint=hint)
         if self.container and as_a_whole:
-            problem = f"the pod requests {self.resource} as a whole, not by container"
-            raise InputError(problem, hint=f"leave {self.container}: out")
+            problem = f"the pod requests {self.resource} at pod level, not per container"
+            raise InputError(problem, hint=f"leave out {self.container}:")
         if as_a_whole:
             spec = replace(spec, resources=self._requesting(spec.resources))
             if status.resources is not None:
@@ -115,7 +117,9 @@ class SetRequest(PodEdit):
             return replace(pod, spec=spec, status=status)
         if not self.container and len(spec.containers) != 1:
             problem = f"the pod has {len(spec.containers)} containers"
-            raise InputError(problem, hint=f"name one, CONTAINER:{self.resource}={self.quantity}: {', '.join(every)}")
+            raise InputError(
+                problem, hint=f"name one with CONTAINER:{self.resource}={self.quantity}: {', '.join(every)}"
+            )
         name = self.container or spec.containers[0].name
 
         def requesting(containers: tuple[Container, ...]) -> tuple[Container, ...]:

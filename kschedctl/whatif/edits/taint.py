@@ -32,7 +32,7 @@ class TaintNode(NodeEdit):
     """
 
     option: ClassVar[Option] = Option(
-        "--taint", "NODE:KEY=VALUE:EFFECT", "What if this node had this taint? A - behind takes it away."
+        "--taint", "NODE:KEY=VALUE:EFFECT", "Answer as if the node had this taint; a trailing - removes it."
     )
 
     node: str
@@ -62,13 +62,13 @@ class TaintNode(NodeEdit):
         from kschedctl.api.core import Taint
         from kschedctl.whatif.values import check_effect, check_label, split_node
 
-        expected = "NODE:KEY=VALUE:EFFECT, such as node-1:gpu=true:NoSchedule, or with - behind to take it away"
+        expected = "NODE:KEY=VALUE:EFFECT, such as node-1:gpu=true:NoSchedule; a trailing - removes it"
         node, rest = split_node(text, expected)
         remove = rest.endswith("-")
         label, colon, effect = rest.removesuffix("-").partition(":")
         key, _, value = label.partition("=")
         if not colon and not remove:
-            raise InputError(f'"{text}" gives the taint no effect', hint=expected)
+            raise InputError(f'"{text}" has no effect of the taint, such as NoSchedule', hint=expected)
         if colon:
             check_effect(text, effect)
         check_label(text, key, value)

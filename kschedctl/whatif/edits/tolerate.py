@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
 
 _FLAG: Final = "--tolerate"
-_EXPECTED: Final = "KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT, such as gpu:NoSchedule; KEY- takes those of it away"
+_EXPECTED: Final = (
+    "KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT, such as gpu:NoSchedule; KEY- removes the tolerations of KEY"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,9 @@ class Tolerate(PodEdit):
     """
 
     option: ClassVar[Option] = Option(
-        _FLAG, "KEY=VALUE:EFFECT", "What if the pod tolerated this? Value and effect may be missing; KEY- drops them."
+        _FLAG,
+        "KEY=VALUE:EFFECT",
+        "Answer as if the pod tolerated this taint; value and effect are optional; KEY- removes the tolerations.",
     )
 
     key: str
@@ -70,7 +74,7 @@ class Tolerate(PodEdit):
         label, colon, effect = text.removesuffix("-").partition(":")
         key, equals, value = label.partition("=")
         if not key or (remove and equals):
-            raise InputError(f'"{text}" does not say what is tolerated', where=_FLAG, hint=_EXPECTED)
+            raise InputError(f'"{text}" is not a toleration', where=_FLAG, hint=_EXPECTED)
         if colon:
             check_effect(text, effect, where=_FLAG)
         check_label(text, key, value, where=_FLAG)

@@ -18,9 +18,9 @@ WRONG = {
     "pod/": "names no object",
     "pod//web": "names no object",
     "pod/a/b/c": "names no object",
-    "pot/a": '"pot" is not a kind that scheduling reads',
-    "node/shop/a": "a Node is in no namespace",
-    "pod/other/web": "of another namespace than -n shop",
+    "pot/a": '"pot" is not a kind that kschedctl reads',
+    "node/shop/a": "a Node has no namespace",
+    "pod/other/web": "names another namespace than -n shop",
 }
 
 

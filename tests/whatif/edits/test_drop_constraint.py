@@ -21,8 +21,8 @@ WRONG = {
     "spreading": "spread, affinity, anti-affinity, each also with :TOPOLOGYKEY, or node-affinity",
     "": "is not a constraint",
     "node-affinity:rack": "is not a constraint",
-    "spread:": '"" cannot be written there',
-    "spread:a b": '"a b" cannot be written there',
+    "spread:": '"" is not valid here',
+    "spread:a b": '"a b" is not valid here',
 }
 
 ZONE = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}

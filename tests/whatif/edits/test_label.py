@@ -13,12 +13,12 @@ READ = {
     "n:a.example/disk=": LabelNode("n", "a.example/disk", ""),
 }
 WRONG = {
-    "disk=ssd": "which node and what",
-    "a=b:c": "which node and what",
-    "n:disk": "gives the label no value",
-    "n:disk-=x": "cannot be written there",
-    "n:-disk=x": "cannot be written there",
-    "n:disk=a b": "cannot be written there",
+    "disk=ssd": "does not name a node and a change",
+    "a=b:c": "does not name a node and a change",
+    "n:disk": "has no value for the label",
+    "n:disk-=x": "is not valid here",
+    "n:-disk=x": "is not valid here",
+    "n:disk=a b": "is not valid here",
 }
 
 

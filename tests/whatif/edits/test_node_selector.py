@@ -16,10 +16,10 @@ READ = {
     "disk-": SetNodeSelector("disk", None),
 }
 WRONG = {
-    "disk": "gives the node selector no value\n  KEY=VALUE sets an entry",
-    "disk=a b": '"a b" cannot be written there',
-    "disk-=ssd": '"disk-" cannot be written there',
-    "=ssd": "cannot be written there",
+    "disk": "has no value for the nodeSelector entry\n  KEY=VALUE sets an entry",
+    "disk=a b": '"a b" is not valid here',
+    "disk-=ssd": '"disk-" is not valid here',
+    "=ssd": "is not valid here",
 }
 MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "added": ("disk=ssd", {"nodeSelector": {"arch": "arm"}}, {"nodeSelector": {"arch": "arm", "disk": "ssd"}}),

@@ -29,8 +29,8 @@ MADE: dict[str, tuple[SetPriority, str, tuple[int, str, str], str]] = {
         (1000, "high", "PreemptLowerPriority"),
         "with priority 1000",
     ),
-    "another class": (SetPriority("high"), "meek", (1000, "high", "PreemptLowerPriority"), "of PriorityClass high"),
-    "a class that preempts nobody": (SetPriority("meek"), "high", (500, "meek", "Never"), "of PriorityClass meek"),
+    "another class": (SetPriority("high"), "meek", (1000, "high", "PreemptLowerPriority"), "has PriorityClass high"),
+    "a class that preempts nobody": (SetPriority("meek"), "high", (500, "meek", "Never"), "has PriorityClass meek"),
     "a class of the system": (
         SetPriority("system-node-critical"),
         "",

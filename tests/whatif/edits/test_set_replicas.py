@@ -12,8 +12,8 @@ READ = {
     "sts/shop/db=0": SetReplicas("sts", "db", 0, "shop"),
 }
 WRONG = {
-    "deploy/web": "how many replicas",
-    "deploy/web=-1": "how many replicas",
+    "deploy/web": "has no number of replicas",
+    "deploy/web=-1": "has no number of replicas",
     "web=1": "names no object",
 }
 

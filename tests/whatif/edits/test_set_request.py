@@ -22,13 +22,13 @@ READ = {
 }
 WRONG = {
     "cpu": "RESOURCE=QUANTITY or CONTAINER:RESOURCE=QUANTITY",
-    "=1": "does not say how much of what",
-    ":cpu=1": "does not say how much of what",
+    "=1": "lacks a resource or a quantity",
+    ":cpu=1": "lacks a resource or a quantity",
     "cpu=": '"" is not a quantity',
     "cpu=many": "a number with an optional suffix is expected",
     "cpus=1": '"cpus" is not a resource',
-    "cpu=-1": "less than nothing cannot be requested",
-    "nvidia.com/gpu=500m": "a part of one cannot be requested",
+    "cpu=-1": "a negative amount cannot be requested",
+    "nvidia.com/gpu=500m": "a fraction cannot be requested",
 }
 
 
@@ -90,12 +90,12 @@ MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
 }
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "several containers": ("cpu=2", TWO, "the pod has 2 containers\n  name one, CONTAINER:cpu=2: app, proxy"),
+    "several containers": ("cpu=2", TWO, "the pod has 2 containers\n  name one with CONTAINER:cpu=2: app, proxy"),
     "no such container": ("apps:cpu=2", TWO, "the pod has no container apps\n  its containers are app, proxy"),
     "a container where the pod as a whole counts": (
         "app:cpu=2",
         {"resources": {"requests": {"cpu": "1"}}},
-        "the pod requests cpu as a whole, not by container\n  leave app: out",
+        "the pod requests cpu at pod level, not per container\n  leave out app:",
     ),
 }
 

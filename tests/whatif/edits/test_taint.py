@@ -17,9 +17,9 @@ READ = {
     "n:gpu-": TaintNode("n", Taint(key="gpu"), remove=True),
 }
 WRONG = {
-    "n:gpu": "gives the taint no effect",
-    "n:gpu=true:Sometimes": '"Sometimes" is not an effect',
-    "n::NoSchedule": "cannot be written there",
+    "n:gpu": "has no effect of the taint, such as NoSchedule",
+    "n:gpu=true:Sometimes": '"Sometimes" is not a taint effect',
+    "n::NoSchedule": "is not valid here",
 }
 
 

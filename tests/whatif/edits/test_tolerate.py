@@ -20,13 +20,13 @@ READ = {
     "gpu:NoSchedule-": Tolerate("gpu", None, "NoSchedule", remove=True),
 }
 WRONG = {
-    "": "does not say what is tolerated",
-    "-": "does not say what is tolerated",
-    ":NoSchedule": "does not say what is tolerated",
-    "gpu=true-": "KEY- takes those of it away",
-    "gpu:": '"" is not an effect',
+    "": "is not a toleration",
+    "-": "is not a toleration",
+    ":NoSchedule": "is not a toleration",
+    "gpu=true-": "KEY- removes the tolerations of KEY",
+    "gpu:": '"" is not a taint effect',
     "gpu:Sometimes": "the effects are NoSchedule, PreferNoSchedule, NoExecute",
-    "gpu=a b": '"a b" cannot be written there',
+    "gpu=a b": '"a b" is not valid here',
 }
 
 GPU = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}

@@ -45,7 +45,9 @@ class Apply(FileEdit):
     """
 
     option: ClassVar[Option] = Option(
-        "--apply", "FILE", "What if these objects were there? The same name replaces; FILE*3 adds 3 copies; - is stdin."
+        "--apply",
+        "FILE",
+        "Answer as if these objects existed, replacing those of the same name; FILE*3 adds 3 copies; - is stdin.",
     )
 
     objects: tuple[tuple[ApiObject, Place], ...]

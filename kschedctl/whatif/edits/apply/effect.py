@@ -105,9 +105,9 @@ def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release) -> C
     cluster, n_added = with_pods_of(cluster, workload, release=release, where=workload.ref, n_there=len(own))
     told = []
     if own:
-        told.append(f"{counted(len(own), 'pod')} {'stays as it is' if len(own) == 1 else 'stay as they are'}")
+        told.append(f"{counted(len(own), 'pod')} {'is' if len(own) == 1 else 'are'} unchanged")
     if n_added or not own:
-        told.append(f"{counted(n_added, 'pod')} {'waits' if n_added == 1 else 'wait'} for a node")
+        told.append(f"{counted(n_added, 'pod')} {'is' if n_added == 1 else 'are'} pending")
     return cluster, (f"{type(workload).__name__} {_key(workload)}: {', '.join(told)}",)
 
 
@@ -136,7 +136,7 @@ def _copied(cluster: Cluster, laid: Cluster, objects: Sequence[Placed], copies: 
         elif _of_node(obj) in laid.nodes.row:
             continue
         else:
-            hint = "only nodes and pods can be; give it in a file of its own"
+            hint = "only nodes and pods can be copied; put this object into a separate file"
             raise InputError(f"{type(obj).__name__} {obj.name} cannot be copied", where=place, hint=hint)
         changes.append(f"{type(obj).__name__} {listed(names)} added, like {obj.name}{also}")
     return cluster, tuple(changes)

@@ -32,7 +32,9 @@ class Delete(Edit):
         The namespace of the object, for namespaced kinds; empty for ``default``.
     """
 
-    option: ClassVar[Option] = Option("--delete", "KIND/NAME", "What if this were gone? Also KIND/NAMESPACE/NAME.")
+    option: ClassVar[Option] = Option(
+        "--delete", "KIND/NAME", "Answer as if this object were deleted; also KIND/NAMESPACE/NAME."
+    )
 
     kind: str
     name: str

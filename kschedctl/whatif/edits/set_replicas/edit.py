@@ -32,7 +32,7 @@ class SetReplicas(Edit):
         The namespace of the workload; empty for ``default``.
     """
 
-    option: ClassVar[Option] = Option("--set-replicas", "KIND/NAME=N", "What if this workload had N replicas?")
+    option: ClassVar[Option] = Option("--set-replicas", "KIND/NAME=N", "Answer as if this workload had N replicas.")
 
     kind: str
     name: str
@@ -62,7 +62,7 @@ class SetReplicas(Edit):
 
         target, equals, number = text.rpartition("=")
         if not equals or not re.fullmatch("[0-9]{1,6}", number):
-            raise InputError(f'"{text}" does not say how many replicas', hint="KIND/NAME=N, such as deployment/web=5")
+            raise InputError(f'"{text}" has no number of replicas', hint="KIND/NAME=N, such as deployment/web=5")
         kind, name, found = split_target(target, namespace)
         return cls(kind, name, int(number), found)
 

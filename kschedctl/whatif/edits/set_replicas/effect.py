@@ -62,7 +62,7 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
     kind = find_kind(kind_name)
     if not issubclass(kind, _SCALABLE):
         kinds = ", ".join(each.__name__ for each in _SCALABLE)
-        raise InputError(f"a {kind.__name__} has no replicas", hint=f"the kinds that have are {kinds}")
+        raise InputError(f"a {kind.__name__} has no replicas", hint=f"kinds with replicas: {kinds}")
     stored = cluster.get(kind, key[1], key[0])
     if stored is None and key not in (known := workloads(cluster, kind)):
         raise not_found(kind, key, known)
@@ -78,8 +78,8 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
     if not active and stored is not None and stored.spec.template is not None:
         cluster, n_added = with_pods_of(cluster, _sized(stored, replicas), release=release, created=False)
     elif not active and replicas:
-        hint = f"give the {kind.__name__} or its pods with --apply"
-        raise InputError(f"the cluster has no pod of {'/'.join(key)} that could be copied, and no template", hint=hint)
+        hint = f"add the {kind.__name__} or its pods with --apply"
+        raise InputError(f"the cluster has no pod of {'/'.join(key)} to copy and no pod template", hint=hint)
     elif kind is StatefulSet:
         moved, n_added, n_removed = _ordinals(cluster, key, every, replicas)
         cluster = moved.cluster
@@ -89,12 +89,17 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
     before = counted(len(active), "replica")
     change = f"{shown} has {replicas} instead of {before}"
     if n_added:
-        change += f": {counted(n_added, 'new pod')} wait{'s' if n_added == 1 else ''}, like the newest"
+        like = "like the newest" if active else "from the pod template"
+        change += f": {counted(n_added, 'new pod')} {'is' if n_added == 1 else 'are'} pending, {like}"
         if n_added >= MOST_MADE:
-            change += ", and no more are made"
+            change += ", and no more are added"
     elif n_removed:
-        order = "the highest ordinals" if kind is StatefulSet else "waiting ones first, then doubled and young ones"
-        change += f": {counted(n_removed, 'pod')} {'is' if n_removed == 1 else 'are'} gone ({order})"
+        order = (
+            "the highest ordinals"
+            if kind is StatefulSet
+            else "pending pods first, then pods that share a node, then the youngest"
+        )
+        change += f": {counted(n_removed, 'pod')} {'is' if n_removed == 1 else 'are'} removed ({order})"
     return cluster, (change, *moved.told)
 
 
