@@ -37,8 +37,8 @@ class DryRun:
     without_victims : ndarray of int64
         The rows of the nodes without any pod of lower priority.
     statuses : NodeStatuses
-        The filters' results with all pods of lower priority removed, by node row. Only the tried nodes with pods of lower
-        priority were filtered; ``statuses.code`` is 0 where the pod then fits.
+        The filters' results with all pods of lower priority removed, by node row. Only the tried nodes with such pods
+        were filtered; ``statuses.code`` is 0 where the pod then fits.
     needless : ndarray of int64
         The rows of the nodes on which the pod fits without evictions, which kube-scheduler reports as an internal
         error.
