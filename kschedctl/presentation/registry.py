@@ -22,7 +22,7 @@ _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "DeviceSupply": ("devices", "supply_document"),
     "Diff": ("diff", "document"),
     "Drained": ("drain", "document"),
-    "Emptied": ("emptying", "emptied_document"),
+    "Emptied": ("consolidation", "emptied_document"),
     "Explanation": ("explain.text", "document"),
     "ExplanationSummary": ("explain.many", "document"),
     "LeaderOverview": ("leader", "overview_document"),
