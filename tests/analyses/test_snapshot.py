@@ -56,7 +56,7 @@ def test_text_has_age_kinds_and_what_is_not_known() -> None:
     assert "     none of Pod" in said
     assert said[-5:] == [
         "  warning: resource quotas may not be listed",
-        "  warning: prod.tar.gz:.old.json was not read (hidden): what it holds does not count",
+        "  warning: prod.tar.gz:.old.json was not read (hidden): its contents are ignored",
         "",
         "  prod.tar.gz:nodes.json: 2 objects",
         "  prod.tar.gz:.old.json: not read, hidden",
