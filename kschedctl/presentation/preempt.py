@@ -74,8 +74,7 @@ def document(answer: Preemption, view: View) -> Document:
             Tone.CAUTION,
         )
     yield from cautions(answer)
-    question = {Result.FITS: "Why it fits", Result.PREEMPTS: "Why not without"}.get(answer.verdict.result, "Why not")
-    questions = [Question(question, "explain", answer.pod.key)]
+    questions = [Question("Explanation", "explain", answer.pod.key)]
     if not view.wide and (len(answer.candidates) > len(answer.chosen[:_TAKEN]) or answer.not_helpful):
         questions.append(Question("All candidates and nodes", "preempt", answer.pod.key, {"output": "wide"}))
     yield from next_questions(questions)
