@@ -164,7 +164,7 @@ def scheduling_cluster(
             data, release=choice.release, implements=points, args_types=registry.args_types, where=where
         )
     if not admission:
-        snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods do not go through admission"))
+        snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods are not admitted"))
     pod_edits: tuple[PodEdit, ...] = ()
     if edits:
         made = apply_edits(cluster, edits, release=choice.release)

@@ -93,7 +93,7 @@ def test_without_admission_a_pod_gets_its_defaults_alone() -> None:
     pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "shop-critical"}}
     assert cluster.decide(pod).pod.spec.priority is None
     assert cluster.decide(pod).pod.spec.scheduler_name == "default-scheduler"
-    assert cluster.snapshot.changes == ("new pods do not go through admission",)
+    assert cluster.snapshot.changes == ("new pods are not admitted",)
 
 
 def test_everything_that_admission_warns_of_is_missing(shop: kschedctl.SchedulingCluster) -> None:

@@ -76,7 +76,8 @@ def together(texts: Sequence[str]) -> str:
     (commonest, number), *others = shapes.most_common()
     told = merge([text for text in texts if shape(text) == commonest])
     rest = sum(n for _, n in others)
-    return f"{told} ({counted(number, 'node')}; {rest} {'otherwise' if len(others) == 1 else 'in other ways'})"
+    ending = "with another reason" if len(others) == 1 else "with other reasons"
+    return f"{told} ({counted(number, 'node')}; {rest} {ending})"
 
 
 def _common(words: Sequence[Sequence[str]]) -> int:

@@ -127,7 +127,7 @@ def _hopeless(shortfalls: Sequence[Shortfall]) -> str:
     largest = max(shortfalls, key=lambda shortfall: shortfall.offered / shortfall.wanted, default=None)
     if largest is None or not largest.offered:
         return ""
-    return f"none could hold it even empty: the largest offers {amount(largest.resource, largest.offered)}"
+    return f"no node could hold the pod even if empty: the largest has {amount(largest.resource, largest.offered)}"
 
 
 def _shortfall(reason: ReasonData) -> Shortfall | None:

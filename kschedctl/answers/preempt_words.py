@@ -31,9 +31,9 @@ def violated(victims: Sequence[VictimData]) -> str:
 def below_words(budget: BudgetData) -> str:
     """Return by how many disruptions the evictions exceed those that a budget allows, in words."""
     if budget.below:
-        return f"{budget.below} below"
+        return f"{budget.below} too many"
     # All pods of lower priority on the node are counted, also those that are spared afterwards.
-    return "counted as violated before others were spared" if budget.violated else "-"
+    return "counted as violated before others were reprieved" if budget.violated else "-"
 
 
 def lost_words(candidate: PreemptCandidateData, lost: LostAtData, answer: Preemption) -> str:
@@ -68,32 +68,34 @@ def fates(victims: Sequence[VictimFateData]) -> Iterator[str]:
     for fate in victims:
         if fate.owner is not None and fate.bound_to_node:
             fits = (
-                "where it fits still" if fate.replacement is not None and fate.replacement.nodes else "where it waits"
+                "where it still fits"
+                if fate.replacement is not None and fate.replacement.nodes
+                else "where it stays pending"
             )
             maker = owner_words(fate.owner)
-            yield f"{fate.name} cannot go elsewhere: {maker} makes its pods for this node alone, {fits}."
+            yield f"{fate.name} cannot move: {maker} creates its new pod for this node only, {fits}."
         elif fate.owner is not None:
             remade.setdefault(_replaced(fate.replacement), []).append(fate)
     for outcome, alike in remade.items():
         makers = listed(list(dict.fromkeys(owner_words(fate.owner) for fate in alike)))
         names = listed([fate.name for fate in alike])
         if len(alike) == 1:
-            yield f"{makers} makes a new pod for {names}: it would {outcome}."
+            yield f"{makers} creates a new pod for {names}: it would {outcome}."
         else:
-            yield f"New pods are made for {names} ({makers}): each would {outcome}."
+            yield f"New pods are created for {names} ({makers}): each would {outcome}."
     alone = [fate.name for fate in victims if fate.owner is None]
     if alone:
         verb = "has" if len(alone) == 1 else "have"
-        yield f"{listed(alone)} {verb} no controller and will not come back."
+        yield f"{listed(alone)} {verb} no controller; no new pod is created."
 
 
 def _replaced(new: ReplacementData | None) -> str:
     if new is None:
-        return "go where another scheduler says"
+        return "be scheduled by another scheduler"
     if new.nodes:
         return f"fit on {listed(new.nodes, 'or')}"
     if new.evicting:
-        return f"evict others in turn, on {listed(new.evicting, 'or')}"
+        return f"preempt other pods in turn, on {listed(new.evicting, 'or')}"
     return f"fit nowhere ({new.message.partition('. ')[0].removesuffix('.')})"
 
 

@@ -28,7 +28,7 @@ def standing_for(answer: T, workload: WorkloadData) -> T:
     """
     said = words(workload)
     if not workload.all_placed:
-        said = f"{said.partition(';')[0]}: {workload.placed} of them fit, one after another; one of them"
+        said = f"{said.partition(';')[0]}: {workload.placed} of them fit, scheduled one after another; one of them"
     verdict = replace(answer.verdict, summary=f"{said}: {answer.verdict.summary}")
     return replace(answer, workload=workload, verdict=verdict)
 
@@ -43,17 +43,17 @@ def words(workload: WorkloadData) -> str:
     >>> words(WorkloadData("StatefulSet", "shop", "db", 3, pods=("db-0", "db-1")))
     'StatefulSet shop/db, 3 replicas; db-0 and db-1 alike'
     >>> words(WorkloadData("DaemonSet", "ops", "agent", 9, pods=("agent-xxxxx",), nodes=("node-1",)))
-    'DaemonSet ops/agent, 9 nodes; the one on node-1'
+    'DaemonSet ops/agent, 9 nodes; the pod on node-1'
     """
     text = f"{workload.kind} {workload.namespace}/{workload.name}"
     if workload.kind == "PodTemplate":
         return text
     text = f"{text}, {counted(workload.replicas, _NOUNS.get(workload.kind, 'replica'))}"
     if workload.replicas == 0:
-        return f"{text}; one would be"
+        return f"{text}; one replica would be"
     if len(workload.pods) > 1:
         return f"{text}; {'on ' if workload.nodes else ''}{listed(workload.nodes or workload.pods)} alike"
     if workload.nodes:
-        return f"{text}; the one on {workload.nodes[0]}"
+        return f"{text}; the pod on {workload.nodes[0]}"
     # The name of a single ordinal identifies the pod.
     return text if workload.replicas == 1 or workload.kind == "StatefulSet" else f"{text}; one of them"

@@ -120,7 +120,7 @@ def diff(
     second = against.values()
     if not (second or what_ifs.given):
         raise typer.BadParameter(
-            "nothing to compare with is given: give another snapshot, --against-config, --against-version, "
+            "nothing to compare with: give another snapshot, --against-config, --against-version, "
             "--against-feature-gates or a what-if such as --cordon",
             param_hint="--against",
         )

@@ -85,12 +85,10 @@ def explain(
     pod/NAMESPACE/NAME node/NODE.
     """
     if show_admission and which.no_admission:
-        raise typer.BadParameter(
-            "--no-admission is given as well: give one or the other", param_hint="--show-admission"
-        )
+        raise typer.BadParameter("--no-admission is given, too: give only one of them", param_hint="--show-admission")
     if no_suggest and (suggest or apply_suggestion):
         other = "--suggest" if suggest else "--apply-suggestion"
-        raise typer.BadParameter(f"{other} is given as well: give one or the other", param_hint="--no-suggest")
+        raise typer.BadParameter(f"{other} is given, too: give only one of them", param_hint="--no-suggest")
     request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
 
     from kschedctl.analyses.explain import analysis

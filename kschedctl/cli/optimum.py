@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
 
 _HOW = "Goal"
-_OTHER = "Other questions"
+_OTHER = "Other analyses"
 
 
 class GoalOption(StrEnum):
@@ -92,7 +92,7 @@ def optimum(
     The exit code is 0 if the best placement has all pods on nodes, or some node can be emptied, and 1 otherwise.
     """
     if buy and minimize is not None:
-        raise typer.BadParameter("not together with --minimize", param_hint="--buy")
+        raise typer.BadParameter("cannot be combined with --minimize", param_hint="--buy")
     request = cluster.request(what_ifs)
 
     from kschedctl.analyses.optimum.analysis import OptimumRequest, consolidate, purchase

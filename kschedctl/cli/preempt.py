@@ -66,9 +66,9 @@ def preempt(
     otherwise.
     """
     if offset and min_candidate_nodes is None:
-        raise typer.BadParameter("only with --min-candidate-nodes", param_hint="--offset")
+        raise typer.BadParameter("requires --min-candidate-nodes", param_hint="--offset")
     if victim and (which.pods or which.filename or which.selector):
-        raise typer.BadParameter("asks about one pod alone: leave PODs, -f and -l out", param_hint="--victim")
+        raise typer.BadParameter("is about one pod only: omit PODs, -f and -l", param_hint="--victim")
     request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
 
     from dataclasses import replace

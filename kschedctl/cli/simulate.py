@@ -50,7 +50,7 @@ def simulate(
     The exit code is 0 if all pods are scheduled, and 1 if some stay pending; Ctrl-C shows the part that was done.
     """
     if force and not save:
-        raise typer.BadParameter("only with --save", param_hint="--force")
+        raise typer.BadParameter("requires --save", param_hint="--force")
     request = cluster.request(what_ifs)
 
     from kschedctl.analyses.simulate import SimulateRequest, run_simulation, simulation_answer
@@ -70,6 +70,6 @@ def simulate(
     run = run_simulation(loaded, asked, handle)
     if save and run.finished:
         write_capture(capture(ClusterReader(run.simulation.cluster, loaded.snapshot.summary)), save, force=force)
-        handle.note(f"{save}: the cluster as it is in the end")
+        handle.note(f"{save}: the final state of the cluster")
     view = SimulateView(saved=save if run.finished else "")
     return CommandResult(answer=simulation_answer(loaded, asked, run), view=view)

@@ -67,13 +67,13 @@ def snapshot(
     if ctx.invoked_subcommand is not None:
         return
     if not target:
-        raise typer.BadParameter("say where to write it: FILE.tar.gz or DIR", param_hint="--output")
+        raise typer.BadParameter("name the target: FILE.tar.gz or DIR", param_hint="--output")
     if target == "-":
         raise typer.BadParameter(
             "a snapshot is not written to standard output: give FILE.tar.gz or DIR", param_hint="--output"
         )
     if mapping and not anonymize:
-        raise typer.BadParameter("only with --anonymize", param_hint="--mapping")
+        raise typer.BadParameter("requires --anonymize", param_hint="--mapping")
     if mapping == "-":
         raise typer.BadParameter("the names are not written to standard output: name a file", param_hint="--mapping")
     _write(source.source(), what_ifs.request(), target, anonymize=anonymize, mapping=mapping, force=force)
@@ -126,13 +126,13 @@ def _write(
     write_capture(captured, target, force=force)
     header = captured.header
     kept = [f"{counted(header.kinds.get('Node', 0), 'node')}, {counted(header.kinds.get('Pod', 0), 'pod')}"]
-    kept.append(f"{sum(header.kinds.values())} objects in all")
+    kept.append(f"{sum(header.kinds.values())} objects in total")
     tell(f"{target}: {', '.join(kept)}{', anonymised' if header.anonymized else ''}")
     if mapping:
-        tell(f"{mapping}: what the pseudonyms stand for; keep it to yourself")
+        tell(f"{mapping}: the original names of the pseudonyms; keep this file private")
     for warning in header.not_listed.values():
         handle.warn(warning)
     for lack in captured.unread:
-        handle.warn(f"{lack.what}: what it holds is not in the snapshot")
+        handle.warn(f"{lack.what}: its contents are not in the snapshot")
     if captured.scheduler_config_left_out:
         handle.warn("the scheduler configuration of the snapshot is not written: give it again with --config")

@@ -83,13 +83,14 @@ def sweep(
     The exit code is 0 if all cases are answered, and 1 if some failed; Ctrl-C shows the part that was done.
     """
     if resume and not results:
-        raise typer.BadParameter("only with --results", param_hint="--resume")
+        raise typer.BadParameter("requires --results", param_hint="--resume")
     if force and not plot:
-        raise typer.BadParameter("only with --plot", param_hint="--force")
+        raise typer.BadParameter("requires --plot", param_hint="--force")
     if dask and jobs:
-        raise typer.BadParameter("the machines of --dask have their own", param_hint="--jobs")
+        problem = "cannot be combined with --dask, whose workers have their own number of processes"
+        raise typer.BadParameter(problem, param_hint="--jobs")
     if plot and not plot.endswith(".svg"):
-        raise typer.BadParameter("a name that ends in .svg is expected", param_hint="--plot")
+        raise typer.BadParameter("the file name must end in .svg", param_hint="--plot")
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
@@ -105,7 +106,7 @@ def sweep(
         write(dumped(configuration(plan, config_of)))
         return None
     if plot and Path(plot).exists() and not force:
-        raise InputError("is there already", where=plot, hint="--force replaces it")
+        raise InputError("already exists", where=plot, hint="--force replaces it")
     handle = TerminalHandle()
     goals = 2 if plot else 1 if pareto else 0
     asked = SweepRequest(plan=plan, goals=goals, jobs=jobs, dask=dask, results=results, resume=resume)

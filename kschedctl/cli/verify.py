@@ -64,7 +64,7 @@ def verify(
     """
     for value, flag in ((pod, "--pod"), (force, "--force")):
         if value and not record:
-            raise typer.BadParameter("goes with --record FILE", param_hint=flag)
+            raise typer.BadParameter("requires --record FILE", param_hint=flag)
     request = cluster.request(what_ifs)
 
     from dataclasses import replace
@@ -88,7 +88,7 @@ def verify(
     answer = verify(loaded, asked, handle)
     if record:
         index = differing_pod(loaded.cluster, answer, pod)
-        with handle.busy("cutting the case down"):
+        with handle.busy("reducing the case"):
             case = recorded_case(loaded.scheduler, index, request.feature_gates)
         _write(record, case, force=force)
         metadata = loaded.pods.records[index].metadata
@@ -113,12 +113,12 @@ def _check_target(path: str, inputs: Iterable[str], *, force: bool) -> None:
     for name in inputs:
         read = Path(name).resolve()
         if target == read or (read.is_dir() and target.is_relative_to(read)):
-            raise InputError("is part of what is read", where=path, hint="name another file")
+            raise InputError("is part of the input", where=path, hint="name another file")
     if not target.parent.is_dir():
-        raise InputError("there is no such folder", where=str(Path(path).parent))
+        raise InputError("the folder does not exist", where=str(Path(path).parent))
     if target.is_dir() or (target.exists() and not force):
         hint = "name another file" if target.is_dir() else "name another file, or give --force to replace it"
-        raise InputError("is there already", where=path, hint=hint)
+        raise InputError("already exists", where=path, hint=hint)
 
 
 def _write(path: str, case: object, *, force: bool) -> None:

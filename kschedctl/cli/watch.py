@@ -134,10 +134,12 @@ def watch(
     It exits with code 0 on SIGTERM and Ctrl-C.
     """
     if output not in ("", _JSON_LINES):
-        raise typer.BadParameter(f'"{output}" is no form of output here: {_JSON_LINES} is', param_hint="--output")
+        raise typer.BadParameter(
+            f'"{output}" is not an output format of this command: use {_JSON_LINES}', param_hint="--output"
+        )
     for option, given in (("--lease", copies.lease), ("--identity", copies.identity), *times.given()):
         if given and not copies.leader_elect:
-            raise typer.BadParameter("means nothing without --leader-elect", param_hint=option)
+            raise typer.BadParameter("requires --leader-elect", param_hint=option)
     seconds = request_seconds(cluster.request_timeout) if cluster.request_timeout else None
     gates = feature_gates(cluster.gates)
 

@@ -86,7 +86,7 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[
 
 
 #: The consequence for an answer of something that was not read.
-NOT_COUNTED: Final = "what it holds does not count"
+NOT_COUNTED: Final = "its contents are ignored"
 
 
 def not_read(cluster: Cluster) -> tuple[Missing, ...]:
@@ -124,8 +124,8 @@ def require_listed(cluster: Cluster, kind: str) -> None:
     if kind in cluster.not_listed:
         what = cluster.not_listed[kind].partition(": ")[0]
         plural = what.partition(" ")[0]
-        hint = f"the right to list them in all namespaces is needed: kubectl auth can-i list {plural} -A"
-        raise ClusterError(f"{what}, and the question is about them", hint=hint)
+        hint = f"permission to list {plural} in all namespaces is required: kubectl auth can-i list {plural} -A"
+        raise ClusterError(f"{what}, and the answer depends on them", hint=hint)
 
 
 def _listed(cluster: Cluster, found: Iterable[Missing]) -> Iterator[Missing]:
@@ -139,9 +139,9 @@ def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:
 
 def _counted(cluster: Cluster) -> Iterator[Missing]:
     if not len(cluster.nodes):
-        yield _missing("Node", "the snapshot has no nodes", "no pod fits anywhere")
+        yield _missing("Node", "the snapshot has no nodes", "no pod fits on any node")
     elif not len(cluster.pods):
-        yield _missing("Pod", "the snapshot has no pods", "all nodes count as empty")
+        yield _missing("Pod", "the snapshot has no pods", "all nodes are treated as empty")
 
 
 def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
@@ -149,7 +149,7 @@ def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     name = spec.priority_class_name
     if name and spec.priority is None and priority_class(cluster, name) is None:
         needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
-        yield _missing("PriorityClass", needed, "its priority counts as 0")
+        yield _missing("PriorityClass", needed, "its priority is treated as 0")
     runtime = spec.runtime_class_name
     if runtime and cluster.get(RuntimeClass, runtime) is None and not spec.overhead:
         yield _missing(
@@ -167,7 +167,7 @@ def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
         yield _missing(
             "PersistentVolumeClaim",
             f"the pod uses PersistentVolumeClaim {', '.join(names)} and the snapshot has no claims",
-            "they count as not found",
+            "they are treated as not found",
         )
         return
     claims = (cluster.get(PersistentVolumeClaim, name, pod.metadata.namespace) for name in names)
@@ -182,8 +182,8 @@ def _device_claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     if names and not _has(cluster, ResourceClaim):
         yield _missing(
             "ResourceClaim",
-            f"the pod uses ResourceClaim {', '.join(names)} and the snapshot has no claims for devices",
-            "they count as not found",
+            f"the pod uses ResourceClaim {', '.join(names)} and the snapshot has no ResourceClaims",
+            "they are treated as not found",
         )
         return
     made = {status.resource_claim_name for status in pod.status.resource_claim_statuses}
@@ -208,9 +208,9 @@ def _devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Iterator[Miss
         return
     needed_for = f"ResourceClaim {', '.join(waiting)} is not allocated and the snapshot has no"
     if not _has(cluster, ResourceSlice):
-        yield _missing("ResourceSlice", f"{needed_for} resource slices", "no node counts as having devices")
+        yield _missing("ResourceSlice", f"{needed_for} resource slices", "all nodes are treated as having no devices")
     if not _has(cluster, DeviceClass):
-        yield _missing("DeviceClass", f"{needed_for} device classes", "its classes count as not existing")
+        yield _missing("DeviceClass", f"{needed_for} device classes", "its classes are treated as not existing")
 
 
 def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> tuple[Missing, ...]:
@@ -230,14 +230,14 @@ def _volumes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Itera
         yield _missing(
             "PersistentVolume",
             f"PersistentVolumeClaim {', '.join(bound)} is bound and the snapshot has no volumes",
-            "where they can be reached is not known",
+            "the nodes that can use them are unknown",
         )
     waiting = [claim.name for claim in claims if not claim.spec.volume_name]
     if waiting and not _has(cluster, StorageClass):
         yield _missing(
             "StorageClass",
             f"PersistentVolumeClaim {', '.join(waiting)} is not bound and the snapshot has no storage classes",
-            "whether a volume can be made for it is not known",
+            "it is unknown if a volume can be provisioned for it",
         )
 
 
@@ -248,13 +248,13 @@ def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
             yield _missing(
                 "Namespace",
                 "the pod's affinity selects namespaces by label and the snapshot has no namespaces",
-                "such terms find no pods",
+                "such terms match no pods",
             )
         if others_name_namespaces(cluster, pod):
             yield _missing(
                 "Namespace",
                 "pods select namespaces by label in their affinity and the snapshot has no namespaces",
-                "whether they mean this pod is not known",
+                "it is unknown if they select this pod",
             )
     owner = pod.metadata.controller
     kind = _CONTROLLERS.get(owner.kind) if owner is not None else None
@@ -262,5 +262,5 @@ def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
         yield _missing(
             owner.kind,
             f"the pod belongs to {owner.kind} {owner.name} and the snapshot has no {owner.kind}s",
-            "default spreading goes by its Services alone, so scores can differ",
+            "default spreading uses its Services only, so scores can differ",
         )

@@ -18,7 +18,7 @@ def allocation_lines(allocation: AllocationData, *, names_claim: bool) -> Iterat
     names_claim : bool
         True to name the claim.
     """
-    has = " has," if allocation.stored else ""
+    has = ", allocated" if allocation.stored else ""
     claim = f"claim {allocation.claim}{has} " if names_claim else ""
     yield f"{claim}for {allocation.for_nodes}:"
     for given in allocation.devices:
@@ -32,4 +32,4 @@ def _notes(given: GivenData) -> Iterator[str]:
         amounts = [f"{name} {amount}" for name, amount in given.consumed_capacity.items()]
         yield f"a share{' of ' + listed(amounts) if amounts else ''}"
     if given.binding_conditions:
-        yield f"bound once {listed(given.binding_conditions)}"
+        yield f"binding waits for {listed(given.binding_conditions)}"

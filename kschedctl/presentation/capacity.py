@@ -27,18 +27,18 @@ def document(answer: PodCapacity, view: View) -> Document:
     yield from _rooms(answer, every=view.wide)
     groups = group_nodes(answer.refusals)
     if groups:
-        yield Heading("What stops the next one")
+        yield Heading("Nodes that reject the next copy")
         rows = []
         for group in groups:
             lines = [*group.why.split("\n"), *([group.closest] if group.closest else [])]
             rows.append((str(len(group.nodes)), group.plugin, lines))
-        yield table(("nodes", "plugin", "why not"), rows, numeric=(0,))
+        yield table(("nodes", "plugin", "reason"), rows, numeric=(0,))
     if answer.message:
-        yield Heading("What kube-scheduler writes for the next one")
+        yield Heading("Message of kube-scheduler for the next copy")
         yield Verbatim(answer.message)
     yield from cautions(answer)
     yield from next_questions(
-        () if view.wide else (Question("Every node", "capacity", answer.copied, {"output": "wide"}),)
+        () if view.wide else (Question("All nodes", "capacity", answer.copied, {"output": "wide"}),)
     )
 
 
@@ -47,16 +47,16 @@ def _rooms(answer: PodCapacity, *, every: bool) -> Document:
         return
     zoned = any(room.zone for room in answer.zones)
     if zoned:
-        yield Heading("By zone")
+        yield Heading("Zones")
         rows = [(room.zone or "none", str(room.nodes), str(room.copies)) for room in answer.zones]
         yield table(("zone", "nodes", "copies"), rows, numeric=(1, 2))
     shown = answer.nodes if every else answer.nodes[:_FEW]
-    yield Heading("By node")
+    yield Heading("Nodes")
     columns = [(room.node, *((room.zone,) if zoned else ()), str(room.copies)) for room in shown]
     headings = ("node", *(("zone",) if zoned else ()), "copies")
     yield table(headings, columns, numeric=(len(headings) - 1,), identifiers=(0,))
     if len(shown) < len(answer.nodes):
-        yield Paragraph(f"and {len(answer.nodes) - len(shown)} nodes more: -o wide", Tone.FAINT, 2)
+        yield Paragraph(f"and {len(answer.nodes) - len(shown)} more nodes: -o wide", Tone.FAINT, 2)
 
 
 def list_document(found: CapacityList, view: View) -> Document:
@@ -75,7 +75,7 @@ def list_document(found: CapacityList, view: View) -> Document:
         least = "at least " if answer.bounded else ""
         rows.append((answer.name, f"{least}{answer.copies}", str(len(answer.nodes)), why))
     tones = [Tone.PLAIN if answer.copies else Tone.BAD for answer in answers]
-    yield table(("of", "more fit", "nodes", "what stops the next one"), rows, numeric=(1, 2), tones=tones)
-    yield Paragraph("each by itself, as if the others were not added", Tone.FAINT, 2)
+    yield table(("workload", "copies", "nodes", "rejection of the next copy"), rows, numeric=(1, 2), tones=tones)
+    yield Paragraph("each counted independently, without the copies of the others", Tone.FAINT, 2)
     yield from cautions(basis)
-    yield from next_questions([Question("One of them", "capacity", answers[0].copied)])
+    yield from next_questions([Question("One in detail", "capacity", answers[0].copied)])

@@ -25,7 +25,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
     yield Paragraph(answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
     yield from header(answer, view.now)
     if answer.nodes:
-        yield Heading("To be drained in this order, all of them cordoned before")
+        yield Heading("Nodes to drain, in this order, after cordoning all of them")
         rows = [
             (
                 node.node,
@@ -35,19 +35,19 @@ def emptied_document(answer: Emptied, view: View) -> Document:
             )
             for node in answer.nodes
         ]
-        yield table(("node", "pods", "who is evicted", "held up by"), rows, numeric=(1,), identifiers=(0,))
+        yield table(("node", "pods", "evicted pods", "delayed by"), rows, numeric=(1,), identifiers=(0,))
         if answer.cordoned:
             closed = listed(answer.cordoned, most=len(answer.cordoned) if view.wide else _FEW)
-            yield Paragraph(f"and so that they stay empty, cordon as well: {closed}", indent=2)
-        yield Heading("Where they are then")
+            yield Paragraph(f"to keep these nodes empty, also cordon: {closed}", indent=2)
+        yield Heading("Resulting placements")
         places = list(answer.placements.items())
         shown = places if view.wide else places[:_ROWS]
         yield table(("pod", "node"), shown, identifiers=(1,))
         if len(shown) < len(places):
             yield Paragraph(f"and {len(places) - len(shown)} more: -o wide", Tone.FAINT, 2)
     for names, what in (
-        (answer.given_up, "A placement would empty them, but no drain by itself did"),
-        (answer.fixed, f"{counted(len(answer.fixed), 'node')} with pods that nobody makes again"),
+        (answer.given_up, "Nodes that some placement would empty, but no simulated drain emptied"),
+        (answer.fixed, f"{counted(len(answer.fixed), 'node')} with pods that no controller recreates"),
     ):
         if names:
             yield GAP

@@ -19,7 +19,7 @@ def overview_document(answer: DevicesOverview, view: View) -> Document:
         yield GAP
         rows = [_pool_row(pool) for pool in answer.pools]
         tones = [Tone.BAD if pool.problem else Tone.PLAIN for pool in answer.pools]
-        headings = ("pool", "nodes", "devices", "free", "held by", "what is wrong")
+        headings = ("pool", "nodes", "devices", "free", "held by", "problem")
         yield table(headings, rows, numeric=(2, 3), tones=tones, identifiers=(0,))
     if view.wide:
         for pool in answer.pools:
@@ -28,7 +28,7 @@ def overview_document(answer: DevicesOverview, view: View) -> Document:
             yield table(("device", "state", "taints"), devices)
     yield from cautions(answer)
     if answer.pools and not view.wide:
-        yield from next_questions([Question("Every device", "devices", options={"output": "wide"})])
+        yield from next_questions([Question("All devices", "devices", options={"output": "wide"})])
 
 
 def supply_document(answer: DeviceSupply, view: View) -> Document:
@@ -40,7 +40,7 @@ def supply_document(answer: DeviceSupply, view: View) -> Document:
     yield from places_section(answer.places, every=view.wide)
     yield from cautions(answer)
     if answer.places and not view.wide:
-        yield from next_questions([Question("Every node", "devices", answer.argument, {"output": "wide"})])
+        yield from next_questions([Question("All nodes", "devices", answer.argument, {"output": "wide"})])
 
 
 def places_section(places: Sequence[PlaceData], *, every: bool, names_claims: bool = False) -> Document:
@@ -57,9 +57,11 @@ def places_section(places: Sequence[PlaceData], *, every: bool, names_claims: bo
     """
     usable = [place for place in places if place.usable]
     new = any(not allocation.stored for place in usable for allocation in place.allocations)
-    yield from _places_table(usable, "gets, on the first" if new else "has", every=every, names_claims=names_claims)
+    yield from _places_table(
+        usable, "allocation on the first" if new else "allocation", every=every, names_claims=names_claims
+    )
     others = [place for place in places if not place.usable]
-    yield from _places_table(others, "why not", every=every, names_claims=names_claims)
+    yield from _places_table(others, "reason", every=every, names_claims=names_claims)
 
 
 def _places_table(places: Sequence[PlaceData], heading: str, *, every: bool, names_claims: bool) -> Document:
@@ -71,7 +73,7 @@ def _places_table(places: Sequence[PlaceData], heading: str, *, every: bool, nam
         nodes = place.nodes if every else (listed(place.nodes),)
         told = _told(place, names_claims=names_claims)
         rows.append(((str(len(place.nodes)),), nodes, told or ("-",)))
-    yield table(("nodes", "which", heading), rows, numeric=(0,))
+    yield table(("nodes", "names", heading), rows, numeric=(0,))
 
 
 def _pool_row(pool: PoolData) -> tuple[str, ...]:
@@ -91,9 +93,9 @@ def _problems(pool: PoolData) -> Iterator[str]:
     if pool.problem:
         yield f"not used: {pool.problem}"
     if pool.outdated_slices:
-        yield f"{counted(pool.outdated_slices, 'slice')} behind generation {pool.generation}"
+        yield f"{counted(pool.outdated_slices, 'slice')} older than generation {pool.generation}"
     if not pool.nodes:
-        yield "for no node of the snapshot"
+        yield "usable on no node of the snapshot"
     tainted = sum(bool(device.taints) for device in pool.devices)
     if tainted:
         yield f"{tainted} tainted"
@@ -104,7 +106,7 @@ def _state(device: DeviceData) -> str:
         return "free"
     holders = listed([f"{h.claim} ({listed(h.pods)})" if h.pods else h.claim for h in device.holders])
     shares = ", ".join(f"{name} {amount}" for name, amount in device.consumed.items())
-    return f"shared by {holders}{f': {shares} taken' if shares else ''}" if device.shared else f"held by {holders}"
+    return f"shared by {holders}{f': {shares} consumed' if shares else ''}" if device.shared else f"held by {holders}"
 
 
 def _told(place: PlaceData, *, names_claims: bool) -> tuple[str, ...]:

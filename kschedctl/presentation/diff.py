@@ -64,7 +64,7 @@ def document(diff: Diff, view: View) -> Document:
     if groups:
         rows = [_row(group, wide=view.wide) for group in groups]
         yield GAP
-        yield table(("pods", "which", "what changes"), rows, numeric=(0,))
+        yield table(("pods", "names", "changes"), rows, numeric=(0,))
         if diff.pods > 1:
             yield from _how_decided(diff)
     if view.wide:
@@ -80,7 +80,7 @@ def _next_questions(diff: Diff, view: View) -> Iterator[Question]:
     there = next((pod for pod in diff.changed if pod.after.outcome is not SideOutcome.ABSENT), None)
     if there is not None:
         other = view.other if isinstance(view, DiffView) else {}
-        yield Question("What comes after", "explain", there.key, other)
+        yield Question("Second side in detail", "explain", there.key, other)
 
 
 def _how_decided(diff: Diff) -> Document:
@@ -89,8 +89,8 @@ def _how_decided(diff: Diff) -> Document:
     if len(lose) < 2:
         yield from each_alone(indent=2)
         return
-    text = "those that lose their node are placed one after another, the most important first"
-    others = "; each other pod is decided for as if the others did not wait" if diff.pods > len(lose) else ""
+    text = "pods that lose their node are scheduled one after another, the most important first"
+    others = "; every other pod is decided independently" if diff.pods > len(lose) else ""
     yield Paragraph(text + others, Tone.FAINT, indent=2)
 
 
@@ -118,7 +118,7 @@ def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
     if (after.snapshot.paths, after.snapshot.written_at) == (before.snapshot.paths, before.snapshot.written_at):
         size, snapshot = after.snapshot, "the same snapshot"
         if (size.nodes, size.pods) != (before.snapshot.nodes, before.snapshot.pods):
-            snapshot += f", then with {counted(size.nodes, 'node')}, {counted(size.pods, 'pod')}"
+            snapshot += f", changed to {counted(size.nodes, 'node')}, {counted(size.pods, 'pod')}"
     return [rules, snapshot, *config]
 
 
@@ -136,7 +136,7 @@ def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[Lines, Lines, L
 def _in_full_section(group: Sequence[PodChangeData]) -> Document:
     """Lay out every node and message of a change, for the first pod of the group; the others change alike."""
     pod = next((one for one in group if one.nodes is not None), group[0])
-    others = f", and alike {counted(len(group) - 1, 'more pod')}" if len(group) > 1 else ""
+    others = f", and {counted(len(group) - 1, 'more pod')} with the same changes" if len(group) > 1 else ""
     messages = [(side, text) for side, text in (("before", pod.before.message), ("after", pod.after.message)) if text]
     nodes = pod.nodes or ()
     if not nodes and pod.before.message == pod.after.message:
@@ -164,9 +164,9 @@ def _said(change: NodeChangeData, best_before: Sequence[str], best_after: Sequen
 
 def _lines(node: NodeOutcomeData | None, plugins: Sequence[str], *, best: bool) -> Iterator[str]:
     if node is None:
-        yield "not there"
+        yield "absent"
     elif not node.fits:
-        reasons = ", ".join(node.reasons) or "not looked at"
+        reasons = ", ".join(node.reasons) or "not evaluated"
         yield f"{node.plugin}: {reasons}" if node.plugin else reasons
     else:
         score = "" if node.score is None else f", score {node.score}"

@@ -22,7 +22,7 @@ def document(answer: Drained, view: View) -> Document:
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     how = "each node comes back before the next is drained; " if answer.rolling else ""
-    yield Paragraph(f"{how}{took} of the cluster's time; among equal nodes {answer.chance}", Tone.FAINT)
+    yield Paragraph(f"{how}{took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
     yield from _in_the_way(answer, every=view.wide)
     yield from _held_up(answer)
     yield from waiting_pods(answer.waiting, every=view.wide)
@@ -36,11 +36,13 @@ def document(answer: Drained, view: View) -> Document:
 
 def _questions(answer: Drained) -> Iterator[Question]:
     if any(node.moved for node in answer.nodes):
-        yield Question("What happens when", "drain", options={"output": "wide"})
+        yield Question("Timeline", "drain", options={"output": "wide"})
     refusals = (refusal.message for node in answer.nodes for refusal in node.refusals)
     flags = sorted({message.partition("(use --")[2].partition(" ")[0] for message in refusals})
     if flags:
-        yield Question("All the same", "drain", options={flag.replace("-", "_"): True for flag in flags})
+        yield Question(
+            "Drain with the missing options", "drain", options={flag.replace("-", "_"): True for flag in flags}
+        )
 
 
 def _tone(answer: Drained) -> Tone:
@@ -59,8 +61,8 @@ def _in_the_way(answer: Drained, *, every: bool) -> Document:
             rows.append((node.node, pods, refusal.message))
         rows += [(node.node, each.pod, each.message) for each in node.blocked]
     if rows:
-        yield Heading("What stands in the way")
-        yield table(("node", "pods", "why"), rows, identifiers=(0,))
+        yield Heading("Blocking pods")
+        yield table(("node", "pods", "reason"), rows, identifiers=(0,))
 
 
 def _held_up(answer: Drained) -> Document:
@@ -71,33 +73,33 @@ def _held_up(answer: Drained) -> Document:
         if held.seconds
     ]
     if rows:
-        yield Heading("Budgets that evictions waited for")
-        yield table(("node", "budget", "how long"), rows, identifiers=(0,))
+        yield Heading("Disruption budgets that delayed evictions")
+        yield table(("node", "budget", "delay"), rows, identifiers=(0,))
 
 
 def _moves(answer: Drained, *, every: bool) -> Document:
     if not any(node.moved for node in answer.nodes):
         return
-    yield Heading("Where the pods go")
+    yield Heading("Moved pods")
     rows, left = [], 0
     for node in answer.nodes:
         shown = node.moved if every else node.moved[:_FEW]
         left += len(node.moved) - len(shown)
         rows += [(node.node, pod.pod, _goes_to(pod.made_again, pod.node)) for pod in shown]
-    yield table(("from", "pod", "goes to"), rows, identifiers=(0,))
+    yield table(("from", "pod", "to"), rows, identifiers=(0,))
     if left:
         yield Paragraph(f"and {left} more: -o wide", Tone.FAINT, 2)
     staying = [node for node in answer.nodes if node.staying]
     if staying:
-        yield Paragraph(f"{_staying(staying)} of DaemonSets or of the node itself", Tone.FAINT, 2)
+        yield Paragraph(f"{_staying(staying)} DaemonSet-managed or mirror pods", Tone.FAINT, 2)
 
 
 def _goes_to(made_again: str, node: str) -> str:
     if not made_again:
-        return "nowhere: no controller makes it again"
-    return node or "no node: it waits"
+        return "nowhere: no controller recreates it"
+    return node or "no node: pending"
 
 
 def _staying(nodes: list[DrainedNodeData]) -> str:
     total = sum(len(node.staying) for node in nodes)
-    return f"{counted(total, 'pod')} {'stays' if total == 1 else 'stay'}, being"
+    return f"{counted(total, 'pod')} {'stays' if total == 1 else 'stay'}:"

@@ -60,7 +60,7 @@ def changes(snapshot: SnapshotData) -> Document:
 
 def each_alone(whom: str = "", indent: int = 0) -> Document:
     """Lay out a note that pods were decided independently; ``whom`` is the subject, empty below a table."""
-    text = "each against the snapshot as it is, as if the others did not wait"
+    text = "each decided independently, against the unchanged snapshot"
     yield Paragraph(f"{whom}, {text}" if whom else text, Tone.FAINT, indent)
 
 
@@ -103,9 +103,9 @@ def cautions(answer: Envelope) -> Document:
     """Lay out warnings, missing objects and features that are not modelled."""
     lines = [f"warning: {text}" for text in answer.warnings[:_MOST_WARNINGS]]
     if len(answer.warnings) > _MOST_WARNINGS:
-        lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} warnings more: -o json has them all")
+        lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} more warnings: -o json prints all")
     lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in _in_short(answer.missing)]
-    lines += [f"not modelled yet: {n.feature} ({n.effect})" for n in answer.not_modelled]
+    lines += [f"not modelled: {n.feature}; {n.effect}" for n in answer.not_modelled]
     if lines:
         yield GAP
     for line in lines:
@@ -133,6 +133,6 @@ def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
     for each in missing:
         alike.setdefault((each.kind, each.effect), []).append(each)
     return tuple(
-        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} alike)" if len(group) > 1 else ""), effect)
+        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} more)" if len(group) > 1 else ""), effect)
         for (kind, effect), group in alike.items()
     )

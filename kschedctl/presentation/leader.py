@@ -11,8 +11,8 @@ from kschedctl.answers.preempt_words import duration
 from kschedctl.presentation.document import GAP, Document, Paragraph, Question, Tone, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
-_NARROW: Final = ("election", "leader", "renewed", "next in")
-_WIDE: Final = ("election", "holder", "pod", "node", "since", "renewed", "lease", "changes", "next in")
+_NARROW: Final = ("election", "leader", "renewed", "takeover in")
+_WIDE: Final = ("election", "holder", "pod", "node", "since", "renewed", "lease", "changes", "takeover in")
 
 
 def overview_document(answer: LeaderOverview, view: View) -> Document:
@@ -26,7 +26,7 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         tones = [Tone.BAD if one.expired or not one.holder else Tone.PLAIN for one in answer.elections]
         yield table(headings, rows, tones=tones, identifiers=(0,))
         yield Paragraph(
-            f"Next in: if it died with the snapshot, with others that try every {answer.retry_period:g} s.",
+            f"Takeover: if the leader died with the snapshot and the others retry every {answer.retry_period:g} s.",
             Tone.FAINT,
         )
     for one in answer.elections:
@@ -47,8 +47,8 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
     if answer.elections and not view.wide:
         yield from next_questions(
             [
-                Question("Who calls itself what, since when", "leader", options={"output": "wide"}),
-                Question("What if the leader is cut off", "leader simulate", options={"partition": ("40s-70s",)}),
+                Question("Holders, pods and times", "leader", options={"output": "wide"}),
+                Question("Simulation of a network partition", "leader simulate", options={"partition": ("40s-70s",)}),
             ]
         )
 
@@ -60,7 +60,7 @@ def _row(one: Election) -> tuple[str, ...]:
 def _wide_row(one: Election) -> tuple[str, ...]:
     return (
         _name(one),
-        one.holder or "nobody",
+        one.holder or "none",
         one.pod or "-",
         one.node or "-",
         _ago(one.acquired_ago),
@@ -78,10 +78,10 @@ def _name(one: Election) -> str:
 def _leader(one: Election) -> str:
     """Return the leader in its shortest form: the pod, the node or the host."""
     if not one.holder:
-        return "nobody"
+        return "none"
     pod, host = one.pod.rpartition("/")[2], one.holder.partition("_")[0]
     who = pod if pod == host else one.node or host
-    return f"nobody (was {who})" if one.expired else who
+    return f"none (was {who})" if one.expired else who
 
 
 def _take_over(one: Election) -> str:
@@ -99,7 +99,7 @@ def _ago(seconds: float | None) -> str:
 
 def _coordinated(one: Election) -> str:
     parts = [f"strategy {one.strategy}"] if one.strategy else []
-    parts += [f"the holder shall make room for {one.preferred_holder}"] if one.preferred_holder else []
+    parts += [f"preferred holder {one.preferred_holder}"] if one.preferred_holder else []
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -14,7 +14,7 @@ from kschedctl.presentation.frame import View, next_questions
 #: The events that are shown only with ``-o wide``.
 _MINOR: Final = frozenset({EventType.STARTED, EventType.STOPPED, EventType.ENDED})
 _SUGGESTED: Final = {
-    "failOver": "another leads in time, and never two at once",
+    "failOver": "another candidate leads in time, and never two at once",
     "exclusive": "never two at once",
 }
 
@@ -27,15 +27,15 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
     yield Paragraph(answer.summary, Tone.GOOD if good else Tone.MIXED if answer.exclusive else Tone.BAD)
     yield Phrases(tuple(_about(answer)))
     yield GAP
-    yield table(("seconds", "candidate", "what happens"), list(_events(answer, every=view.wide)), numeric=(0,))
+    yield table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,))
     yield GAP
-    yield table(("led", "from", "to", "seconds"), list(_terms(answer)), numeric=(1, 2, 3))
+    yield table(("leader", "from", "to", "seconds"), list(_terms(answer)), numeric=(1, 2, 3))
     yield from _bounds(answer)
     if answer.counterexample is not None:
         found = answer.counterexample
         yield GAP
         yield Paragraph(
-            f"Two led at once with seed {found.seed}: {found.first.who} until {found.first.end:.2f} s and "
+            f"Two candidates led at once with seed {found.seed}: {found.first.who} until {found.first.end:.2f} s and "
             f"{found.second.who} from {found.second.start:.2f} s on, for {found.seconds:.2f} s.",
             Tone.BAD,
         )
@@ -49,7 +49,7 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
             name = flag.removeprefix("--").replace("-", "_")
             shown[name] = (*cast("tuple[str, ...]", shown[name] or ()), value)
         options = {**shown, "runs": 0, "seed": shown_by.seed, "duration": f"{answer.duration:g}s", "fail_over": None}
-        yield from next_questions([Question("See it", "leader simulate", options=options)])
+        yield from next_questions([Question("Simulation of this seed", "leader simulate", options=options)])
 
 
 def _suggestion(times: TimesData, why: str) -> Document:
@@ -60,7 +60,7 @@ def _about(answer: LeaderSimulation) -> Iterator[str]:
     yield f"{answer.candidates} candidates"
     yield _times(answer.times)
     if answer.clock_skew:
-        yield f"clocks off by up to {answer.clock_skew:g} s, which does not matter"
+        yield f"clocks off by up to {answer.clock_skew:g} s, which has no effect"
     if answer.clock_drift:
         yield f"clocks {answer.clock_drift:.3%}".rstrip("%0").rstrip(".") + " % too fast or slow"
     yield f"seed {answer.seed}"
@@ -83,7 +83,7 @@ def _events(answer: LeaderSimulation, *, every: bool) -> Iterator[tuple[str, str
 
 def _terms(answer: LeaderSimulation) -> Iterator[tuple[str, str, str, str]]:
     rows = [(term.start, term.end, term.who) for term in answer.terms]
-    rows += [(start, end, "nobody") for start, end in answer.gaps]
+    rows += [(start, end, "none") for start, end in answer.gaps]
     for start, end, who in sorted(rows):
         yield who, f"{start:.2f}", f"{end:.2f}", f"{end - start:.2f}"
 
@@ -92,12 +92,12 @@ def _bounds(answer: LeaderSimulation) -> Document:
     promised = answer.bounds
     yield GAP
     yield table(
-        ("what the times promise", "seconds"),
+        ("guarantees of these times", "seconds"),
         [
-            ("after the last renewal of one that dies, another leads", _range(promised.earliest, promised.latest)),
-            ("after a lease is given up, another leads", f"0 to {ceil(promised.released)}"),
-            ("one that is cut off leads after its last renewal for up to", f"{promised.leads_on:.1f}"),
-            ("nobody else leads after that renewal for", f"{promised.holds:.1f}"),
+            ("from the last renewal of a dead leader to the next leader", _range(promised.earliest, promised.latest)),
+            ("from the release of a lease to the next leader", f"0 to {ceil(promised.released)}"),
+            ("a disconnected leader leads after its last renewal for up to", f"{promised.leads_on:.1f}"),
+            ("no other candidate leads after that renewal for", f"{promised.holds:.1f}"),
         ],
         numeric=(1,),
     )

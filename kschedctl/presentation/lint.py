@@ -91,12 +91,12 @@ def _beside(view: LintView) -> Iterator[str]:
         named = ", ".join(f"{n} by {source}" for source, n in sorted(sources.items()))
         yield f"ignored: {counted(len(linted.ignored), 'finding')} ({named})"
     if linted.gone:
-        yield f"of the baseline {counted(linted.gone, 'finding')} there no more: --update-baseline takes them out"
+        yield f"obsolete in the baseline: {counted(linted.gone, 'finding')}; --update-baseline removes them"
     if linted.n_partial:
-        patches = "1 that is a patch" if linted.n_partial == 1 else f"{linted.n_partial} that are patches"
-        yield f"passed over by most rules: {patches}"
+        patches = "1 patch" if linted.n_partial == 1 else f"{linted.n_partial} patches"
+        yield f"skipped by most rules: {patches}"
     if linted.n_live:
-        yield f"read from a cluster: {counted(linted.n_live, 'object')}, of which what the cluster sets is passed over"
+        yield f"read from a cluster: {counted(linted.n_live, 'object')}, without the fields that the cluster sets"
     if linted.undecided:
         rules = ", ".join(sorted({each.rule for each in linted.undecided}))
         first = linted.undecided[0]
@@ -155,7 +155,7 @@ def _questions(view: LintView) -> Iterator[Question]:
     worst = next(iter(view.by_severity), None)
     if worst is not None:
         rule = {"rules": (worst.rule.code,)}
-        yield Question("What a rule says, why, and how to repair it", "rule", options=rule)
+        yield Question("Documentation of the rule", "rule", options=rule)
     safe = sum(each.fix is not None and each.fix.safe for each in view.told)
     if safe:
-        yield Question(f"{safe} can be repaired safely", "lint", options={"diff": True})
+        yield Question(f"{counted(safe, 'safe repair')}", "lint", options={"diff": True})

@@ -28,9 +28,9 @@ def document(answer: Optimum, view: View) -> Document:
     yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED if answer.placed else Tone.BAD)
     yield from header(answer, view.now)
     if not answer.finished:
-        yield Paragraph("The scheduler comes to no end: pods evict each other for as long as one looks.", Tone.CAUTION)
+        yield Paragraph("The simulated scheduler does not finish: pods keep evicting each other.", Tone.CAUTION)
     if answer.refused:
-        yield Paragraph(f"{counted(answer.refused, 'solution')} the filters refused before", Tone.FAINT)
+        yield Paragraph(f"{counted(answer.refused, 'earlier solution')} rejected by the filters", Tone.FAINT)
     yield from _goals(answer.goals, every=view.wide)
     yield from _workloads(answer.workloads, every=view.wide)
     yield from _evicted(answer)
@@ -44,26 +44,26 @@ def document(answer: Optimum, view: View) -> Document:
 
 def _questions(answer: Optimum) -> Iterator[Question]:
     if answer.pods:
-        yield Question("What the scheduler does", "simulate")
+        yield Question("Simulation of the scheduler", "simulate")
     if answer.placements:
-        yield Question("Every pod, in order", "optimum", options={"output": "wide"})
+        yield Question("All pods, in order", "optimum", options={"output": "wide"})
 
 
 def _goals(goals: Sequence[GoalData], *, every: bool) -> Document:
     shown = [goal for goal in goals if every or goal.multi_step or goal.optimum or not goal.proven]
     if not shown:
         return
-    yield Heading("The goals, one after another")
+    yield Heading("Goals, most important first")
     rows = [(goal.goal, str(goal.multi_step), str(goal.optimum), _how_good(goal)) for goal in shown]
     tones = [Tone.PLAIN if goal.proven else Tone.MIXED for goal in shown]
-    yield table(("goal", "scheduler", "best", "which is"), rows, numeric=(1, 2), tones=tones)
+    yield table(("goal", "scheduler", "best", "status"), rows, numeric=(1, 2), tones=tones)
 
 
 def _how_good(goal: GoalData) -> str:
     if goal.proven:
         return "proven optimal"
     if goal.bound is None or goal.gap_percent is None:
-        return "the best that was found"
+        return "best found"
     side = "at most" if goal.maximize else "at least"
     if goal.gap_percent > _FAR:
         return f"{side} {goal.bound}"
@@ -73,7 +73,7 @@ def _how_good(goal: GoalData) -> str:
 def _workloads(workloads: Sequence[OptimumWorkloadData], *, every: bool) -> Document:
     if not workloads:
         return
-    yield Heading("Side by side")
+    yield Heading("Workloads")
     rows = [
         (
             f"{each.kind} {each.namespace}/{each.name}",
@@ -103,7 +103,7 @@ def _counts(counts: dict[str, int], *, every: bool) -> str:
 def _evicted(answer: Optimum) -> Document:
     if not answer.evicted and not answer.multi_step_evicted:
         return
-    yield Heading("Evicted")
+    yield Heading("Evicted pods")
     ours = {(each.pod, each.node) for each in answer.evicted}
     theirs = {(each.pod, each.node) for each in answer.multi_step_evicted}
     again = {placement.pod: placement.node for placement in answer.placements if placement.again}
@@ -117,7 +117,7 @@ def _evicted(answer: Optimum) -> Document:
         )
         for pod, node in sorted(ours | theirs)
     ]
-    yield table(("pod", "from", "scheduler", "best", "comes again on"), rows, identifiers=(1, 4))
+    yield table(("pod", "from", "scheduler", "best", "recreated on"), rows, identifiers=(1, 4))
 
 
 def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Document:
@@ -125,16 +125,18 @@ def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Do
     if not moved:
         return
     yield GAP
-    yield Paragraph("In this order the filters let every pod pass" if every else "Pods that differ", Tone.STRONG)
+    yield Paragraph(
+        "Order in which every pod passes the filters" if every else "Pods with different nodes", Tone.STRONG
+    )
     shown = moved if every else moved[:_ROWS]
-    rows = [(each.pod, each.multi_step_node or "waits", each.node) for each in shown]
+    rows = [(each.pod, each.multi_step_node or "pending", each.node) for each in shown]
     yield table(("pod", "scheduler", "best"), rows, identifiers=(1, 2))
     if len(shown) < len(moved):
         yield Paragraph(f"and {len(moved) - len(shown)} more: -o wide", Tone.FAINT, 2)
 
 
 def _waiting(answer: Optimum, *, every: bool) -> Document:
-    for what, pods in (("No placement has room for", answer.waiting), ("Gated, and so left out", answer.gated)):
+    for what, pods in (("No placement has capacity for", answer.waiting), ("Gated, not considered", answer.gated)):
         if pods:
             yield GAP
             yield Paragraph(f"{what}: {listed(pods, most=len(pods) if every else _FEW)}")
@@ -142,7 +144,7 @@ def _waiting(answer: Optimum, *, every: bool) -> Document:
 
 def _ways(answer: Optimum, *, every: bool) -> Document:
     if answer.ways:
-        yield Heading("What would have got the scheduler there, as simulations show")
+        yield Heading("Adjustments with which the scheduler places these pods (each simulated)")
         rows = [
             (
                 str(way.lever),
@@ -152,9 +154,9 @@ def _ways(answer: Optimum, *, every: bool) -> Document:
             )
             for way in answer.ways
         ]
-        yield table(("what", "which", "of", "evicted"), rows, numeric=(3,))
+        yield table(("kind", "adjustment", "workloads", "evicted"), rows, numeric=(3,))
     elif answer.stranded:
         yield GAP
         yield Paragraph(
-            "No order, priority or smaller request that was tried gets the scheduler there by itself.", Tone.CAUTION
+            "No order, priority or smaller request that was tried makes the scheduler place these pods.", Tone.CAUTION
         )

@@ -28,9 +28,9 @@ def document(answer: Pending, view: View) -> Document:
 def _questions(answer: Pending, view: View) -> Iterator[Question]:
     first = next((group for group in answer.groups if group.result != "notOurs"), None)
     if first is not None:
-        yield Question("One of them", "explain", first.pods[0])
+        yield Question("One pod in detail", "explain", first.pods[0])
     if answer.groups and not view.wide:
-        yield Question("All groups, and how to change it", "pending", options={"changes": None, "output": "wide"})
+        yield Question("All groups, with commands", "pending", options={"changes": None, "output": "wide"})
 
 
 def _groups(answer: Pending, view: View) -> Document:
@@ -42,11 +42,11 @@ def _groups(answer: Pending, view: View) -> Document:
         since = duration(group.waiting_seconds) if group.waiting_seconds is not None else "unknown"
         rows.append((str(len(group.pods)), since, _which(group), _why(group)))
     yield GAP
-    yield table(("pods", "since", "which", "why"), rows, numeric=(0,))
+    yield table(("pods", "pending for", "workload", "reason"), rows, numeric=(0,))
     if len(shown) < len(answer.groups):
         rest = answer.groups[len(shown) :]
         n_pods = sum(len(group.pods) for group in rest)
-        told = f"and {counted(n_pods, 'pod')} in {counted(len(rest), 'group')} more: -o wide"
+        told = f"and {counted(n_pods, 'pod')} in {counted(len(rest), 'more group')}: -o wide"
         yield Paragraph(told, Tone.FAINT, INDENT)
 
 
@@ -62,8 +62,8 @@ def _why(group: GroupData) -> str:
     if group.result != "scheduled" or (group.n_fit is not None and not group.n_fit):
         return group.why
     if group.n_fit is None or group.n_fit == n_pods:
-        return "fits as things are" if n_pods == 1 else "fit as things are"
-    return f"{group.n_fit} of {n_pods} fit as things are, then {group.why}"
+        return "fits now" if n_pods == 1 else "fit now"
+    return f"{group.n_fit} of {n_pods} fit now, then {group.why}"
 
 
 def _changes(answer: Pending, *, every: bool) -> Document:
@@ -73,14 +73,14 @@ def _changes(answer: Pending, *, every: bool) -> Document:
     if not answer.changes:
         if stuck:
             yield GAP
-            yield Paragraph("No change of the kinds that are tried places any of those that are turned away.")
+            yield Paragraph("No change of the supported kinds schedules any of the rejected pods.")
         return
     yield GAP
     rows = [(str(len(one.would_place)), f"{one.summary}{_costs(one)}") for one in answer.changes]
     heading = "change (each tried, after those above)" if len(rows) > 1 else "change (tried)"
     yield table(("would place", heading), rows, numeric=(0,))
     if every:
-        yield Paragraph("How to make them", Tone.FAINT, INDENT)
+        yield Paragraph("Commands", Tone.FAINT, INDENT)
         for one in answer.changes:
             for line in one.commands:
                 yield Verbatim(line)
@@ -88,4 +88,4 @@ def _changes(answer: Pending, *, every: bool) -> Document:
 
 def _costs(one: UnblockingData) -> str:
     told = f"; evicts {listed(one.evicts)}" if one.evicts else ""
-    return f"{told}; breaks disruption budget {listed(one.violates)}" if one.violates else told
+    return f"{told}; violates disruption budget {listed(one.violates)}" if one.violates else told

@@ -39,19 +39,19 @@ _STYLES: Final = {
     Result.GATED: Tone.MIXED,
 }
 _RESULTS: Final = {
-    Result.FITS: "fits as it is",
+    Result.FITS: "fits without preemption",
     Result.PREEMPTS: "",
-    Result.NOT_HELPFUL: "evicting does not help",
-    Result.NOT_ELIGIBLE: "may not evict",
-    Result.DISABLED: "nobody is evicted",
+    Result.NOT_HELPFUL: "preemption does not help",
+    Result.NOT_ELIGIBLE: "is not allowed to preempt",
+    Result.DISABLED: "preemption is disabled",
     Result.GATED: "is not tried (gated)",
     Result.ERROR: "error",
 }
 _CAUSES: Final = {
-    Cause.STILL_DOES_NOT_FIT: "not even without its pods of lower priority: ",
-    Cause.DECLINED: "it would, but ",
+    Cause.STILL_DOES_NOT_FIT: "does not fit even without its pods of lower priority: ",
+    Cause.DECLINED: "preemption would help, but ",
     Cause.NO_LOWER_PRIORITY: "",
-    Cause.UNRESOLVABLE: "no pod's removal changes that: ",
+    Cause.UNRESOLVABLE: "removing pods does not help: ",
     Cause.ERROR: "",
 }
 
@@ -70,14 +70,13 @@ def document(answer: Preemption, view: View) -> Document:
         yield GAP
         yield Paragraph(
             f"All {len(answer.candidates)} candidates are compared here. kube-scheduler begins at a random node and "
-            f"stops at {answer.candidates_enough} of them, so it may take another: --min-candidate-nodes and --offset.",
+            f"stops at {answer.candidates_enough}, so it can choose another one: --min-candidate-nodes and --offset.",
             Tone.CAUTION,
         )
     yield from cautions(answer)
-    question = {Result.FITS: "Why it fits", Result.PREEMPTS: "Why not without"}.get(answer.verdict.result, "Why not")
-    questions = [Question(question, "explain", answer.pod.key)]
+    questions = [Question("Explanation", "explain", answer.pod.key)]
     if not view.wide and (len(answer.candidates) > len(answer.chosen[:_TAKEN]) or answer.not_helpful):
-        questions.append(Question("Every candidate and node", "preempt", answer.pod.key, {"output": "wide"}))
+        questions.append(Question("All candidates and nodes", "preempt", answer.pod.key, {"output": "wide"}))
     yield from next_questions(questions)
 
 
@@ -109,14 +108,12 @@ def list_document(found: PreemptionList, view: View) -> Document:
         alike.setdefault(key, []).append(f"{answer.pod.namespace}/{answer.pod.name}")
     rows = [(listed(names, most=3), *key[:4]) for key, names in alike.items()]
     yield GAP
-    yield table(
-        ("pending pod", "priority", "makes room on", "evicting", "budget"), rows, numeric=(1,), identifiers=(0, 2, 3)
-    )
+    yield table(("pending pod", "priority", "node", "victims", "budget"), rows, numeric=(1,), identifiers=(0, 2, 3))
     yield from each_alone(indent=2)
     yield from next_questions(
         [
-            Question("One of them", "preempt", answers[0].pod.key),
-            Question("All in full", "preempt", options={"output": "wide"}),
+            Question("One pod in detail", "preempt", answers[0].pod.key),
+            Question("All pods in detail", "preempt", options={"output": "wide"}),
         ]
     )
 
@@ -143,11 +140,11 @@ def _victims_section(answer: Preemption, *, every: bool) -> Document:
     yield table(headings, rows, numeric=(2, 6), identifiers=(0, 1))
     if budgets:
         yield GAP
-        columns = ("node", "disruption budget", "allows", "evicted", "below that")
+        columns = ("node", "disruption budget", "allows", "evicted", "excess")
         yield table(columns, budgets.values(), numeric=(2, 3), identifiers=(0, 1))
     if len(shown) < len(answer.chosen):
         rest = len(answer.chosen) - len(shown)
-        yield Paragraph(f"and {counted(rest, 'node')} more that would do as well", Tone.FAINT, indent=2)
+        yield Paragraph(f"and {counted(rest, 'more node')} that are equally good", Tone.FAINT, indent=2)
 
 
 def _lost_section(answer: Preemption, *, every: bool) -> Document:
@@ -157,9 +154,9 @@ def _lost_section(answer: Preemption, *, every: bool) -> Document:
     shown = lost if every else lost[:_LOST]
     rows = [(c.name, str(len(c.victims)), violated(c.victims), lost_words(c, at, answer)) for c, at in shown]
     yield GAP
-    yield table(("candidates that lost", "victims", "violates", "lost at"), rows, numeric=(1,), identifiers=(0,))
+    yield table(("other candidates", "victims", "violates", "lost at"), rows, numeric=(1,), identifiers=(0,))
     if len(shown) < len(lost):
-        yield Paragraph(f"and {len(lost) - len(shown)} more that lost", Tone.FAINT, indent=2)
+        yield Paragraph(f"and {len(lost) - len(shown)} more candidates", Tone.FAINT, indent=2)
 
 
 def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
@@ -167,11 +164,11 @@ def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
         yield GAP
         if every:
             rows = [(n.name, n.plugin or "-", _why(n).split("\n")) for n in answer.not_helpful]
-            yield table(("cannot help", "plugin", "why"), rows, identifiers=(0,))
+            yield table(("node", "plugin", "why preemption does not help"), rows, identifiers=(0,))
         else:
-            yield table(("nodes", "plugin", "why evicting does not help"), _groups(answer), numeric=(0,))
+            yield table(("nodes", "plugin", "why preemption does not help"), _groups(answer), numeric=(0,))
     if answer.not_looked_at:
-        text = f"{counted(answer.not_looked_at, 'node')} not looked at: enough candidates were found before"
+        text = f"{counted(answer.not_looked_at, 'node')} not tried: enough candidates were found first"
         yield Paragraph(text, Tone.FAINT, indent=2)
 
 
@@ -189,7 +186,7 @@ def _why(node: NotHelpfulData) -> str:
 
 def _message_section(answer: Preemption) -> Document:
     if answer.preemption_message:
-        yield Heading("What kube-scheduler writes of it")
+        yield Heading("Message of kube-scheduler about preemption")
         yield Verbatim(answer.preemption_message)
 
 
@@ -203,10 +200,10 @@ def _next_section(answer: Preemption) -> Document:
     going = [victim.name for victim in victims if not victim.terminating]
     start = "Next" if len(answer.chosen) == 1 else f"Next, on {after.node}"
     deleted = f"; kube-scheduler deletes {listed(going)}" if going else ""
-    gone = "that is gone" if len(victims) == 1 else f"all {len(victims)} are gone"
+    gone = "the victim is gone" if len(victims) == 1 else f"all {len(victims)} victims are gone"
     yield GAP
-    yield Paragraph(f"{start}: {pod} waits with nominatedNodeName {after.node}{deleted}.")
-    yield Paragraph(f"It can start as soon as {gone}, which is {stop}.", indent=2)
+    yield Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}.")
+    yield Paragraph(f"It can start as soon as {gone}: {stop}.", indent=2)
     for text in fates(after.victims):
         yield Paragraph(text, indent=2)
     if after.loses_nomination:

@@ -24,28 +24,28 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED)
     yield from header(answer, view.now)
     if answer.kinds:
-        yield Heading("To buy")
+        yield Heading("Nodes to buy")
         rows = [(each.kind, str(each.nodes), each.price, each.cost) for each in answer.kinds]
         yield table(("kind", "nodes", "price", "cost"), rows, numeric=(1, 2, 3))
         if answer.proven:
-            yield Paragraph("proven: nothing cheaper places as many", Tone.FAINT, 2)
+            yield Paragraph("proven: no cheaper purchase places as many pods", Tone.FAINT, 2)
         elif answer.least_cost is not None:
-            yield Paragraph(f"not proven: at the least it costs {answer.least_cost}", Tone.FAINT, 2)
+            yield Paragraph(f"not proven: the least cost is at least {answer.least_cost}", Tone.FAINT, 2)
         else:
-            yield Paragraph("not proven: something cheaper may do", Tone.FAINT, 2)
-        yield Heading("Who goes there")
+            yield Paragraph("not proven: a cheaper purchase may exist", Tone.FAINT, 2)
+        yield Heading("Pods on the new nodes")
         shown = answer.nodes if view.wide else answer.nodes[:_ROWS]
         most = None if view.wide else _FEW
         places = [
             (node.node, str(len(node.pods)), listed(node.pods, most=len(node.pods) if most is None else most))
             for node in shown
         ]
-        yield table(("node", "pods", "which"), places, numeric=(1,), identifiers=(0,))
+        yield table(("node", "pods", "names"), places, numeric=(1,), identifiers=(0,))
         if len(shown) < len(answer.nodes):
             yield Paragraph(f"and {len(answer.nodes) - len(shown)} more: -o wide", Tone.FAINT, 2)
     elsewhere = [p for p in answer.placements if p.node not in {node.node for node in answer.nodes}]
     if elsewhere and (answer.kinds or view.wide):
-        yield Heading("On nodes that are there")
+        yield Heading("Pods on existing nodes")
         few = elsewhere if view.wide else elsewhere[:_ROWS]
         yield table(("pod", "node"), [(each.pod, each.node) for each in few], identifiers=(1,))
         if len(few) < len(elsewhere):
@@ -58,6 +58,6 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     if view.wide:
         return
     if answer.placements or answer.nodes:
-        every = [Question("Every pod, in order", "optimum", options={"output": "wide"})]
-        nodes = [Question("The nodes as manifests", "optimum", options={"output": "jsonpath={.objects}"})]
+        every = [Question("All pods, in order", "optimum", options={"output": "wide"})]
+        nodes = [Question("Manifests of the nodes", "optimum", options={"output": "jsonpath={.objects}"})]
         yield from next_questions((every if answer.placements else []) + (nodes if answer.nodes else []))

@@ -22,18 +22,18 @@ def document(answer: RolledOut, view: View) -> Document:
     yield Paragraph(answer.summary, Tone.GOOD if answer.finished else Tone.BAD)
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
-    ended = f"; {took} of the cluster's time" if answer.finished and answer.steps else ""
+    ended = f"; {took} of virtual time" if answer.finished and answer.steps else ""
     yield Paragraph(f"{answer.strategy}; {_available(answer)}{ended}", Tone.FAINT)
     yield from _why(answer, every=view.wide)
     yield from _steps(answer, every=view.wide)
     yield from _placements(answer, every=view.wide)
     yield from cautions(answer)
     if answer.steps and not view.wide:
-        yield from next_questions([Question("Every step", "rollout", options={"output": "wide"})])
+        yield from next_questions([Question("All steps", "rollout", options={"output": "wide"})])
 
 
 def _available(answer: RolledOut) -> str:
-    return f"{answer.available_before} available at first, {answer.available_least} at the least"
+    return f"{answer.available_before} available at first, {answer.available_least} at the lowest"
 
 
 def _why(answer: RolledOut, *, every: bool) -> Document:
@@ -42,12 +42,12 @@ def _why(answer: RolledOut, *, every: bool) -> Document:
         yield Paragraph(answer.held, Tone.BAD)
     if not answer.waiting or answer.finished:
         return
-    yield Heading("What kube-scheduler writes for those that wait")
+    yield Heading("Messages of kube-scheduler for pending pods")
     for group in answer.waiting:
         for side, pods in (("new", group.new), ("old", group.old)):
             if pods:
                 yield Paragraph(f"{side}: {listed(pods, most=len(pods) if every else _FEW)}", indent=2)
-        yield Verbatim(group.message or "was not tried")
+        yield Verbatim(group.message or "not tried")
 
 
 def _steps(answer: RolledOut, *, every: bool) -> Document:
@@ -67,9 +67,9 @@ def _steps(answer: RolledOut, *, every: bool) -> Document:
         )
         for step in shown
     ]
-    yield table(("step", "time", "pods", "available", "which"), rows, numeric=(0, 1, 3))
+    yield table(("step", "time", "pods", "available", "names"), rows, numeric=(0, 1, 3))
     if len(shown) < len(answer.steps):
-        yield Paragraph(f"and {len(answer.steps) - len(shown)} steps more: -o wide", Tone.FAINT, 2)
+        yield Paragraph(f"and {len(answer.steps) - len(shown)} more steps: -o wide", Tone.FAINT, 2)
 
 
 def _placements(answer: RolledOut, *, every: bool) -> Document:
@@ -89,4 +89,4 @@ def _placements(answer: RolledOut, *, every: bool) -> Document:
         identifiers=(0,),
     )
     if len(ordered) > _FEW_NODES:
-        yield Paragraph(f"and {len(ordered) - _FEW_NODES} nodes more: -o wide", Tone.FAINT, 2)
+        yield Paragraph(f"and {len(ordered) - _FEW_NODES} more nodes: -o wide", Tone.FAINT, 2)

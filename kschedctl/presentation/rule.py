@@ -19,14 +19,14 @@ def document(pages: RulePages, view: View) -> Document:
             )
             for page in pages.items
         ]
-        yield table(("rule", "severity", "place", "what it finds"), rows)
+        yield table(("rule", "severity", "place", "problem"), rows)
         return
     yield from one_by_one(pages.items, view, _page)
 
 
 def _page(page: RulePage, view: View) -> Document:
     yield Paragraph(f"{page.code} {page.name}", Tone.STRONG)
-    state = page.severity if page.on else f"off unless it is selected, {page.severity}"
+    state = page.severity if page.on else f"off by default, {page.severity}"
     facts = [state] + ([f"{page.place}: {page.place_in_words}"] if page.place else [])
     yield Phrases((*facts, *(("needs --snapshot",) if page.needs_snapshot else ())))
     for part in page.page.split("\n\n"):

@@ -47,7 +47,7 @@ def document(answer: Simulated, view: View) -> Document:
     if answer.attempts:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
         tried = counted(len(answer.attempts), "scheduling cycle")
-        yield Paragraph(f"{tried}, {took} of the cluster's time; among equal nodes {answer.chance}", Tone.FAINT)
+        yield Paragraph(f"{tried}, {took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
     yield from waiting_pods(answer.waiting, every=view.wide)
     again = {placement.pod: placement.node for placement in answer.placements}
     yield from evictions(answer.evicted, again, every=view.wide)
@@ -62,27 +62,27 @@ def document(answer: Simulated, view: View) -> Document:
 
 def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
     if answer.attempts:
-        yield Question("What happened when", "simulate", options={"output": "wide", "save": None, "force": None})
+        yield Question("Timeline", "simulate", options={"output": "wide", "save": None, "force": None})
     if saved and answer.waiting:
-        yield Question("Why it waits", "explain", answer.waiting[0].pods[0], snapshot=saved)
+        yield Question("A pending pod in detail", "explain", answer.waiting[0].pods[0], snapshot=saved)
     elif answer.attempts and not saved:
-        yield Question("Go on from there", "simulate", options={"save": "after"})
+        yield Question("Save the final state", "simulate", options={"save": "after"})
 
 
 def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
     """Lay out the pending pods by reason."""
     if not groups:
         return
-    yield Heading("Waiting")
+    yield Heading("Pending pods")
     rows = [
         (
             str(len(group.pods)),
             listed(group.pods, most=len(group.pods) if every else _FEW),
-            f"gated: {group.message}" if group.gated else group.message or "was not tried",
+            f"gated: {group.message}" if group.gated else group.message or "not tried",
         )
         for group in groups
     ]
-    yield table(("pods", "which", "why"), rows, numeric=(0,))
+    yield table(("pods", "names", "reason"), rows, numeric=(0,))
 
 
 def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, every: bool) -> Document:
@@ -95,10 +95,10 @@ def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, eve
     """
     if not evicted:
         return
-    yield Heading("Evicted")
+    yield Heading("Evicted pods")
     shown = evicted if every else evicted[: 4 * _FEW]
     rows = [(each.pod, each.node, each.by, places.get(each.by, "")) for each in shown]
-    yield table(("pod", "from", "for", "which is now on"), rows, identifiers=(1, 3))
+    yield table(("pod", "from", "preemptor", "preemptor's node"), rows, identifiers=(1, 3))
     if len(shown) < len(evicted):
         yield Paragraph(f"and {len(evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)
 
@@ -135,12 +135,12 @@ def _utilisation(answer: Simulated, *, every: bool) -> Document:
     changed = [each for each in answer.utilisation if every or (not each.zone or each.before != each.after)]
     if not answer.placed or not changed:
         return
-    yield Heading("Requested of what nodes offer")
+    yield Heading("Requested share of allocatable")
     rows = [
         (each.zone or "all nodes", each.resource, *_shares(each), format_amount(each.resource, each.allocatable))
         for each in changed
     ]
-    yield table(("zone", "resource", "before", "after", "offered"), rows, numeric=(2, 3, 4))
+    yield table(("zone", "resource", "before", "after", "allocatable"), rows, numeric=(2, 3, 4))
 
 
 def _shares(each: UtilisationData) -> tuple[str, str]:
@@ -149,9 +149,9 @@ def _shares(each: UtilisationData) -> tuple[str, str]:
 
 def timeline(entries: Sequence[TimelineEntry], began: datetime) -> Document:
     """Lay out the events with the time since the start."""
-    yield Heading("What happened")
+    yield Heading("Timeline")
     rows = [(_since(each.time - began), each.pod, str(each.event), each.node, each.why) for each in entries]
-    yield table(("time", "pod", "event", "node", "why"), rows, numeric=(0,))
+    yield table(("time", "pod", "event", "node", "reason"), rows, numeric=(0,))
 
 
 def _since(passed: timedelta) -> str:

@@ -29,9 +29,9 @@ def _origin(info: SnapshotInfo, view: View) -> Document:
         since = age(info.taken_at, view.now).removeprefix("written ")
         verb = "captured" if info.captured else "written"
         yield Verbatim(f"{verb:11} {info.taken_at:%Y-%m-%d %H:%M:%S} UTC, {since}")
-    yield Verbatim(f"{'Kubernetes':11} {info.git_version or 'not told'}")
+    yield Verbatim(f"{'Kubernetes':11} {info.git_version or 'unknown'}")
     if info.kschedctl_version:
-        yield Verbatim(f"{'by':11} kschedctl {info.kschedctl_version}")
+        yield Verbatim(f"{'captured by':11} kschedctl {info.kschedctl_version}")
         yield Verbatim(f"{'anonymised':11} {'yes' if info.anonymized else 'no'}")
         if info.context:
             yield Verbatim(f"{'context':11} {info.context}")
@@ -41,8 +41,8 @@ def _counts(info: SnapshotInfo) -> Document:
     for kind, number in info.kinds.items():
         yield Verbatim(f"{number:7} {kind}")
     for kind, number in info.left_out.items():
-        yield Verbatim(f"{number:7} {kind}, which scheduling does not read")
+        yield Verbatim(f"{number:7} {kind}, not used by scheduling")
     if info.none_of:
         yield Verbatim(f"{'none':>7} of {', '.join(info.none_of)}")
     if info.not_in_it:
-        yield Verbatim(f"not in it: {', '.join(info.not_in_it)}")
+        yield Verbatim(f"not in the snapshot: {', '.join(info.not_in_it)}")

@@ -38,10 +38,10 @@ def document(answer: Sweep, view: View) -> Document:
     tone = Tone.CAUTION if not answer.finished else Tone.BAD if bad else Tone.MIXED if answer.failed else Tone.GOOD
     yield Paragraph(answer.summary, tone)
     axes = listed([f"{axis.name} ({axis.values})" for axis in answer.axes], most=len(answer.axes))
-    yield Paragraph(f"{answer.ask} for each; what changes: {axes}", Tone.FAINT)
+    yield Paragraph(f"{answer.ask} for each case; axes: {axes}", Tone.FAINT)
     if answer.goals:
         goals = [f"{'more' if goal.aim is Aim.MAXIMISE else 'less'} {goal.column}" for goal in answer.goals]
-        yield Paragraph(f"hoped for: {listed(goals, most=len(goals))}", Tone.FAINT)
+        yield Paragraph(f"goals: {listed(goals, most=len(goals))}", Tone.FAINT)
     yield from _table(answer, every=view.wide)
     if len(answer.goals) > 1:
         yield _chart(answer)
@@ -54,7 +54,7 @@ def _questions(answer: Sweep) -> Iterator[Question]:
     best = next((case.case for case in answer.cases if case.front), None)
     tuned = any(axis.of.partition(".")[0] in ("weight", "args", "config") for axis in answer.axes)
     if best is not None and tuned:
-        text = f"The scheduler's configuration of case {best}"
+        text = f"Scheduler configuration of case {best}"
         yield Question(text, "sweep", options={**dict.fromkeys(_OF_A_RUN), "config_of": best})
 
 
@@ -83,7 +83,7 @@ def _table(answer: Sweep, *, every: bool) -> Document:
     yield GAP
     yield table(headings, rows, numeric=numeric, tones=tones, names_split=True)
     if len(shown) < len(told):
-        yield Paragraph(f"and {len(told) - len(shown)} cases more: -o wide, -o csv", Tone.FAINT, 2)
+        yield Paragraph(f"and {len(told) - len(shown)} more cases: -o wide, -o csv", Tone.FAINT, 2)
 
 
 def _numbers(values: Iterable[Any]) -> bool:
@@ -166,7 +166,7 @@ def _failures(cases: Sequence[CaseData], *, every: bool) -> Document:
         (str(len(numbers)), listed(list(map(str, numbers)), most=len(numbers) if every else 5), error.splitlines())
         for error, numbers in failed.items()
     ]
-    yield table(("cases", "which", "why"), rows, numeric=(0,))
+    yield table(("cases", "numbers", "error"), rows, numeric=(0,))
 
 
 def _cautions(cases: Sequence[CaseData]) -> Document:

@@ -20,22 +20,24 @@ def threat_document(answer: Threat, view: View) -> Document:
                 taker.name,
                 str(taker.priority),
                 taker.priority_class_name or "-",
-                "yes" if taker.certain else "if chance has it",
+                "yes" if taker.certain else "random choice",
                 "violated" if taker.violates_budget else "-",
             )
             for taker in answer.takers
         ]
         yield GAP
-        headings = ("would evict it", "priority", "class", "for sure", "disruption budget")
+        headings = ("preemptor", "priority", "class", "certain", "disruption budget")
         yield table(headings, rows, numeric=(1,), identifiers=(0,))
         yield GAP
         yield Paragraph(_safe(answer))
     yield from cautions(answer)
     if answer.takers:
-        yield from next_questions([Question("Why this one", "preempt", answer.takers[0].name, {"victim": None})])
+        yield from next_questions(
+            [Question("Preemption in detail", "preempt", answer.takers[0].name, {"victim": None})]
+        )
 
 
 def _safe(answer: Threat) -> str:
     name = answer.safe_class
-    which = f"PriorityClass {name} is the lowest that has it" if name else "no PriorityClass has it"
-    return f"From priority {answer.safe_priority} on it would be safe: {which}."
+    which = f"PriorityClass {name} is the lowest one" if name else "no PriorityClass has that"
+    return f"The pod would be safe from priority {answer.safe_priority} on: {which}."

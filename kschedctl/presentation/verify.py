@@ -11,14 +11,14 @@ from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Q
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
 _HEADINGS: Final = {
-    Match.EQUAL: "The same message",
-    Match.NOT_TRIED: "Not tried yet by kube-scheduler; our answer",
+    Match.EQUAL: "Equal messages",
+    Match.NOT_TRIED: "Not tried yet by kube-scheduler; message of kschedctl",
 }
 _STANDINGS: Final = {
-    Standing.DIFFERENT: "Would not fit on their nodes, and no later change explains it",
-    Standing.CHANGED: "Would not fit on their nodes any more, which a later change may explain",
-    Standing.CORDONED: "On cordoned nodes, where pods may stay: no difference",
-    Standing.WHAT_IF: "Would not fit on their nodes with the what-ifs: no difference",
+    Standing.DIFFERENT: "Pods that would not fit on their nodes, and no later change explains it",
+    Standing.CHANGED: "Pods that would not fit on their nodes any more, which a later change may explain",
+    Standing.CORDONED: "Pods on cordoned nodes, which are allowed to stay: no difference",
+    Standing.WHAT_IF: "Pods that would not fit on their nodes with the what-ifs: no difference",
 }
 
 
@@ -42,13 +42,13 @@ def document(found: Verification, view: View) -> Document:
         yield Paragraph(f"not compared: {', '.join(left_out)}", Tone.FAINT)
     yield from cautions(found)
     if not found.equal and found.recorded is None:
-        yield from next_questions([Question("A case to hand in", "verify", options={"record": "case.json"})])
+        yield from next_questions([Question("A test case for a bug report", "verify", options={"record": "case.json"})])
 
 
 def _different_section(found: Verification, *, wide: bool) -> Document:
     for group in found.pending_groups:
         if group.outcome is Match.DIFFERENT:
-            yield Heading(f"{_named(group.pods, wide=wide)}: another message")
+            yield Heading(f"{_named(group.pods, wide=wide)}: different messages")
             yield Verbatim(f"kube-scheduler: {group.theirs}")
             yield Verbatim(f"kschedctl:      {group.ours}")
             yield from _causes_section(group.causes)

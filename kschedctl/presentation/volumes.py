@@ -36,26 +36,26 @@ from kschedctl.presentation.frame import View, cautions, header, next_questions,
 #: The number of volumes that are named per row.
 _NAMED: Final = 3
 
-_ANOTHER: Final = "would do, but another goes first"
-_LATER: Final = "would do: the scheduler may take it when a pod comes"
+_ANOTHER: Final = "matches, but another volume is chosen first"
+_LATER: Final = "matches: the scheduler can bind it when a pod uses the claim"
 _WAITING: Final = (ClaimAction.WAIT_FOR_FIRST_CONSUMER, ClaimAction.WAIT_FOR_POD)
 _WORDS: Final = {
     ClaimVerdict.BOUND: "reaches {volume}",
     ClaimVerdict.UNREACHABLE: "cannot reach {volume}",
     ClaimVerdict.OTHER_ZONE: "cannot use {volume}, whose labels name another zone",
     ClaimVerdict.MISSING: "has no volume {volume}",
-    ClaimVerdict.TAKES: "takes {volume}",
-    ClaimVerdict.PROVISIONED: "has a volume made here",
-    ClaimVerdict.ELSEWHERE: "has its volume made elsewhere",
+    ClaimVerdict.TAKES: "binds {volume}",
+    ClaimVerdict.PROVISIONED: "gets a volume provisioned here",
+    ClaimVerdict.ELSEWHERE: "gets its volume provisioned elsewhere",
     ClaimVerdict.NONE: "finds no volume",
-    ClaimVerdict.NO_SPACE: "finds too little space",
-    ClaimVerdict.IMMEDIATE: "is not the scheduler's to bind",
+    ClaimVerdict.NO_SPACE: "finds too little storage capacity",
+    ClaimVerdict.IMMEDIATE: "is not bound by the scheduler",
 }
 
 _STATES: Final = {
     ClaimAction.KEEP: "{volume}",
-    ClaimAction.BIND: "{volume} to come",
-    ClaimAction.PROVISION: "{provisioner} makes it",
+    ClaimAction.BIND: "{volume}, to be bound",
+    ClaimAction.PROVISION: "{provisioner} provisions it",
     ClaimAction.WAIT_FOR_FIRST_CONSUMER: "waits for a pod",
     ClaimAction.WAIT_FOR_POD: "waits for its pods",
     ClaimAction.WAIT_FOR_VOLUME: "{volume} (missing)",
@@ -77,7 +77,7 @@ def claim_document(answer: ClaimVolumes, view: View) -> Document:
     yield from _nodes_section(answer.nodes or (), every=view.wide)
     yield from cautions(answer)
     if not view.wide:
-        yield from next_questions([Question("Every node and volume", "volumes", claim.name, {"output": "wide"})])
+        yield from next_questions([Question("All nodes and volumes", "volumes", claim.name, {"output": "wide"})])
 
 
 def pod_document(answer: PodVolumes, view: View) -> Document:
@@ -95,9 +95,9 @@ def pod_document(answer: PodVolumes, view: View) -> Document:
             yield Heading(claim.name)
             yield from _controller_section(claim, every=True)
     yield from cautions(answer)
-    questions = [Question("Where it goes", "explain", answer.pod)]
+    questions = [Question("Scheduling decision", "explain", answer.pod)]
     if answer.claims and not view.wide:
-        questions.insert(0, Question("Every node and volume", "volumes", answer.pod, {"output": "wide"}))
+        questions.insert(0, Question("All nodes and volumes", "volumes", answer.pod, {"output": "wide"}))
     yield from next_questions(questions)
 
 
@@ -121,11 +121,11 @@ def list_document(found: VolumesList, view: View) -> Document:
     trapped = sum(claim.trap is not None for claim in claims)
     verdicts = [f"{bound} bound"]
     if len(claims) - bound - stuck > 0:
-        verdicts.append(f"{len(claims) - bound - stuck} to come")
+        verdicts.append(f"{len(claims) - bound - stuck} to be bound")
     if stuck:
-        verdicts.append(f"{stuck} without a volume that can be used")
+        verdicts.append(f"{stuck} without a usable volume")
     if trapped:
-        verdicts.append(f"{trapped} tied to a zone before any pod is placed")
+        verdicts.append(f"{trapped} restricted to a zone before any pod is scheduled")
     text = f"{counted(len(claims), 'claim')}: {', '.join(verdicts)}."
     yield Paragraph(text, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
     yield from header(answers[0], view.now)
@@ -133,7 +133,7 @@ def list_document(found: VolumesList, view: View) -> Document:
     yield from _table_section(claims, with_pods=True)
     yield from _trap_section(claims)
     yield from cautions(merged_envelope(answers))
-    yield from next_questions([Question("One of them", "volumes", claims[0].name)])
+    yield from next_questions([Question("One claim in detail", "volumes", claims[0].name)])
 
 
 def _table_section(claims: Sequence[ClaimData], *, with_pods: bool) -> Document:
@@ -174,14 +174,14 @@ def _controller_section(claim: ClaimData, *, every: bool) -> Document:
     yield GAP
     yield Paragraph(f"The PersistentVolume controller {controller.summary}.")
     if controller.message:
-        yield Paragraph("and writes", indent=2)
+        yield Paragraph("Event message:", indent=2)
         yield Verbatim(controller.message, indent=4)
     if controller.not_taken:
         would_do = _LATER if controller.action in _WAITING else _ANOTHER
         show = _volumes_one_by_one if every else _volumes_in_groups
         rows = show(controller.not_taken, would_do)
         yield GAP
-        yield table(("volumes", "why not"), rows)
+        yield table(("volumes", "reason"), rows)
 
 
 def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
@@ -203,7 +203,7 @@ def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterat
 
 def _mismatch(mismatch: MismatchData) -> str:
     if mismatch.field == "claimRef":
-        return f"is for claim {mismatch.found}"
+        return f"is reserved for claim {mismatch.found}"
     return f"{mismatch.field}: wants {mismatch.wanted}, has {mismatch.found}"
 
 
@@ -222,7 +222,7 @@ def _nodes_section(nodes: Sequence[NodeVolumesData], *, every: bool) -> Document
     yield GAP
     if every:
         rows = [(n.name, n.zone or "-", "yes" if n.usable else "no", _on_node(n)) for n in nodes]
-        yield table(("node", "zone", "usable", "a pod there"), rows, identifiers=(0,))
+        yield table(("node", "zone", "usable", "outcome for a pod"), rows, identifiers=(0,))
         return
     groups: dict[tuple[bool, Lines], list[NodeVolumesData]] = {}
     for node in nodes:
@@ -231,7 +231,7 @@ def _nodes_section(nodes: Sequence[NodeVolumesData], *, every: bool) -> Document
     rows = [
         (str(len(members)), _zones(members), "yes" if usable else "no", text) for (usable, text), members in ordered
     ]
-    yield table(("nodes", "zones", "usable", "a pod there"), rows, numeric=(0,))
+    yield table(("nodes", "zones", "usable", "outcome for a pod"), rows, numeric=(0,))
 
 
 def _zones(nodes: Sequence[NodeVolumesData]) -> str:

@@ -15,7 +15,7 @@ _WORDS: Final = {
     Outcome.ERROR: ("fails", "fail"),
     Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
     Outcome.GATED: ("is not tried", "are not tried"),
-    Outcome.SCHEDULED: ("fits by now", "fit by now"),
+    Outcome.SCHEDULED: ("fits now", "fit now"),
 }
 _INDENT: Final = "  "
 
@@ -40,9 +40,9 @@ def said_lines(said: Sequence[PodWaits | PodPlaced | PodGone]) -> Iterator[str]:
         several = len(group) > 1
         match first:
             case PodPlaced():
-                yield f"{start} {'are on' if several else 'is on'} {first.node}"
+                yield f"{start} {'are bound to' if several else 'is bound to'} {first.node}"
             case PodGone():
-                yield f"{start} {'are gone' if several else 'is gone'}"
+                yield f"{start} {'are deleted' if several else 'is deleted'}"
             case PodWaits():
                 yield f"{start} {_WORDS[first.result][several]}"
                 yield from (f"{_INDENT}{line}" for line in _behind(first))
@@ -60,8 +60,8 @@ def _behind(waits: PodWaits) -> Iterator[str]:
     if waits.message:
         yield waits.message
     yield from waits.hints
-    yield from (f"not known: {missing.needed_for}: {missing.effect}" for missing in waits.missing)
-    yield from (f"not modelled yet: {each.feature} ({each.effect})" for each in waits.not_modelled)
+    yield from (f"unknown: {missing.needed_for}: {missing.effect}" for missing in waits.missing)
+    yield from (f"not modelled: {each.feature}; {each.effect}" for each in waits.not_modelled)
 
 
 def _clock(at: datetime) -> str:

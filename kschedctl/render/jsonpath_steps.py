@@ -73,7 +73,7 @@ def parse_steps(path: str) -> tuple[Step, ...]:
     while at < len(path):
         match = _STEP.match(path, at)
         if match is None or match.end() == at:
-            raise JsonPathError(f'"{path[at:]}" cannot be read')
+            raise JsonPathError(f'"{path[at:]}" cannot be parsed')
         at = match.end()
         match match.lastgroup:
             case "quote":
@@ -97,7 +97,7 @@ def _named(name: str, dotted: bool, previous: str) -> Step:
             return _constant(name == "true")
         if _NUMBER.fullmatch(name):
             return _constant(json.loads(name.removeprefix("+")))
-        raise JsonPathError(f'"{name}" is no path: it begins with a dot, as in {{.{name}}}')
+        raise JsonPathError(f'"{name}" is not a path: a path begins with a dot, as in {{.{name}}}')
     return _field(name.replace("\\", ""))
 
 
@@ -108,7 +108,7 @@ def _unquoted(text: str) -> str:
     try:
         return str(json.loads(f'"{inside}"', strict=False))
     except ValueError:
-        raise JsonPathError(f"{text} has an escape that cannot be read") from None
+        raise JsonPathError(f"{text} has an invalid escape sequence") from None
 
 
 def _constant(value: Any) -> Step:
@@ -148,7 +148,7 @@ def _array(text: str) -> Step:
         return _field(key[2].replace("\\", ""))
     match = _INDEX.fullmatch(inside)
     if match is None or not inside:
-        raise JsonPathError(f"[{text}] is no index, slice or quoted key")
+        raise JsonPathError(f"[{text}] is not an index, slice or quoted key")
     start, end, step = (int(part) if part else None for part in (match[1], match[3], match[4]))
     return _slice(start, end, step) if match[2] else _index(start or 0)
 
@@ -176,7 +176,7 @@ def _index(index: int) -> Step:
 
 def _slice(start: int | None, end: int | None, step: int | None) -> Step:
     if step is not None and step <= 0:
-        raise JsonPathError("the step of a slice must be above 0")
+        raise JsonPathError("the step of a slice must be greater than 0")
 
     def take(values: Values) -> Values:
         out = []

@@ -66,7 +66,7 @@ class ClaimRequest:
             If the cluster or a manifest cannot be read, or there is no such claim or pod.
         """
         if self.named and self.selector:
-            raise InputError("claims are named and a selector is given", hint="give one or the other")
+            raise InputError("names of claims and a selector are given", hint="give only one of them")
         paths = tuple(text for text in self.names if is_manifest(text))
         request = ManifestRequest(
             paths=paths,
@@ -90,7 +90,7 @@ class ClaimRequest:
         if not claims:
             with_labels = f" with the labels {self.selector}" if self.selector else ""
             where = "the snapshot" if self.scope.everywhere else str(self.scope)
-            hint = "" if self.scope.everywhere else "-A looks in all namespaces"
+            hint = "" if self.scope.everywhere else "-A includes all namespaces"
             raise InputError(f"{where} has no claims{with_labels}", hint=hint)
         return map(ClaimSubject, claims)
 
@@ -113,7 +113,9 @@ def _named(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> Clai
             return ClaimSubject(claims[0])
         if claims:
             names = ", ".join(f"{claim.namespace}/{claim.name}" for claim in claims)
-            raise InputError(f"the snapshot has {len(claims)} claims of the name {name}", hint=f"name one: {names}")
+            raise InputError(
+                f"the snapshot has {len(claims)} claims with the name {name}", hint=f"name one of them: {names}"
+            )
         pods = [key for key in cluster.pods.index if key[1] == name and namespace in (None, key[0])]
         if not of_claims and not pods:
             require_listed(cluster.cluster, "Pod")
@@ -128,7 +130,7 @@ def _no_such_claim(cluster: SchedulingCluster, name: str, namespace: str) -> Inp
     close = [name] if any(c.name == name for c in claims) else similar(name, (c.name for c in claims))
     keys = [f"{claim.namespace}/{claim.name}" for claim in claims if claim.name in close]
     where = f"{namespace}/{name}" if namespace else name
-    hint = f"there is {', '.join(keys[:5])}" if keys else "kschedctl volumes -A lists all claims"
+    hint = f"the snapshot has {', '.join(keys[:5])}" if keys else "kschedctl volumes -A lists all claims"
     return InputError(f"the snapshot has no claim and no pod {where}", hint=hint)
 
 
@@ -145,8 +147,8 @@ def device_subject(cluster: SchedulingCluster, text: str, scope: NamespaceScope)
         name, namespace = scope.split(text, "claim", _DEVICE_FORMS, _DEVICE_CLAIM_PREFIXES)
         claims = [c for c in loaded.list(ResourceClaim) if c.name == name and namespace in (None, c.namespace)]
         if len(claims) > 1:
-            problem = f"the snapshot has {len(claims)} claims for devices of the name {name}"
-            raise InputError(problem, hint=f"name one: {', '.join(claim.key for claim in claims)}")
+            problem = f"the snapshot has {len(claims)} ResourceClaims with the name {name}"
+            raise InputError(problem, hint=f"name one of them: {', '.join(claim.key for claim in claims)}")
         if claims:
             return claims[0]
     of_class = "" if text.startswith(_DEVICE_CLAIM_PREFIXES) else text.rpartition("/")[2]
@@ -169,5 +171,9 @@ def _no_such_subject(cluster: SchedulingCluster, text: str) -> InputError:
     by_name = {key.rpartition("/")[2]: key for key in [*classes, *claims]}
     close = [by_name[known] for known in ([name] if name in by_name else similar(name, by_name))]
     there = close or [*claims, *classes]
-    hint = f"there is {', '.join(there[:5])}" if there else "the snapshot has no claims for devices and no classes"
-    return InputError(f"the snapshot has no claim for devices and no class {text}", hint=hint)
+    hint = (
+        f"the snapshot has {', '.join(there[:5])}"
+        if there
+        else "the snapshot has no ResourceClaims and no DeviceClasses"
+    )
+    return InputError(f"the snapshot has no ResourceClaim and no DeviceClass {text}", hint=hint)

@@ -194,8 +194,8 @@ class ClusterRequest:
         told = cluster.snapshot.nodes_told or len(cluster.nodes)
         if self.source.paths and not told:
             raise SnapshotError(
-                "holds no nodes",
+                "contains no nodes",
                 where=", ".join(self.source.paths),
-                hint="give one that does: kschedctl snapshot writes it, kubectl get nodes -o yaml prints them",
+                hint="give one with nodes: kschedctl snapshot writes it, kubectl get nodes -o yaml prints them",
             )
         return cluster

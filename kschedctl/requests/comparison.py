@@ -46,7 +46,7 @@ class ComparisonRequest:
             As ``PodRequest.load``.
         """
         if self.pods.named and self.all_pods:
-            raise InputError("pods are named and --all-pods is given", hint="give one or the other")
+            raise InputError("names of pods and --all-pods are given", hint="give only one of them")
         first, second = self.pods.cluster, self.other
         same = second.source == first.source
         paths = (*first.source.paths, *(() if same else second.source.paths))
@@ -92,7 +92,7 @@ class ComparisonRequest:
                 for one in pods.selected(side.pods, running=self.all_pods):
                     asked.setdefault(_key(one), one)
             if not asked:
-                raise pods.nothing_found("name one, or give --all-pods for the running ones too")
+                raise pods.nothing_found("name a pod, or give --all-pods to include running pods")
         profiles = (side.configuration.profiles for side in sides)
         kept = set(map(id, pods.answerable(list(asked.values()), handle, *profiles)))
         return tuple(key for key, one in asked.items() if id(one) in kept)

@@ -110,8 +110,8 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
         rules = [rule for rule in RULES if rule in rules or rule.code == _FAIL_ZONE]
     baseline = choice.baseline or settings.relative(settings.baseline)
     if baseline and not choice.update_baseline and not Path(baseline).exists():
-        hint = "kschedctl lint --baseline FILE --update-baseline writes it"
-        raise InputError("there is no such baseline", where=baseline, hint=hint)
+        hint = "kschedctl lint --baseline FILE --update-baseline creates it"
+        raise InputError("the baseline does not exist", where=baseline, hint=hint)
     cluster = _load(asked_cluster, manifests, handle) if isinstance(asked_cluster, tuple) else asked_cluster
     return LintRequest(
         rules=rules,

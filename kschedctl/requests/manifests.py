@@ -158,8 +158,8 @@ class Manifests:
             every += made
             asked += one.pods(made)
         if without:
-            problem = f"{listed(without)}: no node is eligible, so there is no pod"
-            hint = "node selector, node affinity and tolerations decide which nodes are"
+            problem = f"{listed(without)}: no node is eligible, so no pod is created"
+            hint = "node selector, node affinity and tolerations determine the eligible nodes"
             if not asked:
                 raise ManifestError(problem, hint=hint)
             handle.note(problem)
@@ -188,7 +188,7 @@ def read_manifests(
         *((path, {"filename": (path,)}) for path in request.filenames),
     ]
     if [*(path for path, _ in sources), *cluster.inputs].count(STDIN) > 1:
-        raise ManifestError("standard input (-) is given twice", hint="name a file for one of them")
+        raise ManifestError("standard input (-) is given twice", hint="name a file instead of one of them")
     asked: list[ObjectSubject] = []
     others_asked: list[ObjectSubject] = []
     others: dict[tuple[type, str, str], tuple[ApiObject, Location]] = {}
@@ -223,7 +223,7 @@ def read_manifests(
     for what in read.unread:
         handle.warn(what)
     if skipped:
-        handle.note(f"skipped, as scheduling does not read them: {skipped}")
+        handle.note(f"skipped, as scheduling does not use them: {skipped}")
     return Manifests(tuple(asked), tuple(others.values()), tuple(others_asked), read.written, read.read)
 
 
@@ -247,9 +247,11 @@ def _nothing_to_ask(
     paths: Sequence[str], kinds: Sequence[str], skipped: str, wanted: tuple[type[ApiObject], ...]
 ) -> ManifestError:
     counts = ", ".join(f"{n} {kind}" for kind, n in sorted(Counter(kinds).items()))
-    held = "; ".join(part for part in (counts, skipped and f"{skipped} (not read)") if part)
+    held = "; ".join(part for part in (counts, skipped and f"{skipped} (not used)") if part)
     names = listed([kind.__name__ for kind in wanted], "or", most=len(wanted))
-    return ManifestError("nothing to ask about", where=", ".join(paths), hint=f"it holds {held}: give a {names}")
+    return ManifestError(
+        "no object to answer for", where=", ".join(paths), hint=f"the input contains {held}: give a {names}"
+    )
 
 
 def in_namespace(obj: T, namespace: str) -> T:
@@ -263,7 +265,7 @@ def in_namespace(obj: T, namespace: str) -> T:
     own = obj.metadata.namespace
     if namespace and own and own != namespace:
         raise ManifestError(
-            f"the {type(obj).__name__} {own}/{obj.name} is not of the namespace {namespace} that is given with -n",
-            hint="leave -n out, or change the manifest",
+            f"the {type(obj).__name__} {own}/{obj.name} is not in namespace {namespace}, which is given with -n",
+            hint="omit -n, or change the manifest",
         )
     return with_namespace(obj, namespace)

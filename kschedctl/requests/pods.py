@@ -87,7 +87,7 @@ class PodRequest:
             If the manifests cannot be read, or pods are named and a selector is given as well.
         """
         if self.named and self.selector:
-            raise InputError("pods are named and a selector is given", hint="give one or the other")
+            raise InputError("names of pods and a selector are given", hint="give only one of them")
         request = ManifestRequest(
             paths=tuple(text for text in self.names if is_manifest(text)),
             filenames=self.filenames,
@@ -140,10 +140,10 @@ class PodRequest:
                 asked.append(PodSubject(pods.pod(index)))
         return asked
 
-    def nothing_found(self, hint: str = "name one: NAMESPACE/NAME, or a manifest") -> InputError:
+    def nothing_found(self, hint: str = "name a pod (NAMESPACE/NAME) or a manifest") -> InputError:
         """Return the error for a selection without a pod."""
         what = f"has the labels {self.selector}" if self.selector else "is pending"
-        elsewhere = "" if self.all_namespaces else "; -A looks in all namespaces"
+        elsewhere = "" if self.all_namespaces else "; -A includes all namespaces"
         return InputError(f"no pod in {self.scope} {what}", hint=f"{hint}{elsewhere}")
 
     def answerable(
@@ -169,10 +169,10 @@ class PodRequest:
             return asked
         text = "; ".join(f"{listed(keys)} ({name})" for name, keys in others.items())
         if not kept:
-            hint = "give a configuration that has its profile: --config"
-            raise InputError(f"another scheduler is responsible for all of them: {text}", hint=hint)
+            hint = "give a configuration with its profile: --config"
+            raise InputError(f"another scheduler is responsible for all pods: {text}", hint=hint)
         if others:
-            handle.note(f"passed over, as another scheduler is responsible: {text}")
+            handle.note(f"skipped, as another scheduler is responsible: {text}")
         return kept
 
 
@@ -190,6 +190,6 @@ def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
         pod = find_pod(pods, name, namespace)
     except ManifestError as error:
         if Path(text).is_dir():
-            raise ManifestError(error.findings[0].problem, hint=f"the folder of that name is {text}/") from None
+            raise ManifestError(error.findings[0].problem, hint=f"the folder with that name is {text}/") from None
         raise
     return PodSubject(pod)

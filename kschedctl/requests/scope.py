@@ -83,9 +83,9 @@ class NamespaceScope:
         prefix = next((prefix for prefix in prefixes if text.startswith(prefix)), "")
         own, slash, name = text.removeprefix(prefix).rpartition("/")
         if not name or "/" in own or (prefix and slash):
-            raise InputError(f'"{text}" names no {what}', hint=f"give {forms}")
+            raise InputError(f'"{text}" is not the name of a {what}', hint=f"give {forms}")
         if self.given and own and own != self.given:
-            raise InputError(f'"{text}" is of another namespace than -n {self.given}')
+            raise InputError(f'"{text}" has another namespace than -n {self.given}')
         return name, own or self.namespace
 
     def __str__(self) -> str:

@@ -61,7 +61,7 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
         return ObjectSubject(obj, arguments)
     if found:
         places = listed([obj.namespace for obj in found], "or")
-        problem = f"the snapshot has {len(found)} {kind.__name__}s of the name {name}"
+        problem = f"the snapshot has {len(found)} {kind.__name__}s with the name {name}"
         raise ManifestError(problem, hint=f"give the namespace with -n: {places}")
     where = f"{kind.__name__} {namespace}/{name}" if namespace is not None else f"{kind.__name__} {name}"
     raise ManifestError(f"the snapshot has no {where}", hint=_hint(cluster, every, kind, word, name))
@@ -69,11 +69,11 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
 
 def _hint(cluster: Cluster, every: list[ApiObject], kind: type[ApiObject], word: str, name: str) -> str:
     if (word, name) in cluster.pods.index:
-        return f"the pod of that name is meant by {name} -n {word}"
+        return f"to name the pod, use {name} -n {word}"
     elsewhere = [obj for obj in every if obj.name == name]
     if elsewhere:
-        return f"there is {listed([f'{word}/{name} -n {obj.namespace}' for obj in elsewhere], 'or')}"
+        return f"the snapshot has {listed([f'{word}/{name} -n {obj.namespace}' for obj in elsewhere], 'or')}"
     close = similar(name, (obj.name for obj in every))
     if close:
         return f"did you mean {listed([f'{word}/{other}' for other in close], 'or')}?"
-    return "" if every else f"the snapshot has no {kind.__name__}s: name a pod, or give the manifest"
+    return "" if every else f"the snapshot has no {kind.__name__}s: name a pod or a manifest"

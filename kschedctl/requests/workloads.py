@@ -67,7 +67,7 @@ class WorkloadRequest:
         cluster = self.cluster.require_nodes(cluster)
         name = "" if is_path else self.name
         if name and not workload_kind(name):
-            raise InputError(f'"{name}" names no workload', hint="give deploy/NAME or sts/NAME")
+            raise InputError(f'"{name}" is not the name of a workload', hint="give deploy/NAME or sts/NAME")
         if manifests.asked:
             return cluster, _chosen(manifests, name)
         found = named_workload(cluster.cluster, name, scope)
@@ -86,5 +86,5 @@ def _chosen(manifests: Manifests, name: str) -> ObjectSubject:
         return manifests.asked[0]
     what = listed([asked.shown for asked in rolled or manifests.asked])
     if rolled:
-        raise ManifestError(f"the manifests hold {what}", hint="name the one that is meant, such as deploy/web")
-    raise ManifestError(f"the manifests hold no {name or 'Deployment or StatefulSet'}", hint=f"they hold {what}")
+        raise ManifestError(f"the manifests contain {what}", hint="name one of them, such as deploy/web")
+    raise ManifestError(f"the manifests contain no {name or 'Deployment or StatefulSet'}", hint=f"they contain {what}")

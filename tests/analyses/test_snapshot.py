@@ -48,15 +48,15 @@ def test_text_has_age_kinds_and_what_is_not_known() -> None:
         "prod.tar.gz: a snapshot of 2 objects",
         "  captured    2026-05-04 11:00:00 UTC, 1 h ago",
         "  Kubernetes  v1.36.1",
-        "  by          kschedctl 9.9",
+        "  captured by kschedctl 9.9",
         "  anonymised  no",
     ]
     assert "        2 Node" in said
-    assert "        3 Lease.coordination.k8s.io, which scheduling does not read" in said
+    assert "        3 Lease.coordination.k8s.io, not used by scheduling" in said
     assert "     none of Pod" in said
     assert said[-5:] == [
         "  warning: resource quotas may not be listed",
-        "  warning: prod.tar.gz:.old.json was not read (hidden): what it holds does not count",
+        "  warning: prod.tar.gz:.old.json was not read (hidden): its contents are ignored",
         "",
         "  prod.tar.gz:nodes.json: 2 objects",
         "  prod.tar.gz:.old.json: not read, hidden",

@@ -34,7 +34,7 @@ from kschedctl.answers.merged_text import together
         ),
         pytest.param(
             ["one thing", "another matter altogether", "one thing"],
-            "one thing (2 nodes; 1 otherwise)",
+            "one thing (2 nodes; 1 with another reason)",
             id="what has nothing in common is not said of all",
         ),
         pytest.param(["the same", "the same"], "the same", id="nothing differs"),

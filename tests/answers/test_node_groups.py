@@ -40,7 +40,10 @@ def test_what_could_never_hold_the_pod_is_not_close() -> None:
     small = Reason("Insufficient cpu", InsufficientResource("cpu", 2000, used=900, allocatable=1000))
     nodes = [node(name, ReasonData.of("NodeResourcesFit", small)) for name in "ab"]
     (group,) = group_nodes(nodes)
-    assert (group.closest, group.closest_node) == ("none could hold it even empty: the largest offers 1 cpu", "")
+    assert (group.closest, group.closest_node) == (
+        "no node could hold the pod even if empty: the largest has 1 cpu",
+        "",
+    )
     (mixed,) = group_nodes([*nodes, node("c", cpu(100))])
     assert mixed.closest_node == "c"
 

@@ -44,7 +44,7 @@ def test_replicas_are_placed_one_after_another(room: Path, replicas: int, placed
     assert done.exit_code == code
     first = run("explain", "web.yaml").stdout.splitlines()[0]
     assert first.startswith(f"Deployment default/web, {replicas} replica")
-    assert ("9 of them fit, one after another" in first) == (code == 1)
+    assert ("9 of them fit, scheduled one after another" in first) == (code == 1)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])

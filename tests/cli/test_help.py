@@ -83,4 +83,4 @@ def unbroken(text: str) -> str:
 def test_options_stand_in_groups() -> None:
     shown = COMMANDS["explain"].get_help()
     headings = [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert headings == ["Which pods:", "Which cluster:", "What if:", "Output:", "Only in explain:", "Examples:"]
+    assert headings == ["Pods:", "Cluster:", "What-ifs:", "Output:", "Only in explain:", "Examples:"]

@@ -242,7 +242,7 @@ def test_a_baseline_leaves_out_what_was_there_and_tells_what_is_gone(room: Path)
     web.write_text(CLEAN)
     done = lint("web.yaml", "--baseline", "base.jsonl")
     assert code(done) == 0
-    assert "of the baseline 1 finding there no more" in done.stdout
+    assert "obsolete in the baseline: 1 finding;" in done.stdout
     lint("web.yaml", "--baseline", "base.jsonl", "--update-baseline")
     assert (room / "base.jsonl").read_text() == ""
 

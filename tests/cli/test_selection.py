@@ -72,7 +72,7 @@ def test_the_same_selection_means_the_same_pods(
 @pytest.mark.parametrize("command", COMMANDS)
 def test_pods_of_another_scheduler_are_said_and_passed_over(command: str, snapshot: Path) -> None:
     done = CliRunner().invoke(app, [command, "-A", "--snapshot", str(snapshot), *COMMANDS[command]])
-    assert "note: passed over, as another scheduler is responsible: shop/job-1 (volcano)" in done.stderr
+    assert "note: skipped, as another scheduler is responsible: shop/job-1 (volcano)" in done.stderr
     assert done.exit_code in (0, 1)
 
 
@@ -87,8 +87,8 @@ def test_where_only_another_scheduler_is_responsible_that_is_the_answer(command:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["shop/web-2", "-l", "app=web"], "pods are named and a selector is given"),
-        (["shop/web-2", "-n", "default"], '"shop/web-2" is of another namespace than -n default'),
+        (["shop/web-2", "-l", "app=web"], "names of pods and a selector are given"),
+        (["shop/web-2", "-n", "default"], '"shop/web-2" has another namespace than -n default'),
         (["-n", "empty"], "no pod in namespace empty is pending"),
         (["-l", "app=none", "-A"], "no pod in any namespace has the labels app=none"),
         (["web-2"], "the snapshot has no pod default/web-2"),

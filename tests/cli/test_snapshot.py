@@ -32,7 +32,7 @@ def test_info_of_a_captured_snapshot(tmp_path: Path) -> None:
     assert "\n  anonymised  yes\n" in told
     assert "\n       15 Node\n       77 Pod\n" in told
     # What the files that it was taken from do not have, nobody knows the number of.
-    assert "\n  not in it: ReplicationController, PodTemplate, " in told
+    assert "\n  not in the snapshot: ReplicationController, PodTemplate, " in told
     assert "none of" not in told
     assert f"\n  {target}:pods.json: 77 objects\n" in told
 
@@ -53,4 +53,4 @@ def test_info_of_other_files() -> None:
     told = run("snapshot", "info", str(SHOP))
     assert "\n  written     20" in told
     assert "anonymised" not in told
-    assert "\n  not in it: " in told
+    assert "\n  not in the snapshot: " in told

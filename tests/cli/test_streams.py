@@ -118,7 +118,7 @@ def test_colours(arguments: str, environment: dict[str, str], colours: bool) -> 
 def test_colours_are_asked_for_once() -> None:
     done = run("explain", "shop/web-7", "--color", "always", "--no-color", environment=ENVIRONMENT)
     assert (done.code, done.out) == (2, "")
-    assert "--no-color is given as well" in done.err
+    assert "--no-color is given, too" in done.err
 
 
 INTERRUPTED_IMPORT = """

@@ -75,7 +75,7 @@ def test_a_picture_is_drawn_beside_the_table_and_not_over_another(tmp_path: Path
     assert printed.out.startswith("case,")
     assert picture.read_text().startswith("<svg ")
     again = run("sweep", str(plan), "--plot", str(picture))
-    assert (again.code, again.err) == (2, f"error: {picture}: is there already\n  --force replaces it\n")
+    assert (again.code, again.err) == (2, f"error: {picture}: already exists\n  --force replaces it\n")
 
 
 @pytest.mark.parametrize("option", [["--pareto"], ["--plot", "p.svg"]])

@@ -76,7 +76,7 @@ def test_terms_of_other_pods_need_namespaces_too() -> None:
     (missing,) = find_missing(cluster, make_pod())
     assert str(missing) == (
         "pods select namespaces by label in their affinity and the snapshot has no namespaces: "
-        "whether they mean this pod is not known"
+        "it is unknown if they select this pod"
     )
 
 
@@ -91,6 +91,6 @@ def test_what_is_missing_is_a_finding_that_warns() -> None:
     assert (missing.kind, missing.needed_for, missing.effect) == (
         "Node",
         "the snapshot has no nodes",
-        "no pod fits anywhere",
+        "no pod fits on any node",
     )
     assert missing.problem == missing.needed_for

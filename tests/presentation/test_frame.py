@@ -26,5 +26,5 @@ def test_nothing_to_say() -> None:
 def test_many_warnings_are_counted() -> None:
     said = careful([f"number {i}" for i in range(25)])
     assert said[:2] == ["", "warning: number 0"]
-    assert said[-1] == "and 15 warnings more: -o json has them all"
+    assert said[-1] == "and 15 more warnings: -o json prints all"
     assert len(said) == 12

@@ -70,10 +70,10 @@ def test_prints(template: str, text: str) -> None:
         ("{.a", "has no closing brace"),
         ("{end}", "{end} has no {range}"),
         ("{kind}", "begins with a dot"),
-        ("{.items[x]}", "no index, slice or quoted key"),
-        ("{.items[]}", "no index, slice or quoted key"),
-        ("{.items[::0]}", "must be above 0"),
-        ("{.a,b}", "cannot be read"),
+        ("{.items[x]}", "not an index, slice or quoted key"),
+        ("{.items[]}", "not an index, slice or quoted key"),
+        ("{.items[::0]}", "must be greater than 0"),
+        ("{.a,b}", "cannot be parsed"),
     ],
 )
 def test_wrong_templates_are_refused(template: str, problem: str) -> None:

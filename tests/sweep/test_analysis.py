@@ -86,8 +86,8 @@ def test_the_text_tells_what_failed_and_what_is_in_doubt() -> None:
     assert '     1  -          ["example.com/x"]           50.0 %       5          3  *' in printed
     assert "     2  -          []                               -       4          3" in printed
     assert printed[-4:-2] == ["warning: pods were not listed (in 1 case)", "warning: a field is not read (in 1 case)"]
-    assert "      1  4      no zone a" in printed
-    assert printed[-1] == "The scheduler's configuration of case 1: kschedctl sweep --config-of 1"
+    assert "      1  4        no zone a" in printed
+    assert printed[-1] == "Scheduler configuration of case 1: kschedctl sweep --config-of 1"
 
 
 def test_of_many_rows_a_few_are_shown_those_of_the_front_first() -> None:
@@ -96,7 +96,7 @@ def test_of_many_rows_a_few_are_shown_those_of_the_front_first() -> None:
     found = sweep_answer(plan, rows, finished=True)
     short = [line.split()[0] for line in lines(document(found, View()), width=120) if line.endswith("*")]
     assert short == ["80"]
-    assert lines(document(found, View()), width=120)[-3] == "  and 55 cases more: -o wide, -o csv"
+    assert lines(document(found, View()), width=120)[-3] == "  and 55 more cases: -o wide, -o csv"
     assert len(lines(document(found, View(wide=True)), width=120)) > 80
 
 

@@ -58,7 +58,9 @@ def run_while_leading(
         If the operating system is not POSIX.
     """
     if os.name != "posix":
-        raise UnsupportedError("a command can be run while leading on Unix alone, where groups of processes are killed")
+        raise UnsupportedError(
+            "running a command while leading is supported on Unix only, where process groups can be killed"
+        )
     namespace, name = lease_name(lease)
     settings = times.laid_over(ElectionSettings())
     runner = Runner(command, settings, grace, lambda text: say(f"kschedctl: {text}"))
@@ -75,5 +77,5 @@ def run_while_leading(
     sys.stderr.flush()
     ending = runner.run(lock)
     if ending.lost:
-        raise ClusterError(f"the command was ended, as Lease {lease} was lost")
+        raise ClusterError(f"the command was stopped, as Lease {lease} was lost")
     return ending.code or ExitCode.YES

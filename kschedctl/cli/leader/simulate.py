@@ -112,7 +112,7 @@ def simulate(
     length = seconds(duration, "--duration") if duration else None
     wanted = seconds(fail_over, "--fail-over") if fail_over else None
     if length == 0:
-        raise typer.BadParameter("is no time in which anything happens", param_hint="--duration")
+        raise typer.BadParameter("must be greater than 0", param_hint="--duration")
 
     from kschedctl.analyses.leader.simulation import SimulationRequest, long_enough, simulate_election
     from kschedctl.cli.command_result import CommandResult

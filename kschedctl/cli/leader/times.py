@@ -34,7 +34,7 @@ def seconds(text: str, option: str) -> float:
     except ValueError:
         found = -1.0
     if found < 0:
-        raise typer.BadParameter(f'"{text}" is no time such as 15s or 1m30s', param_hint=option)
+        raise typer.BadParameter(f'"{text}" is not a duration such as 15s or 1m30s', param_hint=option)
     return found
 
 
@@ -51,7 +51,9 @@ def part(text: str, option: str) -> float:
     except ValueError:
         found = -1.0
     if not 0 <= found < 0.5:
-        raise typer.BadParameter(f'"{text}" is no part such as 5% or 0.05, from 0 to below 50%', param_hint=option)
+        raise typer.BadParameter(
+            f'"{text}" is not a fraction such as 5% or 0.05, from 0 to below 50%', param_hint=option
+        )
     return found
 
 
@@ -72,7 +74,7 @@ def faults(
         if not equals:
             return rest, default
         if name not in (LEADER, ALL) and not (name.isascii() and name.isdigit() and 1 <= int(name) <= candidates):
-            problem = f'"{name}" is no candidate: 1 to {candidates}, {LEADER} or {ALL}'
+            problem = f'"{name}" is not a candidate: 1 to {candidates}, {LEADER} or {ALL}'
             raise typer.BadParameter(problem, param_hint=option)
         return rest, str(int(name)) if name.isdigit() else name
 
@@ -99,5 +101,7 @@ def _window(text: str, option: str) -> tuple[float, float]:
     begin, dash, end = text.partition("-")
     found = seconds(begin, option), seconds(end, option) if dash else inf
     if found[0] >= found[1]:
-        raise typer.BadParameter(f'"{text}" ends before it begins: such as {_FORMS[option]}', param_hint=option)
+        raise typer.BadParameter(
+            f'"{text}" ends before it begins: give a value such as {_FORMS[option]}', param_hint=option
+        )
     return found

@@ -141,9 +141,9 @@ class FixOptions(OptionGroup):
             If they are not.
         """
         if self.unsafe_fixes and not self.asked:
-            raise typer.BadParameter("goes with --fix or --diff", param_hint="--unsafe-fixes")
+            raise typer.BadParameter("requires --fix or --diff", param_hint="--unsafe-fixes")
         if self.fix and self.diff:
-            raise typer.BadParameter("--fix is given as well: give one or the other", param_hint="--diff")
+            raise typer.BadParameter("--fix is given, too: give only one of them", param_hint="--diff")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +192,7 @@ class FormOptions(OptionGroup):
             If the options contradict each other.
         """
         if self.no_color and self.color is ColorWhen.ALWAYS:
-            raise typer.BadParameter("--no-color is given as well", param_hint="--color")
+            raise typer.BadParameter("--no-color is given, too", param_hint="--color")
         return ColorWhen.NEVER if self.no_color else self.color
 
 
@@ -277,7 +277,7 @@ def lint(
     handle = TerminalHandle()
     request = lint_request(manifests, choice, handle)
     if choice.update_baseline and not request.baseline:
-        raise typer.BadParameter("goes with --baseline FILE", param_hint="--update-baseline")
+        raise typer.BadParameter("requires --baseline FILE", param_hint="--update-baseline")
     linted = lint_manifests(manifests.paths, request, handle, allow_empty=allow_empty)
     if choice.update_baseline:
         _update_baseline(linted, request.baseline)
@@ -324,7 +324,7 @@ def severity(text: str, flag: str, *others: str) -> Severity:
         return Severity(text)
     except ValueError:
         known = ", ".join([*Severity, *others])
-        raise typer.BadParameter(f'"{text}" is none of {known}', param_hint=flag) from None
+        raise typer.BadParameter(f'"{text}" is not one of {known}', param_hint=flag) from None
 
 
 def _default_form() -> str:
@@ -345,7 +345,7 @@ def _show_diff(out: FixResult) -> None:
     for line in out.diff():
         write(line)
     if out.texts:
-        note(f"{counted(out.count, 'finding')} in {counted(len(out.texts), 'file')} can be repaired so")
+        note(f"{counted(out.count, 'finding')} in {counted(len(out.texts), 'file')} can be repaired this way")
         raise typer.Exit(ExitCode.NO)
     note("nothing to repair")
 
@@ -373,7 +373,7 @@ def _show_statistics(linted: LintResult) -> None:
     counts = Counter(each.rule for each in linted.found)
     for rule, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].code)):
         tell(f"{count:6}  {rule.code}  {rule.name}")
-    tell(f"{len(linted.found):6}  in all, of {counted(linted.n_objects, 'object')}")
+    tell(f"{len(linted.found):6} in total, of {counted(linted.n_objects, 'object')}")
 
 
 def _list_rules() -> None:

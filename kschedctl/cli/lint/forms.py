@@ -29,19 +29,21 @@ def forms_and_files(forms: Sequence[str], files: Sequence[str], ctx: typer.Conte
     known = names(FormKind.FINDINGS)
     for form in forms:
         if form not in known:
-            raise typer.BadParameter(f'"{form}" is none of {", ".join(known)}', param_hint="--output")
+            raise typer.BadParameter(f'"{form}" is not one of {", ".join(known)}', param_hint="--output")
     if not files:
         pairs = [(form, "") for form in forms]
     elif not forms:
-        raise typer.BadParameter("goes with --output", param_hint=_FILE_FLAG)
+        raise typer.BadParameter("requires --output", param_hint=_FILE_FLAG)
     else:
         pairs = _paired(forms, files, _order(ctx))
     places = [file for _, file in pairs]
     if places.count("") > 1:
-        raise typer.BadParameter("only one form can go to standard output: give --output-file", param_hint="--output")
+        raise typer.BadParameter(
+            "only one format can be written to standard output: give --output-file", param_hint="--output"
+        )
     twice = next((file for file in places if places.count(file) > 1), None)
     if twice is not None:
-        raise typer.BadParameter(f"two forms go to {twice}", param_hint=_FILE_FLAG)
+        raise typer.BadParameter(f"two formats are written to {twice}", param_hint=_FILE_FLAG)
     return tuple(pairs)
 
 
@@ -58,7 +60,7 @@ def _paired(forms: Sequence[str], files: Sequence[str], order: str) -> list[tupl
         else:
             early.append(next(waiting_files))
     if early:
-        raise typer.BadParameter("there are more files than forms", param_hint=_FILE_FLAG)
+        raise typer.BadParameter("there are more files than formats", param_hint=_FILE_FLAG)
     return [(form, "" if file in (None, _STDOUT) else str(file)) for form, file in pairs]
 
 

@@ -82,7 +82,7 @@ class SourceOptions(OptionGroup):
         live = "--context" if self.context else "--kubeconfig" if self.kubeconfig else ""
         of_live = live or ("--request-timeout" if self.request_timeout else "")
         if self.snapshot and of_live:
-            raise typer.BadParameter("a snapshot is given as well: give one or the other", param_hint=of_live)
+            raise typer.BadParameter("a snapshot is given, too: give only one of them", param_hint=of_live)
         seconds = request_seconds(self.request_timeout) if self.request_timeout else None
 
         from kschedctl.requests.cluster import ClusterSource

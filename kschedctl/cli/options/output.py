@@ -56,7 +56,7 @@ class OutputOptions(OptionGroup):
             If both options are given and contradict each other.
         """
         if self.no_color and self.color is ColorWhen.ALWAYS:
-            raise typer.BadParameter("--no-color is given as well", param_hint="--color")
+            raise typer.BadParameter("--no-color is given, too", param_hint="--color")
         return ColorWhen.NEVER if self.no_color else self.color
 
     def form(self) -> Form:

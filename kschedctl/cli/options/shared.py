@@ -218,5 +218,5 @@ def request_seconds(text: str) -> float:
     except ValueError:
         seconds = -1.0
     if seconds < 0:
-        raise typer.BadParameter(f'"{text}" is no time such as 30s, 2m or 0', param_hint="--request-timeout")
+        raise typer.BadParameter(f'"{text}" is not a duration such as 30s, 2m or 0', param_hint="--request-timeout")
     return seconds

@@ -17,7 +17,7 @@ def admission_section(explanation: Explanation) -> Document:
     if not changes:
         yield Paragraph("Admission changes nothing in this pod.", Tone.STRONG)
         return
-    yield Paragraph("What admission changes", Tone.STRONG)
+    yield Paragraph("Changes by admission", Tone.STRONG)
     rows = [(change.plugin, f"{change.path}: {_shown(change.before)} -> {_shown(change.after)}") for change in changes]
     yield table(("plugin", "field: before -> after"), rows)
 

@@ -10,7 +10,7 @@ from kschedctl.presentation.allocation import allocation_lines
 from kschedctl.presentation.devices import places_section
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Tone, Verbatim
 
-_HEADING: Final = "Claims for devices"
+_HEADING: Final = "ResourceClaims"
 
 
 def claims_section(claims: ClaimsData, *, every_node: bool) -> Document:

@@ -32,9 +32,9 @@ def document(answer: DaemonSetExplanation, view: View) -> Document:
             for group in groups
         ]
         yield GAP
-        yield table(("nodes", "which", "plugin", "why not"), rows, numeric=(0,), identifiers=(1,))
+        yield table(("nodes", "names", "plugin", "reason"), rows, numeric=(0,), identifiers=(1,))
     yield from cautions(first)
     questions = [Question("Pod by pod", "explain", first.pod.key, {"output": "wide"})]
     if any(each.preemption is not None and each.preemption.nominated for each in answers):
-        questions.insert(0, Question("Who would be evicted", "preempt", first.pod.key))
+        questions.insert(0, Question("Victims", "preempt", first.pod.key))
     yield from next_questions(questions)

@@ -35,12 +35,12 @@ def document(answer: ExplanationSummary, view: View) -> Document:
     yield from header(answer, view.now)
     rows = [(str(len(f.pods)), listed(f.pods, most=_MOST_NAMED), _WORDS[f.outcome], f.why) for f in fates]
     yield GAP
-    yield table(("pods", "which", "outcome", "why"), rows, numeric=(0,))
+    yield table(("pods", "names", "outcome", "reason"), rows, numeric=(0,))
     yield from each_alone(indent=2)
     yield from cautions(answer)
     yield from next_questions(
         [
-            Question("One of them", "explain", fates[0].pods[0]),
-            Question("All in full", "explain", options={"output": "wide"}),
+            Question("One pod in detail", "explain", fates[0].pods[0]),
+            Question("All pods in detail", "explain", options={"output": "wide"}),
         ]
     )

@@ -22,7 +22,9 @@ def preference_section(found: PreferenceData, why_not: str) -> Document:
             yield Paragraph(line, indent=INDENT)
         return
     if not found.other:
-        said = "the pod goes there, and no other node was scored" if found.is_best else "no scores were compared"
+        said = (
+            "the pod is scheduled there, and no other node was scored" if found.is_best else "no scores were compared"
+        )
         yield Paragraph(f"{node}: {said}.", Tone.STRONG)
         return
     points = found.here - found.there
@@ -30,7 +32,7 @@ def preference_section(found: PreferenceData, why_not: str) -> Document:
     if points > 0:
         yield Paragraph(f"{node} is the best node, {ahead} ahead of {found.other}.", Tone.STRONG)
     elif found.is_best:
-        yield Paragraph(f"{node} is as good as {found.other}: chance decides.", Tone.STRONG)
+        yield Paragraph(f"{node} is as good as {found.other}: kube-scheduler picks one at random.", Tone.STRONG)
     else:
         yield Paragraph(f"{node} is {ahead} behind {found.other}.", Tone.STRONG)
     differing = [one for one in found.points if one.here != one.there]
@@ -41,10 +43,10 @@ def preference_section(found: PreferenceData, why_not: str) -> Document:
     if points > 0:
         return
     yield GAP
-    goal = "make it the only best node" if found.is_best else f"move the pod to {node}"
+    goal = f"make {node} the only best node" if found.is_best else f"move the pod to {node}"
     if not found.changes:
         yield Paragraph(f"No single change that was tried would {goal}.", Tone.STRONG)
         return
-    yield Paragraph(f"What would {goal} (each tried alone)", Tone.STRONG)
+    yield Paragraph(f"Changes that would {goal} (each tried alone)", Tone.STRONG)
     told = [(change.summary, f"{change.score}, next best {change.next_best}") for change in found.changes]
-    yield table(("change", "then it has"), told)
+    yield table(("change", "then its score"), told)

@@ -95,10 +95,10 @@ def _rest_section(scores: ScoresData, n_shown: int) -> Document:
         return
     best = scores.nodes[0].total
     equal = sum(node.total == best for node in rest)
-    said = [f"{counted(equal, 'node')} more with {best}"] if equal else []
+    said = [f"{counted(equal, 'more node')} with {best}"] if equal else []
     if equal < len(rest):
         low, high = rest[-1].total, rest[equal].total
         span = f"{high}" if low == high else f"{low} to {high}"
         number = len(rest) - equal
-        said.append(f"{number} with {span}" if equal else f"{counted(number, 'node')} more with {span}")
+        said.append(f"{number} with {span}" if equal else f"{counted(number, 'more node')} with {span}")
     yield Paragraph(f"and {', '.join(said)}", Tone.FAINT, indent=INDENT)

@@ -35,7 +35,7 @@ def compared(said: Sequence[ReasonData], checks: Iterable[FilterCheckData]) -> l
         if not check.holds and to_skip:
             to_skip -= 1
             continue
-        lines.append(f"{'' if check.holds else 'nor: '}{check.wanted}: {check.found}")
+        lines.append(f"{'' if check.holds else 'also fails: '}{check.wanted}: {check.found}")
     return lines or [""]
 
 
@@ -51,10 +51,10 @@ def room_section(story: NodeStoryData) -> Document:
         return
     names = list(story.pods[0].requests)
     yield GAP
-    headings = ("most is requested by", "priority", *names)
+    headings = ("largest requests", "priority", *names)
     yield table(headings, [_usage(pod) for pod in story.pods], numeric=range(1, len(headings)), identifiers=(0,))
     if story.more_pods:
-        yield Paragraph(f"and {counted(story.more_pods, 'pod')} more", Tone.FAINT, INDENT)
+        yield Paragraph(f"and {counted(story.more_pods, 'more pod')}", Tone.FAINT, INDENT)
 
 
 def _usage(pod: PodUsageData) -> tuple[str, ...]:
@@ -64,14 +64,14 @@ def _usage(pod: PodUsageData) -> tuple[str, ...]:
 def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
     """Lay out the computation of the score: the formula and steps of each plugin, then the sum."""
     yield GAP
-    yield Paragraph("How the score comes about", Tone.STRONG, INDENT)
+    yield Paragraph("Computation of the score", Tone.STRONG, INDENT)
     for story in stories:
         rules = [story.score.formula] if story.score is not None else []
         if story.normalizing is not None:
             rules.append(f"normalised: {story.normalizing.formula}")
         yield Paragraph(": ".join((story.plugin, *("; ".join(rules),) * bool(rules))), indent=INDENT)
         if story.score is None:
-            yield _line("score", str(story.raw), str(story.raw), "as the plugin gave it")
+            yield _line("score", str(story.raw), str(story.raw), "as the plugin returned it")
         for arithmetic in (story.score, story.normalizing):
             for step in arithmetic.steps if arithmetic is not None else ():
                 yield _line(step.name, step.expression, _number(step), step.note)
@@ -79,7 +79,7 @@ def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
     total = sum(story.weighted for story in stories)
     sums = " + ".join(str(story.weighted) for story in stories)
     yield Paragraph(f"total = {sums} = {total}", Tone.STRONG, INDENT)
-    text = "// divides whole numbers and rounds toward zero; round takes halves away from zero; log is natural"
+    text = "// divides integers and rounds toward zero; round rounds halves away from zero; log is natural"
     yield Paragraph(text, Tone.FAINT, INDENT)
 
 

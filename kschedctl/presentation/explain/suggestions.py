@@ -8,7 +8,7 @@ from kschedctl.answers.explain import SuggestionData
 from kschedctl.api.wording import listed
 from kschedctl.presentation.document import INDENT, Document, Heading, Paragraph, Tone, Verbatim, table
 
-_HEADING: Final = "What would make it fit (each tried)"
+_HEADING: Final = "Suggestions (each tried)"
 
 
 def suggestions_section(
@@ -30,24 +30,24 @@ def suggestions_section(
     yield Heading(_HEADING)
     if not suggestions:
         if exhausted:
-            told = "no single change, and no pair of changes, of the kinds that are tried"
+            told = "none: no single change and no pair of changes of the supported kinds helps"
         else:
-            told = f"none of the {tried} changes, and pairs of changes, that were tried; there are more"
+            told = f"none of the {tried} changes and pairs of changes that were tried helps; not all were tried"
         yield Paragraph(told, indent=INDENT)
         return
     rows = [(str(number), one.summary, _then(one)) for number, one in enumerate(suggestions, 1)]
     yield table(("", "change", "then"), rows, numeric=(0,))
     if every:
-        yield Paragraph("How to make them", Tone.FAINT, INDENT)
+        yield Paragraph("Commands", Tone.FAINT, INDENT)
         for number, one in enumerate(suggestions, 1):
             for line in one.commands:
                 yield Verbatim(f"{number}  {line}", indent=INDENT)
 
 
 def _then(one: SuggestionData) -> str:
-    told = f"goes to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
+    told = f"is scheduled to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
     if one.evicts:
         told = f"evicts {listed(one.evicts)}, then {told}"
     if one.violates:
-        told += f"; breaks disruption budget {listed(one.violates)}"
+        told += f"; violates disruption budget {listed(one.violates)}"
     return told

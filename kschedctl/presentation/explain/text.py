@@ -81,7 +81,7 @@ def document(explanation: Explanation, view: View) -> Document:
     yield from header(explanation, view.now, explanation.pod)
     yield from _decision_section(explanation, view)
     if explanation.message:
-        yield Heading("What kube-scheduler writes")
+        yield Heading("Message of kube-scheduler")
         yield Verbatim(explanation.message)
     if explanation.suggestions is not None and not explanation.schedulable:
         yield from suggestions_section(
@@ -122,7 +122,7 @@ def _cluster_section(explanation: Explanation, view: ExplainView) -> Document:
         yield GAP
         why = ", ".join(rejection.reasons)
         by = f" ({rejection.plugin})" if rejection.plugin else ""
-        yield Paragraph(f"No node is looked at: {why}{by}")
+        yield Paragraph(f"Rejected before any node is filtered: {why}{by}")
         return
     if view.every_node:
         yield from _every_node_section(explanation)
@@ -148,9 +148,9 @@ def _groups_section(explanation: Explanation) -> Document:
     yield GAP
     if zones:
         zoned = [(n, zone, plugin, why) for zone, (n, plugin, why) in zip(zones, rows, strict=True)]
-        yield table(("nodes", "zone", "plugin", "why not"), zoned, numeric=(0,))
+        yield table(("nodes", "zone", "plugin", "reason"), zoned, numeric=(0,))
     else:
-        yield table(("nodes", "plugin", "why not"), rows, numeric=(0,))
+        yield table(("nodes", "plugin", "reason"), rows, numeric=(0,))
     yield from _usage_section(explanation.usage)
 
 
@@ -159,7 +159,7 @@ def _usage_section(usage: UsageData | None) -> Document:
         return
     users = [f"{o.owner} {readable(usage.resource, o.amount)} ({counted(o.pods, 'pod')})" for o in usage.owners]
     total, where = readable(usage.resource, usage.amount), counted(usage.nodes, "node")
-    text = f"of {total} {usage.resource} requested on {where} that could hold it empty, most is used by {listed(users)}"
+    text = f"{total} {usage.resource} requested on {where} that could hold the pod if empty, most by {listed(users)}"
     yield Paragraph(text, Tone.FAINT, INDENT)
 
 
@@ -192,7 +192,7 @@ def _every_node_section(explanation: Explanation) -> Document:
             rows.append((*head, plugin, text.split("\n")))
             tones.append(Tone.STRONG if node.name in best else Tone.PLAIN)
     yield GAP
-    headings = ("node", *(("zone",) if zones else ()), "verdict", "plugin", "why")
+    headings = ("node", *(("zone",) if zones else ()), "verdict", "plugin", "reason")
     yield table(headings, rows, tones=tones, identifiers=(0,))
 
 
@@ -206,7 +206,7 @@ def _node_section(explanation: Explanation, node: NodeData, view: ExplainView) -
         text = f"{node.name}{zone}: does not fit; kube-scheduler stops at {node.plugin}."
         yield Paragraph(text, Tone.STRONG)
     else:
-        yield Paragraph(f"{node.name}{zone}: does not come into question.", Tone.STRONG)
+        yield Paragraph(f"{node.name}{zone}: rejected before any filter runs.", Tone.STRONG)
         yield Paragraph(_left_by_pre_filter(explanation, node), indent=2)
         return
     story = next((story for story in explanation.stories if story.name == node.name), None)
@@ -240,7 +240,7 @@ def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryD
         checks = (check for check in (story.checks if story is not None else ()) if check.plugin == name)
         rows.append((name, "no" if said else "passes", compared(said, checks)))
     if rows:
-        yield table(("filter", "verdict", "why"), rows)
+        yield table(("filter", "verdict", "reason"), rows)
     if every:
         yield from domains_section(node.reasons)
     skipped = [check.plugin for check in explanation.filters if check.skipped]
@@ -258,12 +258,12 @@ def _next_section(explanation: Explanation, view: ExplainView) -> Document:
 
 def _about_changes(explanation: Explanation) -> Iterator[Question]:
     if explanation.preemption is not None and explanation.preemption.nominated:
-        yield Question("Who would be evicted", "preempt", explanation.pod.key)
+        yield Question("Victims", "preempt", explanation.pod.key)
     if explanation.suggestions and not explanation.schedulable:
-        yield _explain("As if a change were made", explanation, apply_suggestion=1)
+        yield _explain("Try a suggestion", explanation, apply_suggestion=1)
     if explanation.preference is not None and not explanation.preference.fits:
         preferred = explanation.preference.node
-        yield _explain(f"What stops it on {preferred}", explanation, node=(preferred,), why=True)
+        yield _explain(f"{preferred} in detail", explanation, node=(preferred,), why=True)
 
 
 def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:
@@ -277,15 +277,15 @@ def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Questi
     if others and not explanation.schedulable:
         yield _explain("One node, step by step", explanation, node=(_next_node(explanation, others),), why=True)
     elif len(others) < len(explanation.nodes) and not view.why:
-        yield _explain("Why these scores", explanation, why=True)
+        yield _explain("Scores in detail", explanation, why=True)
     if not view.every_node and len(explanation.nodes) > 1:
-        yield _explain("Every node", explanation, nodes=True)
+        yield _explain("All nodes", explanation, nodes=True)
     lead = explanation.scores.lead if explanation.scores is not None else None
     if view.why and explanation.schedulable and lead is not None:
         if explanation.preference is None:
-            yield _explain("What would move it", explanation, prefer=lead.over[0])
+            yield _explain("Changes that would move the pod", explanation, prefer=lead.over[0])
         if not view.withstand:
-            yield _explain("What it can stand", explanation, withstand=True)
+            yield _explain("Effect of node failures", explanation, withstand=True)
 
 
 def _next_node(explanation: Explanation, others: list[str]) -> str:

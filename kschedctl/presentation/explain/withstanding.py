@@ -16,27 +16,27 @@ def withstanding_section(found: WithstandingData | None) -> Document:
     """Lay out the failures that the pod can withstand; ``None`` if it fits nowhere even without any."""
     yield GAP
     if found is None:
-        yield Paragraph("It can stand no failure: it goes to no node as it is.", Tone.STRONG)
+        yield Paragraph("The pod withstands no failure: it fits on no node even without one.", Tone.STRONG)
         return
     yield Paragraph(_nodes(found), Tone.STRONG)
     fatal = [zone.zone for zone in found.zones if not zone.left]
     if fatal:
-        yield Paragraph(f"Zones: the loss of {listed(fatal, 'or')} leaves it without a node.", Tone.STRONG)
+        yield Paragraph(f"Zones: the loss of {listed(fatal, 'or')} leaves the pod without a node.", Tone.STRONG)
     elif found.zones:
-        yield Paragraph(f"Zones: it stands the loss of any one of {len(found.zones)}.", Tone.STRONG)
+        yield Paragraph(f"Zones: the pod withstands the loss of any one of {len(found.zones)}.", Tone.STRONG)
     if found.zones:
         rows = [
             (zone.zone, str(zone.nodes), str(zone.feasible), str(zone.left) if zone.left else "none")
             for zone in found.zones
         ]
-        headings = ("zone that is lost", "nodes", "it fits on there", "fits on then")
+        headings = ("lost zone", "nodes", "feasible", "feasible after")
         tones = [Tone.PLAIN if zone.left else Tone.BAD for zone in found.zones]
         yield table(headings, rows, numeric=(1, 2, 3), tones=tones)
     if found.across:
-        can = f"{listed(found.across)} can turn a node away once others are lost"
-        tried = f"so that losses were tried: {counted(found.tried, 'cluster')} decided over"
+        can = f"{listed(found.across)} can reject a node after the loss of others"
+        tried = f"so losses were simulated: {counted(found.tried, 'cluster')} evaluated"
         yield Paragraph(f"{can}, {tried}", Tone.FAINT, INDENT)
-    text = "a node is lost with its pods; those that a controller makes anew wait, and take no room before this one"
+    text = "the pods of a lost node are lost, too; their replacements stay pending and take no capacity before this pod"
     yield Paragraph(text, Tone.FAINT, INDENT)
 
 
@@ -44,15 +44,15 @@ def _nodes(found: WithstandingData) -> str:
     """Return the result for node failures in words."""
     fits = counted(len(found.feasible), "node")
     named = listed(found.last, most=_MOST_NAMED) if found.last else ""
-    loss = f"the loss of {named} leaves it without one" if named else ""
+    loss = f"the loss of {named} leaves the pod without a node" if named else ""
     if found.exact and not found.stands:
-        return f"Nodes: it fits on {fits}; {loss}."
+        return f"Nodes: the pod fits on {fits}; {loss}."
     if found.exact:
-        return f"Nodes: it stands the loss of any {found.stands}; {loss}."
-    parts = [f"it stands the loss of any {found.stands}"] if found.stands else []
+        return f"Nodes: the pod withstands the loss of any {found.stands}; {loss}."
+    parts = [f"it withstands the loss of any {found.stands}"] if found.stands else []
     parts.append(
-        f"{loss}, and whether fewer do was not tried to the end"
+        f"{loss}, and the search for a smaller loss that does was not finished"
         if loss
-        else "which losses leave it none was not found out"
+        else "the search for a loss that leaves the pod without a node was not finished"
     )
-    return f"Nodes: it fits on {fits}; {'; '.join(parts)}."
+    return f"Nodes: the pod fits on {fits}; {'; '.join(parts)}."

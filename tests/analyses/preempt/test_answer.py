@@ -224,8 +224,8 @@ def test_what_becomes_of_victims() -> None:
     found = preempt(scheduler(pods))
     assert found.next is not None
     assert list(fates(found.next.victims)) == [
-        "Job work makes a new pod for default/work: it would fit on b.",
-        "default/alone has no controller and will not come back.",
+        "Job work creates a new pod for default/work: it would fit on b.",
+        "default/alone has no controller; no new pod is created.",
     ]
 
 
@@ -235,4 +235,4 @@ def test_a_new_pod_may_evict_in_turn() -> None:
     found = preempt(scheduler(pods, "abc"), pod)
     assert found.next is not None
     (sentence,) = fates(found.next.victims)
-    assert sentence == "Job work makes a new pod for default/work: it would evict others in turn, on c."
+    assert sentence == "Job work creates a new pod for default/work: it would preempt other pods in turn, on c."

@@ -85,13 +85,13 @@ def test_summary(name: str, summary: str) -> None:
 def test_text_shows_both_messages_and_causes() -> None:
     shown = text(replace(verified(CLUSTERS["different"]), warnings=("careful",)))
     assert (
-        "default/waits and default/waits-too: another message\n"
+        "default/waits and default/waits-too: different messages\n"
         "  kube-scheduler: no room\n  kschedctl:      0/2 nodes are available" in shown
     )
     assert "likely because the cluster's scheduler may have another configuration" in shown
-    assert "Not tried yet by kube-scheduler; our answer\n  default/new\n    would be scheduled to a" in shown
+    assert "Not tried yet by kube-scheduler; message of kschedctl\n  default/new\n    would be scheduled to a" in shown
     assert (
-        "Would not fit on their nodes, and no later change explains it\n"
+        "Pods that would not fit on their nodes, and no later change explains it\n"
         "  NodePorts: node(s) didn't have free ports for the requested pod ports\n"
         "    default/one on a and default/two on a\n"
         "    likely because one of the pods that exclude each other was bound" in shown

@@ -79,4 +79,4 @@ def test_default_is_that_of_the_help() -> None:
     assert max_bytes("") is None
     (option,) = MaxUnpackedOption.__metadata__  # type: ignore[attr-defined]
     default = size_text(MAX_UNPACKED).replace(" ", "").removesuffix("B")
-    assert f"Default: {default}, and nothing to more than {MAX_RATIO} times its size." in option.help
+    assert f"Default: {default}, and {MAX_RATIO} times the packed size of each file." in option.help

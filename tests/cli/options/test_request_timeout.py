@@ -31,7 +31,7 @@ def test_times(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["-1", "-1s", "soon", "5 s", "1d", "٣", "1e3", "99999999999999"])
 def test_no_times(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="is no time such as 30s, 2m or 0"):
+    with pytest.raises(typer.BadParameter, match="is not a duration such as 30s, 2m or 0"):
         SourceOptions(request_timeout=text).source()
 
 
@@ -42,5 +42,5 @@ def test_default() -> None:
 
 
 def test_snapshot_is_not_asked() -> None:
-    with pytest.raises(typer.BadParameter, match="a snapshot is given as well"):
+    with pytest.raises(typer.BadParameter, match="a snapshot is given, too"):
         SourceOptions(snapshot=["a.json"], request_timeout="5s").source()

@@ -40,7 +40,7 @@ def answer(pod: Pod, *objects: ApiObject) -> Explanation:
                 make_claim("new"),
             ],
             [
-                "    1  b      claim default/held has, for node b:",
+                "    1  b      claim default/held, allocated for node b:",
                 "                r: gpu.example.com/b/x",
                 "              claim default/new for node b:",
                 "                r: gpu.example.com/b/y",
@@ -56,7 +56,7 @@ def answer(pod: Pod, *objects: ApiObject) -> Explanation:
             ],
             [
                 "    3  a, b and c  claim default/c for all nodes:",
-                "                     r: gpu.example.com/p/x, a share of memory 1Gi, bound once attached",
+                "                     r: gpu.example.com/p/x, a share of memory 1Gi, binding waits for attached",
             ],
             id="a share, once it is attached",
         ),
@@ -86,7 +86,7 @@ def answer(pod: Pod, *objects: ApiObject) -> Explanation:
 def test_claims(pod: Pod, objects: list[ApiObject], expected: list[str]) -> None:
     found = answer(pod, *objects)
     text = lines(claims_section(found.claims, every_node=False), 300)
-    rows = [line.removeprefix("  ") for line in text if line and line != "Claims for devices"]
+    rows = [line.removeprefix("  ") for line in text if line and line != "ResourceClaims"]
     assert [row for row in rows if not row.startswith("nodes")] == expected
     jsonschema.validate(json.loads(as_json(found)), schema(), cls=jsonschema.Draft202012Validator)
 

@@ -36,7 +36,7 @@ def test_the_largest_users_are_told_and_the_others_counted() -> None:
     assert [pod.pod for pod in told.pods] == [f"default/p{i}" for i in (7, 6, 5, 4, 3)]
     assert told.pods[0].requests == {"cpu": "700m", "memory": "0"}
     assert told.more_pods == 2
-    assert lines(room_section(told), 80)[-1] == "  and 2 pods more"
+    assert lines(room_section(told), 80)[-1] == "  and 2 more pods"
 
 
 def test_the_steps_lead_to_the_total() -> None:
@@ -54,7 +54,11 @@ def test_what_a_reason_tells_is_not_told_again() -> None:
         FilterCheckData("P", "1 gpu", "free 0 of 1", False),
     ]
     reason = ReasonData.of("P", Reason("Insufficient cpu"))
-    assert compared([reason], checks) == ["Insufficient cpu", "1Gi memory: free 2Gi of 8Gi", "nor: 1 gpu: free 0 of 1"]
+    assert compared([reason], checks) == [
+        "Insufficient cpu",
+        "1Gi memory: free 2Gi of 8Gi",
+        "also fails: 1 gpu: free 0 of 1",
+    ]
     assert compared([], checks[1:2]) == ["1Gi memory: free 2Gi of 8Gi"]
     assert compared([], []) == [""]
 
@@ -77,8 +81,8 @@ def test_what_is_not_known_of_losses_is_said() -> None:
     unknown = WithstandingData(("a", "b"), 1, (), False, ("PodTopologySpread",), 9, (ZoneLossData("z", 2, 2, 0),))
     printed = [line.strip() for line in lines(withstanding_section(unknown), 200)]
     assert (
-        "Nodes: it fits on 2 nodes; it stands the loss of any 1; which losses leave it none was not found out."
-        in printed
+        "Nodes: the pod fits on 2 nodes; it withstands the loss of any 1; "
+        "the search for a loss that leaves the pod without a node was not finished." in printed
     )
-    assert "Zones: the loss of z leaves it without a node." in printed
-    assert "z                      2                 2          none" in printed
+    assert "Zones: the loss of z leaves the pod without a node." in printed
+    assert "z              2         2            none" in printed
