@@ -14,14 +14,20 @@ PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 #: The key prefix of taints that Kubernetes itself adds to nodes.
 OWN_TAINTS: Final = "node.kubernetes.io/"
-#: The key prefixes of taints that Kubernetes or a node autoscaler manages. If a user removes such a taint, the taint is
-#: added again, or the node is deleted.
+#: The key prefixes of taints that protect pods from a node: those that Kubernetes, a cloud provider, an agent of the
+#: node or a node autoscaler manages, and those of the control plane. No ordinary pod tolerates them. If a user removes
+#: one that is managed, the taint is added again, or the node is deleted.
 UNSAFE_TAINTS: Final = (
     OWN_TAINTS,
     "node.cloudprovider.kubernetes.io/",
     "ToBeDeletedByClusterAutoscaler",
     "DeletionCandidateOfClusterAutoscaler",
     "karpenter.sh/",
+    "node.cilium.io/",
+    "ebs.csi.aws.com/agent-not-ready",
+    "efs.csi.aws.com/agent-not-ready",
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
 )
 #: The taint of a cordoned node; the node controller adds it to every node with ``spec.unschedulable``.
 UNSCHEDULABLE_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)

@@ -11,6 +11,19 @@ REGION: Final = "topology.kubernetes.io/region"
 BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
+#: The labels that identify a node or its place.
+_PLACES: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
+#: The domains of labels and taints that describe machines and their pools.
+_POOL_DOMAINS: Final = (
+    "kubernetes.io",
+    "k8s.io",
+    "kubernetes.azure.com",
+    "eks.amazonaws.com",
+    "cloud.google.com",
+    "karpenter.sh",
+    "k8s.aws",
+    "oraclecloud.com",
+)
 
 
 def zone_of(labels: Mapping[str, str]) -> str:
@@ -22,3 +35,12 @@ def zone_of(labels: Mapping[str, str]) -> str:
     ('eu-1a', '')
     """
     return labels.get(ZONE) or labels.get(BETA_ZONE, "")
+
+
+def describes_pool(key: str) -> bool:
+    """Report whether a label or taint describes a machine or its pool, other than its place.
+
+    Such keys are managed by the component that creates the node: a cloud provider, a node autoscaler or the kubelet.
+    """
+    domain, slash, _ = key.rpartition("/")
+    return bool(slash) and key not in _PLACES and domain.endswith(_POOL_DOMAINS)

@@ -21,6 +21,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.releases.release import Release
+from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.replacement import NODE_BOUND
 
 #: A JSON Patch operation (RFC 6902).
@@ -87,18 +88,27 @@ class ObjectDeletion(msgspec.Struct, frozen=True):
 Change: TypeAlias = Patch | Create | ObjectDeletion
 
 
-class Size(IntEnum):
-    """The extent of a remedy's change. Smaller changes are reported first."""
+class Risk(IntEnum):
+    """The risk of a remedy, from the lowest. Remedies of lower risk are reported first."""
 
-    TUNED = 1
-    LOOSENED = 2
-    DROPPED = 3
-    NODE_CHANGED = 4
-    REPLACED = 5
-    NODE_ADDED = 6
-    DONE_WITHOUT = 7
-    POD_REMOVED = 8
-    PRIORITY_RAISED = 9
+    #: Nothing is changed: preemption, which is on its way, places the pod.
+    WAIT = 1
+    #: An obvious mistake is corrected, such as the name of a claim that does not exist, or a forgotten cordon.
+    MISTAKE = 2
+    #: The pod's own spec is changed, with no loss of safety.
+    POD = 3
+    #: A node of an existing shape is added.
+    CAPACITY = 4
+    #: A node or another object is changed that other pods share.
+    SHARED = 5
+    #: Other pods are evicted or deleted.
+    EVICTION = 6
+    #: The pod gets less: a smaller request, or a weaker constraint.
+    REDUCED = 7
+    #: The pod loses a constraint.
+    DROPPED = 8
+    #: Data must be copied.
+    DATA = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +123,10 @@ class Remedy:
         The kind of object that is changed.
     changes : tuple of Change
         The changes as data.
-    size : Size
-        The extent of the changes.
+    risk : Risk
+        The risk of the changes.
     within : float
-        The rank among remedies of the same size and family; lower values are tried first.
+        The rank among remedies of the same risk and family; lower values are tried first.
     family : hashable
         The family of the remedy. Remedies of one family are variants of each other; each family is reported
         once before any family's second remedy.
@@ -138,7 +148,7 @@ class Remedy:
     summary: str
     scope: RemedyScope
     changes: tuple[Change, ...]
-    size: Size
+    risk: Risk
     family: Hashable
     within: float = 0.0
     once: bool = False
@@ -179,7 +189,7 @@ class RemedyContext:
         self,
         summary: str,
         *patch: Operation,
-        size: Size,
+        risk: Risk,
         family: Hashable,
         within: float = 0.0,
         once: bool = False,
@@ -191,7 +201,7 @@ class RemedyContext:
             summary=summary,
             scope=RemedyScope.POD,
             changes=(change,),
-            size=size,
+            risk=risk,
             family=family,
             within=within,
             once=once,
@@ -204,6 +214,7 @@ class RemedyContext:
         *patch: Operation,
         family: Hashable,
         command: str,
+        risk: Risk = Risk.SHARED,
         within: float = 0.0,
         once: bool = False,
     ) -> Remedy:
@@ -212,7 +223,7 @@ class RemedyContext:
             summary=summary,
             scope=RemedyScope.NODE,
             changes=(patched(self.node, *patch),),
-            size=Size.NODE_CHANGED,
+            risk=risk,
             family=family,
             within=within,
             once=once,
@@ -222,17 +233,18 @@ class RemedyContext:
     def pod_removed(self, key: str, *, within: float = 0.0) -> Iterator[Remedy]:
         """Yield a remedy that deletes another pod, given as ``namespace/name``.
 
-        Yield nothing if the pod does not exist, or would be recreated on its node at once.
+        Yield nothing if the pod does not exist, if it would be recreated on its node at once, or if it has the same
+        controller as the pod: it would be recreated as a pod like it.
         """
         namespace, _, name = key.partition("/")
         index = self.cluster.pods.index.get((namespace, name))
-        if index is None or not leaves_for_good(self.cluster, index):
+        if index is None or not leaves_for_good(self.cluster, index, self.pod):
             return
         yield Remedy(
             summary=f"delete pod {key}",
             scope=RemedyScope.CLUSTER,
             changes=tuple(pod_deleted(self.cluster, key)),
-            size=Size.POD_REMOVED,
+            risk=Risk.EVICTION,
             family="delete a pod",
             within=within,
             evicts=(key,),
@@ -240,13 +252,19 @@ class RemedyContext:
         )
 
 
-def leaves_for_good(cluster: Cluster, index: int) -> bool:
-    """Report whether deleting a pod frees its place on the node for good.
+def leaves_for_good(cluster: Cluster, index: int, pod: Pod) -> bool:
+    """Report whether deleting a pod of the cluster frees its place on the node for another pod.
 
-    DaemonSet pods and the mirror pods of static pods are recreated there at once.
+    DaemonSet pods and the mirror pods of static pods are recreated there at once. A pod with the same controller as
+    ``pod`` is replaced by one that competes with it.
     """
     owner = cluster.pods.owner(index)
-    return owner is None or owner.kind not in NODE_BOUND
+    if owner is None:
+        return True
+    if owner.kind in NODE_BOUND:
+        return False
+    other = cluster.pods.records[index].metadata
+    return pod.metadata.controller is None or workload_of(cluster, other) != workload_of(cluster, pod.metadata)
 
 
 def delete_command(keys: Sequence[str]) -> str:

@@ -18,12 +18,10 @@ from kschedctl.api.selectors import (
     label_map_selector,
     parse_node_term,
 )
-from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
+from kschedctl.api.well_known import describes_pool
 from kschedctl.cluster.node_selection import required_node_selector
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, add_operation, remove_operation
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation, remove_operation
 
-#: Labels that identify a node or its location.
-_PLACES: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
@@ -39,7 +37,7 @@ def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
         yield context.pod_patch(
             f"drop {key}={selector[key]} of nodeSelector",
             remove_operation("spec", "nodeSelector", key),
-            size=Size.DROPPED,
+            risk=Risk.DROPPED,
             family=("nodeSelector", key),
             within=len(unmet),
         )
@@ -53,7 +51,9 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
     A change drops one requirement of a term, one of several terms, or the whole required affinity.
     """
     required = required_node_selector(context.pod.spec)
-    if required is None:
+    # The controller of a DaemonSet ties each pod to its node.
+    owner = context.pod.metadata.controller
+    if required is None or (owner is not None and owner.kind == "DaemonSet"):
         return
     terms = required.node_selector_terms
     for i, term in enumerate(terms):
@@ -63,7 +63,7 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
             yield context.pod_patch(
                 f"drop term {i + 1} of {len(terms)} of the required node affinity",
                 remove_operation(*_REQUIRED, "nodeSelectorTerms", i),
-                size=Size.DROPPED,
+                risk=Risk.DROPPED,
                 family=("node affinity term", i),
                 within=1,
             )
@@ -72,7 +72,7 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
     yield context.pod_patch(
         "drop the required node affinity",
         remove_operation(*_REQUIRED),
-        size=Size.DROPPED,
+        risk=Risk.DROPPED,
         family="required node affinity",
         within=2,
     )
@@ -89,7 +89,7 @@ def _without_one_requirement(context: RemedyContext, i: int, term: NodeSelectorT
             yield context.pod_patch(
                 f"drop {words} of the required node affinity",
                 remove_operation(*_REQUIRED, "nodeSelectorTerms", i, field, j),
-                size=Size.DROPPED,
+                risk=Risk.DROPPED,
                 family=("node affinity", i, field, j),
             )
 
@@ -124,8 +124,13 @@ def node_label_remedies(
         has = after.get(requirement.key, before.get(requirement.key))
         if not requirement.holds(has):
             after[requirement.key] = _value_for(requirement)
-    # A label does not move a node, so an existing location label is not changed. A missing one may be an omission.
-    if any(key in before for key in after if key in _PLACES):
+    # A label neither moves a node nor makes it one of another pool, so no existing label is changed. A value that no
+    # other node has is rather a mistake of the pod, and labels of pools are those of the machines.
+    known = context.cluster.nodes.labels
+    if any(
+        key in before or value is None or value not in known[key].values or describes_pool(key)
+        for key, value in after.items()
+    ):
         return
     if not after or not all(one.holds(after.get(one.key, before.get(one.key))) for one in asked):
         return

@@ -18,7 +18,7 @@ from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventRe
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.remedy import Remedy, RemedyContext, Size, remove_operation
+from kschedctl.framework.remedy import Remedy, RemedyContext, Risk, remove_operation
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
@@ -100,7 +100,7 @@ def _without_ports(context: RemedyContext) -> Iterator[Remedy]:
                 yield context.pod_patch(
                     f"do without host port {_host_port(port)}",
                     gone,
-                    size=Size.DROPPED,
+                    risk=Risk.DROPPED,
                     family=("host port", field, i, j),
                 )
 

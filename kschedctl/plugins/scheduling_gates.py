@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kschedctl.api.pod import Pod
-from kschedctl.api.wording import listed
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import PreEnqueuePlugin
-from kschedctl.framework.remedy import Remedy, RemedyContext, Size, remove_operation
 from kschedctl.framework.status import Code, Status
 
 
@@ -30,14 +26,3 @@ class SchedulingGates(PreEnqueuePlugin):
             return Status()
         text = f"waiting for scheduling gates: [{' '.join(gates)}]"
         return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
-
-    def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Propose to remove all gates; usually the controller that set them removes them."""
-        gates = context.pod.spec.scheduling_gates
-        if gates:
-            yield context.pod_patch(
-                f"remove the scheduling {'gates' if len(gates) > 1 else 'gate'} {listed([g.name for g in gates])}",
-                remove_operation("spec", "schedulingGates"),
-                size=Size.DROPPED,
-                family="gates",
-            )

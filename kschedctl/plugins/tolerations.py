@@ -8,42 +8,54 @@ from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, UNSCHEDULABLE_TAINT
+from kschedctl.api.well_known import describes_pool
 from kschedctl.framework.remedy import (
     Operation,
     Remedy,
     RemedyContext,
-    Size,
+    Risk,
     add_operation,
     remove_operation,
     replace_operation,
 )
+from kschedctl.plugins.node_resources.remedies import requested
 
 
 def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     """Propose to tolerate a taint, or to remove it from the node.
 
-    A node with the taint of cordoned nodes is uncordoned instead.
+    A node with the taint of cordoned nodes is uncordoned instead. Nothing is proposed for taints that protect pods from
+    a node: those of Kubernetes, cloud providers, network agents and autoscalers, that of the control plane, and those
+    that reserve nodes for pods that request their devices. The taint of a pool is not removed from one of its nodes.
     """
     node = context.node
-    unsafe = taint.key.startswith(UNSAFE_TAINTS)
-    # Kubernetes, cloud providers and autoscalers set these taints to protect pods, so tolerating one ranks later.
-    size = Size.REPLACED if unsafe else Size.LOOSENED
+    if taint.key == UNSCHEDULABLE_TAINT.key:
+        cordon = [replace_operation(False, "spec", "unschedulable")] if node.spec.unschedulable else []
+        patch = (*cordon, *_untaint(node, [taint]))
+        yield context.node_patch(
+            f"uncordon node {node.name}", *patch, family="uncordon", risk=Risk.MISTAKE, command=f"uncordon {node.name}"
+        )
+    if taint.key.startswith(UNSAFE_TAINTS) or _is_of_devices(context, taint):
+        return
     family = ("tolerate", taint.key, taint.value, taint.effect)
-    yield context.pod_patch(f"tolerate {taint}", _tolerating(context, taint), size=size, family=family)
+    yield context.pod_patch(f"tolerate {taint}", _tolerating(context, taint), risk=Risk.POD, family=family)
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     if len(same_key) > 1:
         whatever = Taint(key=taint.key)
         told = f"tolerate every taint {taint.key}"
-        yield context.pod_patch(told, _tolerating(context, whatever), size=size, family=("tolerate", taint.key))
-    if taint.key == UNSCHEDULABLE_TAINT.key:
-        cordon = [replace_operation(False, "spec", "unschedulable")] if node.spec.unschedulable else []
-        told = f"uncordon node {node.name}"
-        patch = (*cordon, *_untaint(node, [taint]))
-        yield context.node_patch(told, *patch, family="uncordon", command=f"uncordon {node.name}")
-    elif not unsafe:
-        yield from _untainted(context, [taint], f"taint {taint}", f"{taint}-")
-        if len(same_key) > 1:
-            yield from _untainted(context, same_key, f"every taint {taint.key}", f"{taint.key}-")
+        yield context.pod_patch(told, _tolerating(context, whatever), risk=Risk.POD, family=("tolerate", taint.key))
+    if describes_pool(taint.key):
+        return
+    yield from _untainted(context, [taint], f"taint {taint}", f"{taint}-")
+    if len(same_key) > 1:
+        yield from _untainted(context, same_key, f"every taint {taint.key}", f"{taint.key}-")
+
+
+def _is_of_devices(context: RemedyContext, taint: Taint) -> bool:
+    """Report whether a taint is named after a resource of the node that the pod does not request."""
+    if taint.key not in context.node.status.allocatable:
+        return False
+    return not requested(context.pod, context.release, taint.key)
 
 
 def _untainted(context: RemedyContext, taints: Sequence[Taint], what: str, argument: str) -> Iterator[Remedy]:
@@ -76,7 +88,7 @@ def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
         yield context.pod_patch(
             f"drop the toleration of {named}",
             remove_operation("spec", "tolerations", i),
-            size=Size.DROPPED,
+            risk=Risk.DROPPED,
             family=("drop toleration", i),
         )
 

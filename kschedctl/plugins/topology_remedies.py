@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.api.pod import PodAffinity
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.framework.remedy import Remedy, RemedyContext, Size, add_operation, remove_operation, replace_operation
+from kschedctl.framework.remedy import Remedy, RemedyContext, Risk, add_operation, remove_operation, replace_operation
 from kschedctl.plugins.tolerations import without_toleration
 
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
@@ -39,7 +39,7 @@ def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) ->
             yield context.pod_patch(
                 f"maxSkew {skew} instead of {constraint.max_skew} in {what}",
                 replace_operation(skew, *at, "maxSkew"),
-                size=Size.TUNED,
+                risk=Risk.REDUCED,
                 family=("maxSkew", i),
                 within=skew,
                 once=True,
@@ -47,10 +47,10 @@ def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) ->
         yield context.pod_patch(
             f"ScheduleAnyway instead of DoNotSchedule in {what}",
             replace_operation(_SCHEDULE_ANYWAY, *at, "whenUnsatisfiable"),
-            size=Size.LOOSENED,
+            risk=Risk.REDUCED,
             family=("ScheduleAnyway", i),
         )
-        yield context.pod_patch(f"drop {what}", remove_operation(*at), size=Size.DROPPED, family=("drop constraint", i))
+        yield context.pod_patch(f"drop {what}", remove_operation(*at), risk=Risk.DROPPED, family=("drop constraint", i))
     if any(constraint.node_taints_policy == _HONOR for _, constraint in hard):
         # With nodeTaintsPolicy Honor, a toleration may include domains with few pods, which raise the skew elsewhere.
         yield from without_toleration(context)
@@ -79,7 +79,7 @@ def _without_term(
             yield context.pod_patch(
                 f"drop the required pod {whose} by {term.topology_key}",
                 remove_operation("spec", "affinity", field, _REQUIRED, i),
-                size=Size.DROPPED,
+                risk=Risk.DROPPED,
                 family=(field, i),
             )
 

@@ -1,9 +1,8 @@
-"""Remedies of the volume plugins: another claim, the volume in another zone, or a class that waits for a consumer."""
+"""Remedies of the volume plugins: the right name of a claim, a copy of a volume, or another binding mode of a class."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -12,47 +11,69 @@ from kschedctl.api.selectors import IN
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, add_operation, patched, replace_operation
+from kschedctl.api.wording import similar
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation, patched, replace_operation
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class
 from kschedctl.volumes.pod_claims import claim_use, group_claims, pod_claims
 from kschedctl.volumes.zones import LABEL_KEYS
 
-#: The number of other claims of the namespace that are tried.
-_MOST_CLAIMS: Final = 10
-
 
 def claim_remedies(context: RemedyContext, claim: str = "") -> Iterator[Remedy]:
-    """Yield remedies that replace a claim with another one of the namespace.
+    """Yield remedies that correct the name of a claim that does not exist.
+
+    The name is replaced by a similar one of the namespace. A claim that exists is never replaced: the pod would start
+    on other data. Claims that other pods mount, and those made for one pod, are not proposed.
 
     Parameters
     ----------
     claim : str
-        The claim to replace; empty for any.
+        The claim; empty for any.
     """
     pod, cluster = context.pod, context.cluster
-    mounted = {use.claim for volume in pod.spec.volumes if (use := claim_use(pod, volume)) is not None}
-    others = [
-        other.name
-        for other in cluster.list(PersistentVolumeClaim)
-        if other.namespace == pod.namespace and other.name not in mounted and other.metadata.controller is None
+    names = {other.name for other in cluster.list(PersistentVolumeClaim) if other.namespace == pod.namespace}
+    wrong = [
+        (i, source.claim_name)
+        for i, volume in enumerate(pod.spec.volumes)
+        if (source := volume.persistent_volume_claim) is not None
+        and source.claim_name not in names
+        and claim in ("", source.claim_name)
     ]
-    for i, volume in enumerate(pod.spec.volumes):
-        source = volume.persistent_volume_claim
-        if source is None or claim not in ("", source.claim_name):
-            continue
-        for j, other in enumerate(others[:_MOST_CLAIMS]):
+    if not wrong:
+        return
+    free = names - _mounted(cluster, pod.namespace)
+    for i, name in wrong:
+        for j, other in enumerate(similar(name, sorted(free))):
             yield context.pod_patch(
-                f"use claim {other} instead of {source.claim_name}",
+                f"use claim {other} instead of {name}, which does not exist",
                 replace_operation(other, "spec", "volumes", i, "persistentVolumeClaim", "claimName"),
-                size=Size.REPLACED,
+                risk=Risk.MISTAKE,
                 family=("claim", i),
                 within=j,
             )
 
 
+def _mounted(cluster: Cluster, namespace: str) -> set[str]:
+    """Return the claims of a namespace that pods mount or own."""
+    owned = {
+        each.name
+        for each in cluster.list(PersistentVolumeClaim)
+        if each.namespace == namespace and each.metadata.controller is not None
+    }
+    pods = (cluster.pods.pod(index) for index in range(len(cluster.pods)))
+    used = (
+        use.claim
+        for pod in pods
+        if pod.namespace == namespace
+        for volume in pod.spec.volumes
+        if (use := claim_use(pod, volume)) is not None
+    )
+    return owned.union(used)
+
+
 def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Iterator[Remedy]:
-    """Yield remedies that move the volume of a claim to the node's topology, or use another claim."""
+    """Yield remedies that move the volume of a claim to the node's topology."""
     found = context.cluster.get(PersistentVolume, volume)
     labels = context.node.metadata.labels
     if found is not None:
@@ -63,15 +84,13 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
                 summary=f"have volume {volume} of claim {claim} in {where}: a copy of its data under the same name",
                 scope=RemedyScope.CLUSTER,
                 changes=(patched(found, *patch),),
-                size=Size.REPLACED,
+                risk=Risk.DATA,
                 family=("volume elsewhere", volume),
-                within=1,
             )
-    yield from claim_remedies(context, claim)
 
 
 def immediate_remedies(context: RemedyContext) -> Iterator[Remedy]:
-    """Yield remedies for unbound claims: a class that waits for the first consumer, or another claim."""
+    """Yield remedies for unbound claims: a class that waits for the first consumer, or the right name of a claim."""
     claims = group_claims(context.cluster, pod_claims(context.cluster, context.pod))
     for name in dict.fromkeys(claim_class(claim) for claim in claims.immediate):
         storage_class = context.cluster.get(StorageClass, name) if name else None
@@ -81,7 +100,7 @@ def immediate_remedies(context: RemedyContext) -> Iterator[Remedy]:
                 summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is made anew",
                 scope=RemedyScope.CLUSTER,
                 changes=(patched(storage_class, mode),),
-                size=Size.REPLACED,
+                risk=Risk.SHARED,
                 family="binding mode",
             )
     yield from claim_remedies(context)

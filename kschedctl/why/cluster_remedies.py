@@ -22,7 +22,7 @@ from kschedctl.framework.remedy import (
     Change,
     Remedy,
     RemedyContext,
-    Size,
+    Risk,
     add_operation,
     created,
     delete_command,
@@ -68,7 +68,7 @@ def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0
         summary=f"{'one node' if number == 1 else counted(number, 'node')} more like {model}",
         scope=RemedyScope.CLUSTER,
         changes=tuple(map(created, (*(copy_of_node(healthy, name) for name in names), *belongings))),
-        size=Size.NODE_ADDED,
+        risk=Risk.CAPACITY,
         family="node",
         within=within,
         model=model,
@@ -131,7 +131,7 @@ def freeing_deletions(decision: Decision, row: int) -> Iterator[Remedy]:
     amounts = {
         index: {name: int(per_class[name][pods.class_id[index]]) for name in lacking}
         for index in pods.on_node(row).tolist()
-        if leaves_for_good(cluster, index)
+        if leaves_for_good(cluster, index, decision.pod)
     }
     own = decision.pod.spec.priority or 0
 
@@ -182,7 +182,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
         summary=f"free {listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods(keys)}",
         scope=RemedyScope.NODE,
         changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
-        size=Size.POD_REMOVED,
+        risk=Risk.EVICTION,
         family="free",
         within=len(taken),
         evicts=keys,
@@ -201,7 +201,7 @@ def preemption_remedies(decision: Decision) -> Iterator[Remedy]:
         summary=f"wait: preemption evicts {_pods(keys)} from {found.node}",
         scope=RemedyScope.CLUSTER,
         changes=tuple(change for key in keys for change in pod_deleted(decision.cluster, key)),
-        size=Size.POD_REMOVED,
+        risk=Risk.WAIT,
         family="preemption",
         evicts=keys,
     )
@@ -220,7 +220,7 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
         yield context.pod_patch(
             f"preemptionPolicy {_PREEMPT_LOWER_PRIORITY} instead of {_NEVER}",
             add_operation(_PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
-            size=Size.PRIORITY_RAISED,
+            risk=Risk.EVICTION,
             family="preemption policy",
         )
     own = pod.spec.priority or 0
@@ -231,7 +231,7 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
             add_operation(each.name, "spec", "priorityClassName"),
             add_operation(each.value, "spec", "priority"),
             add_operation(each.preemption_policy or _PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
-            size=Size.PRIORITY_RAISED,
+            risk=Risk.EVICTION,
             family="priority",
             within=i,
             once=True,

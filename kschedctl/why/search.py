@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.framework.remedy import Remedy
+from kschedctl.framework.remedy import Remedy, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.decision import Decision
 from kschedctl.why.candidate_remedies import FEW_NODES, CandidateRemedy, Collected, collect
@@ -73,13 +73,15 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
 def _everything(decision: Decision, collected: Collected) -> list[CandidateRemedy]:
     """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out."""
     small = len(decision.cluster.nodes) <= FEW_NODES
+    # What preemption is about to evict is not deleted by hand.
+    preempts = decision.preemption is not None and bool(decision.preemption.nominated)
     proposed = [each for each in collected.candidates if small or collected.promising(each)]
     others: Iterable[Remedy] = (
         *preemption_remedies(decision),
-        *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row)),
+        *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row) if not preempts),
         *new_nodes(decision),
         *other_priorities(decision),
-        *(fewer_pods(decision) if small else ()),
+        *(fewer_pods(decision) if small and not preempts else ()),
     )
     # Several remedies may delete the same pods: the first is taken, and preemption, which needs no help, comes first.
     known: set[tuple[str, ...]] = set()
@@ -100,10 +102,9 @@ def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> It
         ranked.append(
             (
                 (
-                    bool(remedy.evicts),
                     not collected.promising(each),
                     nth[remedy.family],
-                    remedy.size,
+                    remedy.risk,
                     remedy.within,
                     remedy.summary,
                 ),
@@ -115,12 +116,14 @@ def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> It
 
 
 def _rank(suggestion: Suggestion) -> tuple[object, ...]:
-    """Return the sort key of a suggestion: safe before unsafe, small before large."""
+    """Return the sort key of a suggestion: low risk before high risk, few victims before many."""
     remedies = suggestion.remedies
+    risk = max(remedy.risk for remedy in remedies)
+    waits = risk is Risk.WAIT
     return (
-        bool(suggestion.violates),
-        bool(suggestion.evicts),
-        max(remedy.size for remedy in remedies),
+        bool(suggestion.violates) and not waits,
+        max(risk, Risk.EVICTION) if suggestion.evicts and not waits else risk,
+        len(suggestion.evicts),
         max(remedy.within for remedy in remedies),
         suggestion.summary,
     )
@@ -173,7 +176,7 @@ class _Search:
         """Try pairs of remedies: a first one, and a second proposed by the reasons that are left after it."""
         firsts = [each for each in collected.candidates if not each.remedy.evicts]
         n_refusing = {row: len(plugins) for row, plugins in collected.refusing.items()}
-        firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.size))
+        firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.risk))
         seen: set[frozenset[object]] = set()
         for first in _of_each_family(firsts, _MOST_FIRST):
             after = decide_after(self._decision, (first,)) if self._may_try() else None

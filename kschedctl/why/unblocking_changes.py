@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.remedy import Change, Patch, Remedy, RemedyContext, Size
+from kschedctl.framework.remedy import Change, Patch, Remedy, RemedyContext, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
-from kschedctl.plugins.node_resources.remedies import request_remedies, requested
+from kschedctl.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.scheduler import Scheduler
@@ -40,8 +40,6 @@ _PER_GROUP: Final = 8
 _MOST_NODES: Final = 100
 #: The number of bisection steps for the largest request with which a group fits.
 _STEPS: Final = 12
-#: A request that is lowered by more than this share makes another workload.
-_HALF: Final = 0.5
 #: The search ends after as many changes as are wanted and 3 more, whether or not they place pods.
 _IN_VAIN: Final = 3
 
@@ -156,9 +154,7 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
 def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
     remedy = candidate.remedy
     new = min(candidate.hoped, sum(left[i] for i in candidate.groups))
-    # A workload that runs with less than half its request is another workload.
-    size = Size.DONE_WITHOUT if remedy.resource and remedy.within > _HALF else remedy.size
-    return new, not remedy.evicts, -size, -remedy.within, remedy.summary
+    return new, not remedy.evicts, -remedy.risk, -remedy.within, remedy.summary
 
 
 def _evicting_nobody(
@@ -187,8 +183,8 @@ def _candidates(
             if len(suggestion.remedies) > 1 or suggestion.remedies[0].family == "preemption":
                 continue
             remedy = _for_all(scheduler, group, decision, suggestion.remedies[0])
-            # No workload drops a whole request in all of its pods, and priority alone frees no capacity.
-            if remedy.size in (Size.PRIORITY_RAISED, Size.DONE_WITHOUT):
+            # Priority alone frees no capacity.
+            if remedy.risk is Risk.EVICTION and not remedy.evicts:
                 continue
             changes = _changes_for_all(group, remedy)
             hoped = _hoped(scheduler, group, decision, remedy)
@@ -205,7 +201,7 @@ def _for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, reme
     n_pods = len(group.pods)
     if n_pods == 1:
         return remedy
-    if remedy.size is Size.NODE_ADDED:
+    if remedy.model:
         each = _hoped(scheduler, group, decision, remedy)
         number = min(ceil(n_pods / each), _MOST_NODES) if each else 1
         if number == 1:
@@ -226,7 +222,7 @@ def _request_for_all(scheduler: Scheduler, group: PendingGroup, decision: Decisi
     n_pods, best = len(group.pods), remedy
     if _hoped(scheduler, group, decision, remedy) >= n_pods:
         return remedy
-    low, high = 0.0, 1 - remedy.within
+    low, high = 0.0 if remedy.risk is Risk.MISTAKE else 1 - MOST_LOWERED, 1 - remedy.within
     wanted = requested(decision.pod, decision.release, resource)
     for _ in range(_STEPS):
         middle = (low + high) / 2

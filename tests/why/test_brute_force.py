@@ -15,6 +15,7 @@ from conformance import generate
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.api.core import Taint
 from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import KschedctlError
@@ -66,7 +67,7 @@ def pods_with_one_change(pod: Pod, cluster: Cluster) -> Iterator[tuple[str, Pod]
             yield f"drop {field}", with_spec(affinity=replace(affinity, **{field: left_terms}))
     for i, container in enumerate(spec.containers):
         for resource, quantity in container.resources.requests.items():
-            requests = {**container.resources.requests, resource: "0"}
+            requests = {**container.resources.requests, resource: f"{parse_quantity(quantity) * 4 // 5}n"}
             lower = replace(container, resources=replace(container.resources, requests=requests))
             if quantity != "0":
                 yield "request", with_spec(containers=(*spec.containers[:i], lower, *spec.containers[i + 1 :]))

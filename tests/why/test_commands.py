@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.framework.remedy import Change, Remedy, Size, add_operation, created, deleted, patched, remove_operation
+from kschedctl.framework.remedy import Change, Remedy, Risk, add_operation, created, deleted, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.why.commands import commands_of
 from tests.builders import make_claim, make_cluster, make_node, make_pod
@@ -15,7 +15,7 @@ CLUSTER = make_cluster([NODE], [STORED])
 
 
 def remedy(change: Change, scope: RemedyScope = RemedyScope.POD, command: str = "") -> Remedy:
-    return Remedy(summary="", scope=scope, changes=(change,), size=Size.DROPPED, family="", command=command)
+    return Remedy(summary="", scope=scope, changes=(change,), risk=Risk.DROPPED, family="", command=command)
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,9 @@ def test_nobody_waits() -> None:
 
 
 def test_a_request_that_all_pods_fit_with() -> None:
-    web = [make_pod(f"web-{i}", requests={"cpu": "3"}, owner=WEB) for i in range(2)]
-    # One like the only node is too small, so that less than half is what helps.
-    _, found = waiting([make_node("a", cpu="2500m")], [], web)
+    web = [make_pod(f"web-{i}", requests={"cpu": "2600m"}, owner=WEB) for i in range(2)]
+    # No node like these is large enough, and the request that fits on the larger one places a single pod.
+    _, found = waiting([make_node("a", cpu="2500m"), make_node("b", cpu="2100m")], [], web)
     summary, placed = told(found)[0]
-    assert summary.startswith("request 1.2 cpu or less instead of 3")
+    assert summary.startswith("request 2.1 cpu or less instead of 2.6")
     assert placed == 2

@@ -29,7 +29,7 @@ from kschedctl.framework.remedy import (
     Patch,
     Remedy,
     RemedyContext,
-    Size,
+    Risk,
     add_operation,
     remove_operation,
 )
@@ -137,7 +137,7 @@ class _Trial:
         term = PreferredSchedulingTerm(weight=weight, preference=NodeSelectorTerm(match_fields=(field,)))
         summary = f"prefer {self._node} by node affinity with weight {weight}"
         operation = appended(msgspec.to_builtins(self._pod), term, "spec", "affinity", "nodeAffinity", _TERMS)
-        return self._context.pod_patch(summary, operation, size=Size.TUNED, family="prefer")
+        return self._context.pod_patch(summary, operation, risk=Risk.REDUCED, family="prefer")
 
     def _soft_taints(self) -> Iterator[SuggestedChangeData]:
         for taint in dict.fromkeys(self._context.node.spec.taints):

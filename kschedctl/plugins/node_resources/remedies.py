@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -22,13 +23,21 @@ from kschedctl.api.resources import (
     pod_requests,
     scheduler_units,
 )
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, add_operation
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation
 from kschedctl.plugins.node_resources.allocation import spec_only
 from kschedctl.releases.release import Release
+
+#: The largest part of a request that it is lowered by.
+MOST_LOWERED: Final = 0.2
+#: A request of this many times the largest offer is taken for a mistake.
+_OUT_OF_SCALE: Final = 10
 
 
 def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterator[Remedy]:
     """Propose to lower the pod's request of a resource to the free capacity.
+
+    The request is lowered by 20 % at most: a pod with less than that is another pod. Only an obvious mistake is
+    lowered by more, and an extended resource is never dropped.
 
     Parameters
     ----------
@@ -40,7 +49,9 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
     if resource == PODS:
         return
     before, target = requested(context.pod, context.release, resource), max(free, 0)
-    if before <= target:
+    share = 1 - target / before if before else 0.0
+    mistaken = share > MOST_LOWERED and _is_mistaken(context, resource, before)
+    if before <= target or not target or (share > MOST_LOWERED and not mistaken):
         return
     rules = spec_only(RequestRules.of(context.release), pod_level=True)
     patch = _lowered(context.pod, rules, resource, target)
@@ -49,12 +60,28 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
     shown, now = (format_amount(resource, amount) for amount in (_rounded(resource, target), before))
     if shown == now:
         shown, now = str(target), str(before)
-    summary = f"request {shown} {resource} or less instead of {now}" if target else f"request no {resource}"
-    share = 1 - target / before
-    # A pod may still work with half of its request. A larger reduction ranks like a replacement of the pod.
-    size = Size.TUNED if share <= 0.5 else Size.REPLACED if target else Size.DONE_WITHOUT
+    summary = f"request {shown} {resource} or less instead of {now}"
     family = ("request", resource)
-    yield context.pod_patch(summary, *patch, size=size, family=family, within=share, once=True, resource=resource)
+    risk = Risk.MISTAKE if mistaken else Risk.REDUCED
+    yield context.pod_patch(summary, *patch, risk=risk, family=family, within=share, once=True, resource=resource)
+
+
+def _is_mistaken(context: RemedyContext, resource: str, amount: int) -> bool:
+    """Report whether a request is likely a mistake.
+
+    A request of ten times what any node offers has the wrong unit. One that no node can hold and that equals the limit
+    is likely the limit itself, which the API server copies to a request that is not set.
+    """
+    offered = max((offer.get(resource, 0) for offer in context.cluster.nodes.allocatable), default=0)
+    if not offered or amount <= offered or is_extended_resource(resource):
+        return False
+    spec = context.pod.spec
+    copied = any(
+        each.resources.requests[resource] == each.resources.limits.get(resource)
+        for each in (*spec.containers, *spec.init_containers)
+        if resource in each.resources.requests
+    )
+    return copied or amount >= offered * _OUT_OF_SCALE
 
 
 def requested(pod: Pod, release: Release, resource: str) -> int:
