@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.loaded_cluster import LoadedCluster
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from kschedctl.why.proof import Suggestion
 
 T = TypeVar("T", bound=ApiObject)
+#: A pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest.
+AnyPod: TypeAlias = Union["Pod", Mapping[str, Any], str, Path]
 #: The default number of suggestions to search for.
 _MOST_SUGGESTIONS = 5
 #: The time limit of the solver, in seconds.
@@ -56,7 +58,7 @@ class SchedulingCluster(LoadedCluster):
 
     def explain(
         self,
-        pod: Pod | Mapping[str, Any] | str | Path,
+        pod: AnyPod,
         *,
         suggest: int = _MOST_SUGGESTIONS,
         seed: int | None = None,
@@ -83,9 +85,7 @@ class SchedulingCluster(LoadedCluster):
         request = ExplainRequest(pods=(self._asked(pod),), suggest=suggest, seed=seed)
         return next(explain(self, request, _handle(handle)))
 
-    def suggest(
-        self, pod: Pod | Mapping[str, Any] | str | Path, most: int = _MOST_SUGGESTIONS
-    ) -> tuple[Suggestion, ...]:
+    def suggest(self, pod: AnyPod, most: int = _MOST_SUGGESTIONS) -> tuple[Suggestion, ...]:
         """Return the changes with which a pod would fit: the smallest single ones, else pairs; each was made and tried.
 
         Raises
@@ -105,7 +105,7 @@ class SchedulingCluster(LoadedCluster):
 
         return suggest(self.decide(pod), most).suggestions
 
-    def preempt(self, pod: Pod | Mapping[str, Any] | str | Path, *, seed: int | None = None) -> Preemption:
+    def preempt(self, pod: AnyPod, *, seed: int | None = None) -> Preemption:
         """Report the pods that a pod would evict, by node, and why the other nodes are no candidates.
 
         Raises
@@ -139,7 +139,7 @@ class SchedulingCluster(LoadedCluster):
 
     def capacity(
         self,
-        pod: Pod | Mapping[str, Any] | str | Path,
+        pod: AnyPod,
         most: int | None = None,
         *,
         handle: AnalysisHandle | None = None,
@@ -193,7 +193,7 @@ class SchedulingCluster(LoadedCluster):
         request = PendingRequest(namespace=namespace, selector=selector, changes=changes)
         return pending(self, request, _handle(handle))
 
-    def volumes(self, pod: Pod | Mapping[str, Any] | str | Path) -> PodVolumes:
+    def volumes(self, pod: AnyPod) -> PodVolumes:
         """Report the volume that each claim of a pod has or would get, and the nodes on which all can be used together.
 
         Raises
@@ -334,7 +334,7 @@ class SchedulingCluster(LoadedCluster):
 
     def simulate(
         self,
-        pods: Iterable[Pod | Mapping[str, Any] | str | Path] = (),
+        pods: AnyPod | Iterable[AnyPod] = (),
         *,
         seed: int | None = None,
         handle: AnalysisHandle | None = None,
@@ -343,7 +343,7 @@ class SchedulingCluster(LoadedCluster):
 
         Parameters
         ----------
-        pods : iterable of Pod, mapping, str or Path
+        pods : Pod, mapping, str or Path, or iterable of them
             The new pods.
         seed : int, optional
             The seed of the random choice between equally good nodes; without it, the first by name is taken.
@@ -360,12 +360,14 @@ class SchedulingCluster(LoadedCluster):
         '4 of 5 pods placed; 1 waits, 1 evicted'
         """
         from kschedctl.analyses.simulate import SimulateRequest, simulate
+        from kschedctl.api.pod import Pod
 
-        return simulate(self, SimulateRequest(pods=tuple(pods), seed=seed), _handle(handle))
+        given = (pods,) if isinstance(pods, Pod | Mapping | str | Path) else tuple(pods)
+        return simulate(self, SimulateRequest(pods=given, seed=seed), _handle(handle))
 
     def drain(
         self,
-        nodes: Iterable[str],
+        nodes: str | Iterable[str],
         options: DrainOptions | None = None,
         surge: int = 0,
         seed: int | None = None,
@@ -375,7 +377,7 @@ class SchedulingCluster(LoadedCluster):
 
         Parameters
         ----------
-        nodes : iterable of str
+        nodes : str or iterable of str
             Names and patterns such as ``node-*``.
         options : DrainOptions, optional
             The flags of kubectl drain; none by default.
@@ -400,7 +402,8 @@ class SchedulingCluster(LoadedCluster):
         from kschedctl.analyses.drain import DrainRequest, drain
         from kschedctl.simulate.drain import DrainOptions
 
-        request = DrainRequest(nodes=tuple(nodes), options=options or DrainOptions(), surge=surge, seed=seed)
+        names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
+        request = DrainRequest(nodes=names, options=options or DrainOptions(), surge=surge, seed=seed)
         return drain(self, request, _handle(handle))
 
     def rollout(self, workload: ApiObject, *, handle: AnalysisHandle | None = None) -> RolledOut:
@@ -522,7 +525,7 @@ class SchedulingCluster(LoadedCluster):
 
         return find_object(self.cluster, kind, name)
 
-    def _asked(self, pod: Pod | Mapping[str, Any] | str | Path) -> PodSubject:
+    def _asked(self, pod: AnyPod) -> PodSubject:
         from kschedctl.analyses.subjects import PodSubject
 
         found, where = self.written_pod(pod)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def lint(
     paths: str | Path | Iterable[str | Path],
     *,
-    cluster: LoadedCluster | None = None,
+    cluster: LoadedCluster | str | Path | None = None,
     namespace: str = "",
-    select: Sequence[str] = (),
-    extend_select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
+    select: str | Sequence[str] = (),
+    extend_select: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
     severity: Severity = Severity.INFO,
     settings: str | Path = "",
     kubernetes_version: str = "",
@@ -36,15 +36,15 @@ def lint(
     ----------
     paths : str, Path or iterable of them
         Files, folders and archives; ``-`` is standard input.
-    cluster : LoadedCluster, optional
+    cluster : LoadedCluster, str or Path, optional
         The cluster that the manifests will be applied to, for rules that need a cluster; ``kschedctl.load`` makes it.
     namespace : str
         The namespace of objects that name none.
-    select : sequence of str
+    select : str or sequence of str
         Codes, prefixes of codes, or names of the only rules to check; by default the selection in the settings.
-    extend_select : sequence of str
+    extend_select : str or sequence of str
         Rules to check in addition.
-    ignore : sequence of str
+    ignore : str or sequence of str
         Rules not to check.
     severity : Severity
         The least severe findings that are reported.
@@ -72,12 +72,20 @@ def lint(
     given = (paths,) if isinstance(paths, str | Path) else paths
     manifests = ManifestChoice(
         paths=tuple(map(str, given)),
-        cluster=cluster or (),
+        cluster=(str(cluster),) if isinstance(cluster, str | Path) else cluster or (),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
     )
     rules = RuleChoice(
-        select=select, extend_select=extend_select, ignore=ignore, severity=severity, settings=str(settings)
+        select=_words(select),
+        extend_select=_words(extend_select),
+        ignore=_words(ignore),
+        severity=severity,
+        settings=str(settings),
     )
     handle = handle or AnalysisHandle()
     return report(lint_manifests(manifests.paths, lint_request(manifests, rules, handle), handle))
+
+
+def _words(given: str | Sequence[str]) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given

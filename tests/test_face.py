@@ -276,3 +276,10 @@ def test_leader_without_leases_is_not_known(shop: kschedctl.SchedulingCluster) -
     answer = shop.leader()
     assert answer.elections == ()
     assert not answer.outcome.complete
+
+
+def test_one_name_needs_no_list(shop: kschedctl.SchedulingCluster) -> None:
+    assert shop.simulate("shop/web-7").summary == shop.simulate(["shop/web-7"]).summary
+    assert [node.node for node in shop.drain("node-1").nodes] == ["node-1"]
+    answer = kschedctl.lint(SHOP.parent / "manifests", cluster=SHOP, select="KS501")
+    assert [found.object for found in answer.findings] == ["Pod/ml/train-3", "Pod/data/warehouse-0"]

@@ -125,7 +125,7 @@ def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, c
     done = run(tmp_path, forbidden, *command.split())
     assert (done.code, done.out) == (3, "")
     assert done.err == (
-        f"error: {forbidden} may not be listed by this user, and the answer depends on them\n"
+        f"error: {forbidden} cannot be listed by this user, and the answer depends on them\n"
         f"  permission to list {forbidden} in all namespaces is required: kubectl auth can-i list {forbidden} -A\n"
     )
 

@@ -185,7 +185,7 @@ def test_user_without_rights_to_pods_is_told(scheduled: ControlPlane) -> None:
     for question in (("explain",), ("explain", "shop/fits"), ("verify",)):
         done = command(*question, kubeconfig=scheduled.kubeconfig_nobody)
         assert (done.returncode, done.stdout) == (3, "")
-        assert done.stderr.startswith("error: pods may not be listed by this user, and the answer depends on them")
+        assert done.stderr.startswith("error: pods cannot be listed by this user, and the answer depends on them")
     scheduled.kubectl("delete", "clusterrolebinding,clusterrole", "reader")
 
 
