@@ -69,7 +69,11 @@ def _why(group: GroupData) -> str:
 def _changes(answer: Pending, *, every: bool) -> Document:
     if answer.fit is None:
         return
-    stuck = any(len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts for group in answer.groups)
+    # A gate is removed by the controller that set it, and preemption needs no change.
+    stuck = any(
+        len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts and group.result != "gated"
+        for group in answer.groups
+    )
     if not answer.changes:
         if stuck:
             yield GAP
