@@ -100,7 +100,7 @@ def test_extenders_and_nodes_that_they_send_back_are_told_as_they_were_scored() 
             verbs = {"filterVerb": "filter", "prioritizeVerb": "rate", "weight": 2}
             own = {"urlPrefix": server.url, "nodeCacheCapable": cached, **verbs}
             seen = told(make_scheduler(nodes, own, pods=running).decide(pod))
-        assert seen[f"{server.url}: 10 * what the extender gives"] == 2
+        assert seen[f"{server.url}: 10 * the extender's score"] == 2
         assert seen["NodeAffinity: the weights of the preferred terms that match, added up"] == 2
 
 
