@@ -59,7 +59,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             [make_pod("x", node="a", requests={"cpu": "2"}), make_pod("y", node="b", requests={"cpu": "3"})],
             [
                 "request 2 cpu or less instead of 3 -> a",
-                "one node more like a -> a-1",
+                "add a node like a -> a-1",
                 "free 1 cpu on a: delete default/x -> a",
                 "free 2 cpu on b: delete default/y -> b",
             ],
@@ -104,7 +104,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             [
                 "uncordon node a -> a",
                 "tolerate node.kubernetes.io/unschedulable:NoSchedule -> a",
-                "one node more like a -> a-1",
+                "add a node like a -> a-1",
             ],
             id="a cordoned node; one like it is not",
         ),
@@ -119,7 +119,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             make_pod(containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])]),
             [make_node("a")],
             [make_pod("x", node="a", containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])])],
-            ["do without host port 8080/TCP -> a", "one node more like a -> a-1", "delete pod default/x -> a"],
+            ["do without host port 8080/TCP -> a", "add a node like a -> a-1", "delete pod default/x -> a"],
             id="a host port",
         ),
         pytest.param(
@@ -130,7 +130,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             [make_pod("x", node="a", labels={"app": "web"})],
             [
                 "drop the required pod anti-affinity by kubernetes.io/hostname -> a",
-                "one node more like a -> a-1",
+                "add a node like a -> a-1",
                 "delete pod default/x -> a",
             ],
             id="anti-affinity",
