@@ -36,7 +36,10 @@ def test_without_the_option_nobody_is_asked_and_the_answer_says_so(tmp_path: Pat
     done, server = ask(tmp_path, "explain", "shop/web-7", answers=ONLY_NODE_7)
     assert server.asked == []
     assert "is scheduled to node-8" in done.out
-    assert "not modelled yet: the extender URL (the answer is as if it had no objection and no preference)" in done.out
+    assert (
+        "not modelled yet: the extender URL (the answer assumes that it rejects no node and gives no scores)"
+        in done.out
+    )
 
 
 def test_what_an_extender_says_is_a_reason_with_its_address(tmp_path: Path) -> None:
@@ -46,8 +49,8 @@ def test_what_an_extender_says_is_a_reason_with_its_address(tmp_path: Path) -> N
     rows = [" ".join(line.split()) for line in done.out.splitlines() if "URL" in line]
     assert rows == [
         "2 Extender the extender URL gives no reason",
-        "1 Extender hot: says the extender URL",
-        "1 Extender no license left: says the extender URL",
+        "1 Extender hot: reported by the extender URL",
+        "1 Extender no license left: reported by the extender URL",
     ]
     assert "not modelled" not in done.out
     assert "--config CONFIG --call-extenders --why" in done.out
@@ -73,7 +76,7 @@ def test_an_error_that_may_be_ignored_puts_the_answer_in_doubt(tmp_path: Path) -
     done, _ = ask(tmp_path, *arguments, answers={"filter": (500, b"")}, ignorable=True)
     assert done.code == 3
     failed = "failed filter with extender at URL URL/filter, code 500"
-    assert f"the extender URL (asking it failed, which it may: {failed})" in " ".join(done.out.split())
+    assert f"the extender URL (it is ignorable and its filter call failed: {failed})" in " ".join(done.out.split())
 
 
 def test_candidates_that_an_extender_declines_are_told(tmp_path: Path) -> None:
@@ -81,7 +84,7 @@ def test_candidates_that_an_extender_declines_are_told(tmp_path: Path) -> None:
     config: dict[str, Any] = {"filterVerb": "", "preemptVerb": "preempt"}
     done, _ = ask(tmp_path, "preempt", "shop/search-3", "--call-extenders", answers=answers, **config)
     assert done.code == 1
-    assert "it would, but the extender URL declines it" in done.out
+    assert "it would, but the extender URL rejects it" in done.out
 
 
 def test_the_whole_object_is_sent(tmp_path: Path) -> None:
