@@ -23,7 +23,7 @@ def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
     ]
     for i, claim in enumerate(pod.spec.resource_claims):
         yield context.pod_patch(
-            f"do without the claim {claim.name} for devices",
+            f"drop the device claim {claim.name}",
             *_dropped(context, i, claim.name),
             size=Size.DONE_WITHOUT,
             family=("claim for devices", i),
