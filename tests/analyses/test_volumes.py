@@ -136,8 +136,8 @@ def test_what_is_said_of_a_pod(case: str, usable: bool, summary: str) -> None:
             make_claim(storage_class=None),
             (make_storage_class("early", waits=False, default=True),),
             True,
-            "default/data is not bound; the PersistentVolume controller gives it the default class early, then requests "
-            "a volume from csi.example.com. Its pods stay pending until then.",
+            "default/data is not bound; the PersistentVolume controller gives it the default class early, then "
+            "requests a volume from csi.example.com. Its pods stay pending until then.",
             id="default class",
         ),
         pytest.param(

@@ -119,7 +119,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             make_pod(containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])]),
             [make_node("a")],
             [make_pod("x", node="a", containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])])],
-            ["do without host port 8080/TCP -> a", "add a node like a -> a-1", "delete pod default/x -> a"],
+            ["drop host port 8080/TCP -> a", "add a node like a -> a-1", "delete pod default/x -> a"],
             id="a host port",
         ),
         pytest.param(
@@ -209,7 +209,7 @@ def test_a_volume_in_another_zone() -> None:
     found = told(
         make_pod(volumes=mount("data")), [make_node("a", zone="a")], [], make_claim("data", bound="pv"), volume
     )
-    assert any(one.summary.startswith("have volume pv of claim data in a") for one in found), summaries(found)
+    assert any(one.summary.startswith("move volume pv of claim data to a") for one in found), summaries(found)
 
 
 def test_of_many_nodes_those_that_are_alike_are_asked_once() -> None:
@@ -246,7 +246,7 @@ def test_a_pod_of_a_daemon_set_is_not_deleted_as_it_comes_back() -> None:
         [make_node("a")],
         [agent],
     )
-    assert [one.summary for one in found] == ["do without host port 8080/TCP"]
+    assert [one.summary for one in found] == ["drop host port 8080/TCP"]
 
 
 def test_a_taint_that_comes_back_is_not_removed() -> None:

@@ -61,8 +61,8 @@ def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> Preempt
         (
             scheduled("n1", "n2"),
             {"scores": scores(512, 512, 3)},
-            "shop/web fits on 5 of 9 nodes and is scheduled to one of n1 and n2 (score 512 each; kube-scheduler picks at "
-            "random).",
+            "shop/web fits on 5 of 9 nodes and is scheduled to one of n1 and n2 (score 512 each; kube-scheduler picks "
+            "at random).",
         ),
         (
             scheduled("n1", "n2", picked="n2"),
