@@ -99,10 +99,10 @@ def capacity_answer(name: str, found: CopyCount, rests_on: Provenance) -> PodCap
 
 def _summary(name: str, found: CopyCount, n_nodes: int) -> str:
     if not found.total:
-        return f"{name}: not one more fits"
+        return f"{name}: no more pods fit"
     verb = "fits" if found.total == 1 else "fit"
     least = "at least " if found.bounded else ""
-    return f"{name}: {least}{found.total} more {verb}, on {counted(n_nodes, 'node')}"
+    return f"{name}: {least}{counted(found.total, 'more pod')} {verb}, on {counted(n_nodes, 'node')}"
 
 
 def _zones(copies: tuple[NodeCopiesData, ...], zones: list[str]) -> Iterator[ZoneCopiesData]:

@@ -70,13 +70,13 @@ class DrainRequest:
             If a name, a pattern, the selector or the zone matches no node, or none of them is given.
         """
         if not (self.nodes or self.selector or self.zone):
-            raise InputError("no node is named")
+            raise InputError("no node is given")
         rows = [row for name in self.nodes for row in find_nodes(cluster, name)]
         if self.selector:
             selector = parse_label_query(self.selector)
             found = [i for i, node in enumerate(cluster.nodes.objects) if matches(selector, node.metadata.labels)]
             if not found:
-                raise InputError(f'no node has the labels "{self.selector}"', path="--selector")
+                raise InputError(f'no node matches the selector "{self.selector}"', path="--selector")
             rows += found
         if self.zone:
             rows += find_zone(cluster, self.zone)
@@ -243,10 +243,10 @@ def _summary(
     if len(cannot) > 3:
         parts.append(f"{len(cannot) - 3} more cannot")
     if not_tried:
-        parts.append(f"the drain does not come to {counted(len(not_tried), 'node')} more")
+        parts.append(f"{counted(len(not_tried), 'more node')} {'is' if len(not_tried) == 1 else 'are'} not tried")
     n_waiting = sum(len(group.pods) for group in waiting)
     if n_waiting:
-        parts.append(f"{counted(n_waiting, 'pod')} {'finds' if n_waiting == 1 else 'find'} no node")
+        parts.append(f"{counted(n_waiting, 'pod')} {'stays' if n_waiting == 1 else 'stay'} pending")
     text = "; ".join(parts) or "no node is drained"
     return text if finished else f"interrupted: {text} so far"
 
@@ -256,4 +256,4 @@ def _why(node: DrainedNodeData) -> str:
         return node.refusals[0].message
     first = node.blocked[0]
     others = f", and {len(node.blocked) - 1} more" if len(node.blocked) > 1 else ""
-    return f"{first.pod} may not be evicted{others}"
+    return f"{first.pod} cannot be evicted{others}"

@@ -138,17 +138,17 @@ def _change(found: Unblocking) -> UnblockingData:
 def _summary(groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime) -> str:
     n_pods = sum(len(group.pods) for group in groups)
     if not n_pods:
-        return "No pod waits."
+        return "No pod is pending."
     since = oldest(groups)
-    told = f"{counted(n_pods, 'pod')} {'waits' if n_pods == 1 else 'wait'} in {counted(len(groups), 'group')}"
+    told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending in {counted(len(groups), 'group')}"
     if since is not None:
         told += f"; the oldest for {duration(max(int((now - since).total_seconds()), 0))}"
     told += "."
     if found is None:
         return told
     if found.anyway:
-        verb = "finds" if len(found.anyway) == 1 else "find"
-        told += f" {counted(len(found.anyway), 'pod')} {verb} a node as things are."
+        verb = "fits" if len(found.anyway) == 1 else "fit"
+        told += f" {counted(len(found.anyway), 'pod')} {verb} without a change."
     if found.changes:
         words = ("One change", "Two changes", "Three changes")
         n_changes = len(found.changes)

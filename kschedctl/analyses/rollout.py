@@ -76,12 +76,12 @@ def _summary(found: Rollout) -> str:
         return f"{name}: {_finished(found)}"
     if not found.steps:
         why = found.held or _waiting(found)
-        return f"{name}: the rollout does not begin: {why}"
+        return f"{name}: the rollout does not start: {why}"
     placed = sum(map(bool, found.new.values()))
     verb = "is" if placed == 1 else "are"
-    why = _waiting(found) or found.held or "nothing more happens"
+    why = _waiting(found) or found.held or "there is no further progress"
     return (
-        f"{name}: the rollout stands still at step {len(found.steps)}: {why}; "
+        f"{name}: the rollout stalls at step {len(found.steps)}: {why}; "
         f"{placed} of {counted(found.replicas, 'pod')} {verb} new"
     )
 
@@ -93,15 +93,15 @@ def _finished(found: Rollout) -> str:
     # If the workload is scaled at the same time, fewer pods may be new than were removed.
     replaced = counted(found.old - found.left, "pod")
     kept = f" ({found.left} below the partition stay)" if found.left else ""
-    least = f"never fewer than {found.lowest} available" if found.lowest else "at times none is available"
+    least = f"never fewer than {found.lowest} available" if found.lowest else "at times no pod is available"
     return f"the rollout finishes: {replaced} replaced in {counted(len(found.steps), 'step')}{kept}, {least}"
 
 
 def _waiting(found: Rollout) -> str:
-    """Return the numbers of pending new and old pods as text, such as ``1 new pod waits``; empty if there are none."""
+    """Return the numbers of pending new and old pods, such as ``1 new pod is pending``; empty if there are none."""
     new = sum(len(group.new) for group in found.waiting)
     old = sum(len(group.old) for group in found.waiting)
     parts = [counted(number, f"{side} pod") for number, side in ((new, "new"), (old, "old")) if number]
     if not parts:
         return ""
-    return f"{' and '.join(parts)} {'waits' if new + old == 1 else 'wait'}"
+    return f"{' and '.join(parts)} {'is' if new + old == 1 else 'are'} pending"

@@ -128,8 +128,8 @@ def preemption_evictions(timeline: Iterable[TimelineEntry]) -> tuple[EvictionDat
 
 def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -> str:
     total = n_placed + n_waiting
-    text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod waits for a node"
-    parts = [f"{n_waiting} {'waits' if n_waiting == 1 else 'wait'}"] if n_waiting else []
+    text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod is pending"
+    parts = [f"{n_waiting} pending"] if n_waiting else []
     parts += [f"{n_evicted} evicted"] if n_evicted else []
     text = f"{text}; {', '.join(parts)}" if parts else text
     return text if finished else f"interrupted: {text} so far"

@@ -123,7 +123,7 @@ def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> Po
         **envelope(cluster, rests_on),
         pod=found.pod.key,
         summary=(
-            f"Where {found.pod.key} can run is not known: the snapshot does not have its volumes."
+            f"The nodes for {found.pod.key} are unknown: its volumes are not in the snapshot."
             if unknown
             else _pod_summary(found, claims, nodes)
         ),
@@ -146,7 +146,7 @@ def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int
     return ClaimData(
         name=claim_key(claim),
         summary=(
-            f"{claim_key(claim)} is bound to {outcome.volume}, which the snapshot does not have."
+            f"{claim_key(claim)} is bound to {outcome.volume}, which is not in the snapshot."
             if unknown
             else _claim_summary(found, nodes, verdicts)
         ),
@@ -159,7 +159,7 @@ def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int
         pods=found.pods,
         controller=ControllerData(
             ClaimAction.KEEP if unknown else outcome.action,
-            f"leaves it bound to {outcome.volume} if that exists" if unknown else _controller_summary(outcome),
+            f"keeps it bound to {outcome.volume} if that volume exists" if unknown else _controller_summary(outcome),
             "" if unknown else outcome.message,
             outcome.volume,
             outcome.provisioner,
@@ -200,16 +200,16 @@ def _controller_summary(outcome: ClaimOutcome) -> str:
 
 
 _ACTIONS = {
-    ClaimAction.KEEP: "leaves it bound to {volume}",
+    ClaimAction.KEEP: "keeps it bound to {volume}",
     ClaimAction.BIND: "binds it to {volume}",
-    ClaimAction.PROVISION: "asks {provisioner} for a volume",
+    ClaimAction.PROVISION: "requests a volume from {provisioner}",
     ClaimAction.WAIT_FOR_FIRST_CONSUMER: "waits for a pod that uses it",
     ClaimAction.WAIT_FOR_POD: "waits for its pods to be scheduled",
     ClaimAction.WAIT_FOR_VOLUME: "waits for volume {volume}, which does not exist",
     ClaimAction.FAILED_BINDING: "finds no volume for it",
-    ClaimAction.VOLUME_MISMATCH: "does not bind it to {volume}, which it names",
-    ClaimAction.PROVISIONING_FAILED: "cannot have a volume made for it",
-    ClaimAction.LOST: "gives it up as lost",
+    ClaimAction.VOLUME_MISMATCH: "does not bind it to {volume}, its volumeName",
+    ClaimAction.PROVISIONING_FAILED: "cannot provision a volume for it",
+    ClaimAction.LOST: "marks it as lost",
 }
 
 
@@ -229,51 +229,50 @@ def _claim_summary(found: ClaimOverview, nodes: Sequence[NodeVolumesData], verdi
         case _:
             start = f"{name} is not bound; the PersistentVolume controller {_controller_summary(outcome)}"
     if ClaimVerdict.IMMEDIATE in verdicts:
-        return f"{start}. The scheduler waits until that is done."
+        return f"{start}. Its pods stay pending until then."
     if not verdicts:
         return f"{start}."
     usable = [node for node, verdict in zip(nodes, verdicts, strict=True) if verdict.usable]
-    return f"{start}. A pod with it can run {f'on {_share(usable, nodes)}' if usable else 'nowhere'}."
+    return f"{start}. A pod with it can run on {_share(usable, nodes) if usable else 'no node'}."
 
 
 def _share(usable: Sequence[NodeVolumesData], nodes: Sequence[NodeVolumesData]) -> str:
     """Return the number of usable nodes as text, with their zones if not all zones have one; at least one is usable."""
     zones = sorted({node.zone for node in usable})
     tied = all(zones) and len(zones) < len({node.zone for node in nodes})
-    within = f", in zone {listed(zones, 'or')} alone" if tied else ""
+    within = f", only in zone {listed(zones, 'or')}" if tied else ""
     return f"{len(usable)} of {counted(len(nodes), 'node')}{within}"
 
 
 def _pod_summary(found: PodOverview, claims: tuple[ClaimData, ...], nodes: tuple[NodeVolumesData, ...]) -> str:
     name = found.pod.key
     if found.problem:
-        return f"{name} is not scheduled anywhere: {found.problem}."
+        return f"{name} is not scheduled: {found.problem}."
     if not claims:
-        return f"{name} uses no claims: its volumes tie it to no node."
+        return f"{name} uses no claims: its volumes do not restrict its nodes."
     waiting = list(dict.fromkeys(c.claim for n in nodes for c in n.claims if c.verdict is ClaimVerdict.IMMEDIATE))
     if waiting:
-        verb = "is" if len(waiting) == 1 else "are"
-        return f"{name} waits: {listed(waiting)} {verb} for the PersistentVolume controller to bind first."
+        return f"{name} is pending until the PersistentVolume controller binds {listed(waiting)}."
     usable = [node for node in nodes if node.usable]
-    who = "claim leaves" if len(claims) == 1 else f"{len(claims)} claims leave"
+    allow = "claim allows" if len(claims) == 1 else f"{len(claims)} claims allow"
     if found.conflict:
-        text = f"{name} can run nowhere: {_conflict(found, claims)}."
+        text = f"{name} can run on no node: {_conflict(found, claims)}."
         if usable:
-            text += f" Its {who} it {_share(usable, nodes)}; its node selection allows none of these."
+            text += f" Its {allow} {_share(usable, nodes)}; its node selection allows none of these."
         return text
-    text = f"{name}: its {who} it {_share(usable, nodes)}."
+    text = f"{name}: its {allow} {_share(usable, nodes)}."
     if found.selected_zones:
-        text += f" Its node selection asks for zone {listed(found.selected_zones, 'or')} alone."
+        text += f" Its node selection requires zone {listed(found.selected_zones, 'or')}."
     return text
 
 
 def _conflict(found: PodOverview, claims: tuple[ClaimData, ...]) -> str:
     """Return the ties of the pod by its claims and its node selection, as text."""
-    ties = [f"claim {claim.name} ties it to zone {listed(claim.zones, 'or')}" for claim in claims if claim.zones]
+    ties = [f"claim {claim.name} requires zone {listed(claim.zones, 'or')}" for claim in claims if claim.zones]
     ties += [f"claim {claim.name} can be used on no node" for claim in claims if not claim.usable]
     if found.selected_zones:
-        ties.append(f"its node selection asks for zone {listed(found.selected_zones, 'or')}")
-    return ", ".join(ties) or "its node selection and its claims leave no node"
+        ties.append(f"its node selection requires zone {listed(found.selected_zones, 'or')}")
+    return ", ".join(ties) or "its node selection and its claims allow no node"
 
 
 def _trap(trap: Trap, claim: PersistentVolumeClaim) -> TrapData:
@@ -281,12 +280,12 @@ def _trap(trap: Trap, claim: PersistentVolumeClaim) -> TrapData:
     if trap.zones:
         text = (
             f"Claim {claim.name} got its volume in zone {listed(trap.zones)} before any pod was placed, because class "
-            f"{name} binds immediately. Whatever else its pods need, they can no longer go to zone {others}."
+            f"{name} binds immediately. Its pods can no longer be scheduled to zone {others}, whatever else they need."
         )
     else:
         text = (
             f"Claim {claim.name} gets its volume before any pod is placed, because class {name} binds immediately: the "
-            f"provisioner picks one of the zones {listed(trap.other_zones)} without asking where its pods fit."
+            f"provisioner picks one of the zones {listed(trap.other_zones)} without checking where its pods fit."
         )
-    advice = "A class with volumeBindingMode: WaitForFirstConsumer makes volumes where the pod goes."
+    advice = "A class with volumeBindingMode: WaitForFirstConsumer provisions volumes where the pod is scheduled."
     return TrapData(name, trap.zones, trap.other_zones, text, advice)

@@ -153,7 +153,11 @@ class NotAllocated(Operands, frozen=True):
         if self.constraint:
             said = [f"no devices satisfy the constraint {self.constraint}"]
         elif not any(request.lacking for request in self.requests):
-            said = [f"not together: {'; '.join(said)}"] if said else ["nothing is asked for that the node has"]
+            said = (
+                [f"each alone, but not together: {'; '.join(said)}"]
+                if said
+                else ["the node has nothing that is requested"]
+            )
         yield from said
         yield from (f"pool {pool}" for pool in self.pools)
 

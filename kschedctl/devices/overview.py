@@ -94,7 +94,7 @@ def _pool(inventory: Inventory, pool: PoolID, slices: list[ResourceSlice]) -> Po
     rows = np.unique(np.concatenate([view.rows for view in views])) if views else np.zeros(0, dtype=np.int64)
     problem = next((view.invalid for view in views if view.invalid), "")
     if len(current) != wanted:
-        problem = f"{len(current)} of {wanted} slices are there"
+        problem = f"{len(current)} of {wanted} slices are present"
     devices = tuple(_device(inventory, one, device) for one in current for device in one.spec.devices)
     n_outdated = len(slices) - len(current)
     return PoolOverview(pool, generation, len(current), wanted, n_outdated, rows, problem, devices)

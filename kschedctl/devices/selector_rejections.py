@@ -35,13 +35,13 @@ class SelectorRejection(msgspec.Struct, frozen=True, rename="camel"):
     values: dict[str, str | None]
 
     def words(self) -> str:
-        """Return ``class gpu-large turns 2 away: DRIVER/POOL/DEVICE has memory 40Gi; its selector is EXPRESSION``."""
+        """Return ``class gpu-large rejects 2: DRIVER/POOL/DEVICE has memory 40Gi; its selector is EXPRESSION``."""
         has = [f"{name} {value}" for name, value in self.values.items() if value is not None]
         lacks = [name for name, value in self.values.items() if value is None]
         seen = [*(["has " + ", ".join(has)] if has else []), *(["has no " + ", ".join(lacks)] if lacks else [])]
         example = f"{self.example} {' and '.join(seen)}" if seen else f"such as {self.example}"
         selector = shortened(" ".join(self.selector.split()))
-        return f"{self.of} turns {self.devices} away: {example}; its selector is {selector}"
+        return f"{self.of} rejects {self.devices}: {example}; its selector is {selector}"
 
 
 def turned_away(asked: Alternative, site: NodeDevices, devices: Sequence[int]) -> Iterator[SelectorRejection]:

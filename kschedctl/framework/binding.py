@@ -94,7 +94,7 @@ def _extenders_binding(framework: Framework, state: CycleState, pod: Pod, node_n
         except ExtenderError as error:
             if not extender.config.ignorable:
                 return Status(Code.ERROR, (str(error),))
-            effect = f"telling it to bind failed, which it may: {error}"
+            effect = f"it is ignorable and its bind call failed: {error}"
             state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
             continue
         return Status()

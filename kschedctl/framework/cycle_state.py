@@ -27,7 +27,7 @@ class NotModelled:
     effect: str
 
     def __str__(self) -> str:
-        return f"not modelled yet: {self.feature} ({self.effect})"
+        return f"not modelled: {self.feature}; {self.effect}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,4 +172,4 @@ class ExtenderRejection(Operands, frozen=True):
 
     def words(self) -> str:
         """Return the reason, naming the extender."""
-        return f"says the extender {self.url}" if self.message else f"the extender {self.url} gives no reason"
+        return f"reported by the extender {self.url}" if self.message else f"the extender {self.url} gives no reason"

@@ -145,7 +145,7 @@ def _cut_in_words(pod: Pod, resource: str, share: int) -> str:
     now, was = (
         format_amount(resource, _requested(each, resource) // unit) for each in (_cut(pod, resource, share), pod)
     )
-    return f"{now} {resource} in place of {was}"
+    return f"{now} {resource} instead of {was}"
 
 
 def _pods(comparison: Comparison, keys: Sequence[str]) -> list[Pod]:

@@ -38,7 +38,7 @@ from kschedctl.text.yaml import yaml_documents
 #: Prices are counted in millionths.
 UNIT: Final = 1_000_000
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_PRICE_HINT: Final = "a number that is not negative with six decimals at the most, such as 0.192"
+_PRICE_HINT: Final = "a non-negative number with at most six decimals, such as 0.192"
 _KINDS_HINT: Final = "kinds: a list of kinds of nodes, each with name, price and allocatable"
 
 
@@ -146,22 +146,22 @@ def _text(value: Any) -> Any:
 
 def _findings(catalog: Catalog) -> Iterator[Finding]:
     if not catalog.kinds:
-        yield Finding("there is no kind of node", "kinds", _KINDS_HINT)
+        yield Finding("no kind of node is defined", "kinds", _KINDS_HINT)
     names: set[str] = set()
     for i, kind in enumerate(catalog.kinds):
         path = f"kinds[{i}]"
         if not kind.name:
-            yield Finding("Required value", f"{path}.name", "a name with which those of its nodes begin")
+            yield Finding("Required value", f"{path}.name", "the prefix of the names of its nodes")
         for problem in subdomain_problems(kind.name) if kind.name else ():
             yield Finding(problem, f"{path}.name")
         if kind.name in names:
-            yield Finding(f'"{kind.name}" is there twice', f"{path}.name")
+            yield Finding(f'"{kind.name}" is defined twice', f"{path}.name")
         names.add(kind.name)
         if not _is_price(kind.price):
-            problem = f'"{kind.price}" is no price' if kind.price else "Required value"
+            problem = f'"{kind.price}" is not a price' if kind.price else "Required value"
             yield Finding(problem, f"{path}.price", _PRICE_HINT)
         if kind.most is not None and kind.most < 0:
-            yield Finding("less than none cannot be had", f"{path}.most")
+            yield Finding("must not be negative", f"{path}.most")
         yield from _offer_findings(kind, path)
         yield from _label_findings(kind, path)
 
@@ -172,10 +172,10 @@ def _offer_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
         if problem:
             yield Finding(f'"{amount}": {problem}', f"{path}.allocatable[{resource}]", QUANTITY_HINT)
         elif parse_quantity(amount) < 0:
-            yield Finding("less than nothing cannot be offered", f"{path}.allocatable[{resource}]")
+            yield Finding("must not be negative", f"{path}.allocatable[{resource}]")
     for resource in (CPU, MEMORY, PODS):
         if resource not in kind.allocatable:
-            yield Finding(f"it offers no {resource}", f"{path}.allocatable", "cpu, memory and pods are needed")
+            yield Finding(f"{resource} is missing", f"{path}.allocatable", "cpu, memory and pods are required")
 
 
 def _label_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
@@ -186,7 +186,9 @@ def _label_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
         if not taint.key:
             yield Finding("Required value", f"{path}.taints[{i}].key")
         if taint.effect not in _EFFECTS:
-            yield Finding(f'"{taint.effect}" is no effect', f"{path}.taints[{i}].effect", " or ".join(_EFFECTS))
+            yield Finding(
+                f'"{taint.effect}" is not a taint effect', f"{path}.taints[{i}].effect", " or ".join(_EFFECTS)
+            )
 
 
 def _is_price(text: str) -> bool:

@@ -25,7 +25,7 @@ def load_solver() -> ModuleType:
         from ortools.sat.python import cp_model
     except ImportError:
         raise InputError(
-            "the best placement is found by the solver OR-Tools, which is not installed",
+            "the best placement needs the solver OR-Tools, which is not installed",
             hint="run: pip install 'kschedctl[optimum]'",
         ) from None
     return cp_model

@@ -192,7 +192,7 @@ class PreferenceScore(Arithmetic, frozen=True):
 
     def formula(self) -> str:
         """Return the formula: the sum of the weights of the matching terms."""
-        return "the weights of the preferred terms that match, added up"
+        return "the sum of the weights of the preferred terms that match"
 
     def steps(self) -> Iterator[Step]:
         """Yield one step per term, then the sum."""
@@ -361,7 +361,7 @@ def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
     try:
         parsed = parse_node_term(term)
     except SelectorError as error:
-        return "a term that cannot be read", str(error), False
+        return "an invalid term", str(error), False
     if parsed is None:
         return "an empty term", "it matches no node", False
     labels = node.metadata.labels
@@ -376,7 +376,7 @@ def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
 def _term_check(what: str, terms: tuple[NodeSelectorTerm, ...], node: Node) -> FilterCheck:
     told = [_told(term, node) for term in terms]
     if not told:
-        return FilterCheck(what, "it has no term, which matches no node", False)
+        return FilterCheck(what, "it has no terms, so it matches no node", False)
     found = list(dict.fromkeys(has for _, has, _ in told))
     return FilterCheck(
         f"{what} {' or '.join(term for term, _, _ in told)}", "; ".join(found), any(ok for *_, ok in told)

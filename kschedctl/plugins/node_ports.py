@@ -98,7 +98,7 @@ def _without_ports(context: RemedyContext) -> Iterator[Remedy]:
                 # With hostNetwork every container port is a host port, so the whole entry is removed.
                 gone = remove_operation(*at) if spec.host_network else remove_operation(*at, "hostPort")
                 yield context.pod_patch(
-                    f"do without host port {_host_port(port)}",
+                    f"drop host port {_host_port(port)}",
                     gone,
                     risk=Risk.DROPPED,
                     family=("host port", field, i, j),
@@ -208,7 +208,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         checks = []
         for want in host_ports(pod):
             user = next((key for port, key in used if want.conflicts(port)), None)
-            found = "nobody uses it" if user is None else f"used by {user}"
+            found = "not in use" if user is None else f"used by {user}"
             checks.append(FilterCheck(f"host port {want}", found, user is None))
         return tuple(checks)
 

@@ -59,7 +59,7 @@ class TooManyVolumes(Operands, frozen=True):
 
     def words(self) -> str:
         """Return the driver with its counts and its limit as text."""
-        return f"{self.driver}: adds {self.added} to {self.attached} attached, the node takes {self.limit}"
+        return f"{self.driver}: adds {self.added} to {self.attached} attached, the node's limit is {self.limit}"
 
 
 class DriverNotInstalled(Operands, frozen=True):
@@ -217,8 +217,8 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         counts = count_volumes(self._attachments, new, nodes)
         for i, driver in enumerate(counts.drivers):
             added, attached, limit = (int(c[i, 0]) for c in (counts.added, counts.attached, counts.limit))
-            takes = "any number" if limit < 0 else str(limit)
-            found = f"{attached} attached, the node takes {takes}"
+            allowed = "there is no limit" if limit < 0 else f"the node's limit is {limit}"
+            found = f"{attached} attached, {allowed}"
             checks.append(FilterCheck(f"{added} more of {driver}", found, not counts.exceeded[i, 0]))
             # Without a limit the scheduler does not count the node's volumes, so it does not see the problem.
             if problem >= 0 and limit >= 0:

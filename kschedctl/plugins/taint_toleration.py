@@ -177,7 +177,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         """Compare every ``NoSchedule`` and ``NoExecute`` taint with the first toleration that matches it."""
         taints = self.handle.cluster.nodes.objects[row].spec.taints
         hard = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
-        none = FilterCheck("taints", "the node has none that keeps pods away", True)
+        none = FilterCheck("taints", "the node has no NoSchedule or NoExecute taint", True)
         return tuple(_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
@@ -199,7 +199,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
 def _check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:
     found = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
     if found is None:
-        return FilterCheck(f"taint {taint}", "no toleration suits it", False)
+        return FilterCheck(f"taint {taint}", "no toleration matches it", False)
     value = f"={found.value}" if found.operator != "Exists" and found.value else ""
     effect = f":{found.effect}" if found.effect else ""
     what = f"{found.key}{value}{effect}" if found.key else f"every taint{effect}"

@@ -153,7 +153,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         checks = []
         for claim, label in found.labels if found is not None else ():
             has = label.value_on(table, row)
-            told = show_labels({label.key: has}) if zoned else "no label of a zone or region, so any will do"
+            told = show_labels({label.key: has}) if zoned else "no zone or region label, so any zone is accepted"
             wanted = f"claim {claim} on {label.volume}: {label.key} {' or '.join(label.values)}"
             checks.append(FilterCheck(wanted, f"node has {told}", not zoned or bool(label.matches(table)[row])))
         return tuple(checks)

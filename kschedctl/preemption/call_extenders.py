@@ -62,7 +62,7 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
         except ExtenderError as error:
             if not extender.config.ignorable:
                 raise
-            effect = f"asking it about preemption failed, which it may: {error}"
+            effect = f"it is ignorable and its preempt call failed: {error}"
             state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
             continue
         for name in [name for name, (pods, _) in left.items() if not pods]:

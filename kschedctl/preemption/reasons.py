@@ -20,7 +20,7 @@ class NoLowerPriority(Operands, frozen=True):
 
     def words(self) -> str:
         """State that the node has no pod below the priority."""
-        return f"no pod of a priority below {self.priority}"
+        return f"no pod with a priority below {self.priority}"
 
     def data(self) -> dict[str, Any]:
         """Return no data: the response has the pod's priority elsewhere."""

@@ -239,7 +239,7 @@ def _tried(run: DryRun) -> Rows:
 
 def _declined(url: str) -> Status:
     """Return the status of a node that an extender declined; kube-scheduler has no message for it."""
-    return Status(Code.UNSCHEDULABLE, (f"the extender {url} declines it",), EXTENDER_NAME)
+    return Status(Code.UNSCHEDULABLE, (f"the extender {url} rejects it",), EXTENDER_NAME)
 
 
 def _needless(node: str) -> str:

@@ -83,7 +83,7 @@ class ExtenderFilters:
                 if not extender.config.ignorable:
                     raise
                 self._state.not_modelled.append(
-                    ignored_extender_note(extender, f"asking it failed, which it may: {error}")
+                    ignored_extender_note(extender, f"it is ignorable and its filter call failed: {error}")
                 )
                 continue
             passed = self._after(extender, passed, result)
@@ -131,7 +131,7 @@ class ExtenderFilters:
                     self._elsewhere[name] = status
         unknown = [name for name in result.nodes if name not in row_of]
         if unknown:
-            effect = f"it sends back nodes that the cluster does not have, which are left out: {', '.join(unknown[:3])}"
+            effect = f"it returns nodes that are not in the cluster, which are ignored: {', '.join(unknown[:3])}"
             self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
         relabelled = [
             name
@@ -139,7 +139,7 @@ class ExtenderFilters:
             if name in row_of and node.metadata.labels != self._cluster.nodes.objects[row_of[name]].metadata.labels
         ]
         if relabelled:
-            effect = f"it sends back nodes with other labels, by which they are not scored: {', '.join(relabelled[:3])}"
+            effect = f"it returns nodes with other labels, which the scores ignore: {', '.join(relabelled[:3])}"
             self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
         left = [row_of[name] for name in dict.fromkeys(result.nodes) if name in row_of]
         for row in set(before.rows.tolist()) - set(left):

@@ -65,7 +65,9 @@ def _with_extenders(
             given = _given(answer.result(), position)
         except ExtenderError as error:
             state.not_modelled.append(
-                ignored_extender_note(extender, f"asking it for scores failed, so it gives none: {error}")
+                ignored_extender_note(
+                    extender, f"it is ignorable and its prioritize call failed, so it gives no scores: {error}"
+                )
             )
             continue
         # Two extenders may have the same address.

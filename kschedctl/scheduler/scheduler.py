@@ -130,9 +130,9 @@ class Scheduler:
         if not self.extenders:
             for extender in self.configuration.extenders:
                 if is_interested(extender, pod):
-                    effect = "the answer is as if it had no objection and no preference"
+                    effect = "the answer assumes that it rejects no node and gives no scores"
                     decision.state.not_modelled.append(NotModelled(f"the extender {extender.url_prefix}", effect))
         if pod.spec.resource_claims and not self.release.devices.allocates:
-            feature = f"the gate DynamicResourceAllocation, which is off by default in {self.release.version}"
-            decision.state.not_modelled.append(NotModelled(feature, "the pod's claims for devices play no part"))
+            feature = f"the feature gate DynamicResourceAllocation, which is off by default in {self.release.version}"
+            decision.state.not_modelled.append(NotModelled(feature, "the pod's device claims are ignored"))
         return decision

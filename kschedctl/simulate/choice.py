@@ -34,7 +34,7 @@ class TieBreak:
     @property
     def words(self) -> str:
         """The rule as text that follows "among equal nodes"."""
-        return "the first by name is taken" if self.seed is None else f"seed {self.seed} draws"
+        return "the first by name is chosen" if self.seed is None else f"seed {self.seed} chooses"
 
 
 def as_recorded(choices: Mapping[str, Iterable[str]]) -> Choose:

@@ -96,8 +96,10 @@ def roll_out(
     workload = _complete(default_object(workload), cluster)
     there = pods_made_by(cluster, type(workload), workload.namespace or DEFAULT_NAMESPACE, workload.name)
     if not there and cluster.get(type(workload), workload.name, workload.namespace) is None:
-        hint = "kschedctl simulate tells what becomes of a new one"
-        raise ManifestError(f"the cluster has no {workload.ref}, so that nothing is replaced", where=where, hint=hint)
+        hint = "use kschedctl simulate for a new workload"
+        raise ManifestError(
+            f"the cluster has no {workload.ref}, so there is nothing to replace", where=where, hint=hint
+        )
     made = [one for one in pods_of(workload, cluster, where=where) if one.replicas]
     stage = _Stage(scheduler, made, [pod_at(cluster, index) for index in there], admit, choose)
     if isinstance(workload, Deployment):
@@ -175,7 +177,7 @@ def _roll_deployment(stage: _Stage, deployment: Deployment, where: Where) -> Rol
     simulation = stage.simulation(owners)
     revisions = Revisions(simulation, deployment.namespace, sides, deployment.spec.min_ready_seconds)
     if deployment.spec.paused:
-        out.held = "the Deployment is paused (spec.paused): its controller brings no new revision in"
+        out.held = "the Deployment is paused (spec.paused): its controller rolls out no new revision"
     like = stage.fresh() if stage.made else Pod()
     stored = simulation.cluster.get(Deployment, deployment.name, deployment.namespace)
     rescaled = stored is not None and (1 if stored.spec.replicas is None else stored.spec.replicas) != replicas
@@ -191,8 +193,8 @@ def _roll_stateful_set(stage: _Stage, stateful_set: StatefulSet, where: Where) -
     replicas = spec.replicas or 0
     rolling = stateful_set_rolling(stateful_set, replicas, where)
     if len(stage.made) < replicas:
-        problem = f"{replicas} replicas: more than {len(stage.made)} are not rolled out"
-        raise ManifestError(problem, where=where, path="spec.replicas", hint="ask for fewer")
+        problem = f"{replicas} replicas: at most {len(stage.made)} can be rolled out"
+        raise ManifestError(problem, where=where, path="spec.replicas", hint="set fewer replicas")
     revision = stage.made[0].pod.metadata.labels.get(REVISION_HASH, "") if stage.made else ""
     sides = {
         pod.name: Side.NEW if pod.metadata.labels.get(REVISION_HASH) == revision else Side.OLD for pod in stage.pods
@@ -205,7 +207,7 @@ def _roll_stateful_set(stage: _Stage, stateful_set: StatefulSet, where: Where) -
     )
     out.kept = min(rolling.partition, replicas)
     if rolling.on_delete:
-        out.held = "updateStrategy OnDelete: a pod is only replaced once somebody deletes it"
+        out.held = "updateStrategy OnDelete: a pod is only replaced after it is deleted"
     simulation = stage.simulation({("StatefulSet", stateful_set.namespace, stateful_set.name)})
     revisions = Revisions(simulation, stateful_set.namespace, sides, spec.min_ready_seconds)
     ordinals = range(spec.ordinals.start, spec.ordinals.start + replicas)
@@ -227,7 +229,7 @@ def _play(out: Rollout, revisions: Revisions, controller: RollingController) -> 
     if not out.finished and not out.held and not out.waiting:
         unready = [pod.key for pod in revisions.pods() if not revisions.is_available(pod)]
         if unready:
-            out.held = f"not ready, and nothing says that this ends: {listed(unready)}"
+            out.held = f"not ready, and not expected to become ready: {listed(unready)}"
     if out.finished:
         out.held = ""
     return out

@@ -125,7 +125,7 @@ def waiting_pods(simulation: Simulation, revisions: Revisions, attempts: Sequenc
 def _unasked(simulation: Simulation, pod: Pod) -> str:
     """Return the reason why the scheduler has not tried a pod; empty if there is none."""
     if not simulation.scheduler.knows(pod):
-        return f"another scheduler is responsible: {pod.spec.scheduler_name}"
+        return f"assigned to another scheduler: {pod.spec.scheduler_name}"
     gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
     return gate.message if gate.code is not Code.SUCCESS else ""
 

@@ -20,14 +20,14 @@ class Side(StrEnum):
 class RolloutStep(msgspec.Struct, frozen=True):
     """An action of the workload's controller."""
 
-    number: Annotated[int, Meta(description="From 1.")]
+    number: Annotated[int, Meta(description="The number of the step, from 1.")]
     time: datetime
-    seconds: Annotated[float, Meta(description="How long after the first one, by the virtual clock.")]
-    revision: Annotated[Side, Meta(description="Which revision gets more or fewer pods.")]
-    before: Annotated[int, Meta(description="How many pods of it there are, those that are going not counted.")]
+    seconds: Annotated[float, Meta(description="The virtual seconds since the first step.")]
+    revision: Annotated[Side, Meta(description="The revision whose number of pods changes.")]
+    before: Annotated[int, Meta(description="The number of its pods before the step, except pods being deleted.")]
     after: int
-    pods: Annotated[tuple[str, ...], Meta(description="Those that come or go, as namespace/name.")]
-    available: Annotated[int, Meta(description="How many pods of the workload are available right after it.")]
+    pods: Annotated[tuple[str, ...], Meta(description="The pods that are created or deleted, as namespace/name.")]
+    available: Annotated[int, Meta(description="The number of the workload's available pods right after the step.")]
 
     def __str__(self) -> str:
         return f"{self.revision} {self.before} -> {self.after}"
@@ -36,6 +36,6 @@ class RolloutStep(msgspec.Struct, frozen=True):
 class RolloutWaiting(msgspec.Struct, frozen=True):
     """Pods of the workload that are pending for the same reason."""
 
-    message: Annotated[str, Meta(description="What kube-scheduler said last, or what holds them back at a gate.")]
-    new: Annotated[tuple[str, ...], Meta(description="Those of the new revision, as namespace/name.")]
+    message: Annotated[str, Meta(description="The last message of kube-scheduler, or of the scheduling gate.")]
+    new: Annotated[tuple[str, ...], Meta(description="The pods of the new revision, as namespace/name.")]
     old: tuple[str, ...]

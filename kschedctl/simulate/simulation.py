@@ -306,7 +306,7 @@ class Simulation(SimulatedCluster):
         self.queue.add_unschedulable(info)
         self.queue.delete(info.key)
         self._nominate(info.pod, "")
-        message = f"{decision.message.rstrip('.')}; given up here: those it evicts come back before its turn"
+        message = f"{decision.message.rstrip('.')}; not retried: its victims are recreated before its next attempt"
         self._note(info.pod, TimelineEvent.FAILED, "", message)
         return self._attempt(info, decision, message=message)
 

@@ -26,8 +26,8 @@ class TimelineEvent(StrEnum):
 class TimelineEntry(msgspec.Struct, frozen=True):
     """An entry of the timeline; answers contain it unchanged."""
 
-    time: Annotated[datetime, Meta(description="By the virtual clock.")]
-    pod: Annotated[str, Meta(description="As namespace/name.")]
+    time: Annotated[datetime, Meta(description="The time on the virtual clock.")]
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
     event: TimelineEvent
-    node: Annotated[str, Meta(description="The node that it is about; empty if there is none.")]
-    why: Annotated[str, Meta(description="The reason, if there is one.")]
+    node: Annotated[str, Meta(description="The node of the event; empty if there is none.")]
+    why: Annotated[str, Meta(description="The reason; empty if there is none.")]

@@ -149,7 +149,7 @@ class NotProvisioned(ClaimReason, frozen=True):
 
     def words(self) -> str:
         """Return the claim, whether any volume matches it, and the class as text."""
-        volumes = "no volume that suits it is free within reach" if self.volumes else "no volume suits it"
+        volumes = "no volume that matches it is free and reachable" if self.volumes else "no volume matches it"
         return f"claim {self.claim}: {volumes}, and class {self.storage_class} does not provision"
 
 
@@ -206,7 +206,7 @@ class NotEnoughStorage(ClaimReason, frozen=True):
     def words(self) -> str:
         """Return the size of the claim and the largest size as text."""
         wanted = show_storage(self.wanted_nanos)
-        return f"claim {self.claim} wants {wanted}, the largest volume that can be made here is {self.largest}"
+        return f"claim {self.claim} wants {wanted}, the largest volume that can be provisioned here is {self.largest}"
 
     def data(self) -> dict[str, Any]:
         """Return the claim and class, with both sizes in human-readable form."""

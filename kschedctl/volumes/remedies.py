@@ -81,7 +81,7 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
         if patch:
             where = labels.get(_zone_key(labels), context.node.name)
             yield Remedy(
-                summary=f"have volume {volume} of claim {claim} in {where}: a copy of its data under the same name",
+                summary=f"move volume {volume} of claim {claim} to {where}: a copy of its data under the same name",
                 scope=RemedyScope.CLUSTER,
                 changes=(patched(found, *patch),),
                 risk=Risk.DATA,
@@ -97,7 +97,7 @@ def immediate_remedies(context: RemedyContext) -> Iterator[Remedy]:
         if storage_class is not None and storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
             mode = add_operation(WAIT_FOR_FIRST_CONSUMER, "volumeBindingMode")
             yield Remedy(
-                summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is made anew",
+                summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is recreated",
                 scope=RemedyScope.CLUSTER,
                 changes=(patched(storage_class, mode),),
                 risk=Risk.SHARED,

@@ -105,7 +105,7 @@ class _Looker:
         for provision in self.found.provisions:
             if provision.claim is claim:
                 return self._provisioned(provision, row)
-        return ClaimOnNode(key, ClaimVerdict.IMMEDIATE, detail="it waits for the PersistentVolume controller")
+        return ClaimOnNode(key, ClaimVerdict.IMMEDIATE, detail="the PersistentVolume controller must bind it first")
 
     def _bound(self, check: BoundCheck, node: Node, row: int) -> ClaimOnNode:
         key = claim_key(check.claim)
@@ -121,7 +121,7 @@ class _Looker:
         wanted = check.provisioning
         name = wanted.storage_class.name
         if wanted.unsupported:
-            detail = f"no volume suits it here, and class {name} does not provision"
+            detail = f"no volume matches it here, and class {name} does not provision"
             return ClaimOnNode(key, ClaimVerdict.NONE, detail=detail)
         if not wanted.allowed[row]:
             topologies = show_terms(allowed_terms(wanted.storage_class.allowed_topologies))

@@ -65,14 +65,14 @@ def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0
     healthy = replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
     belongings = copies_of_belongings((cluster,), model, names)
     return Remedy(
-        summary=f"{'one node' if number == 1 else counted(number, 'node')} more like {model}",
+        summary=f"add {'a node' if number == 1 else counted(number, 'node')} like {model}",
         scope=RemedyScope.CLUSTER,
         changes=tuple(map(created, (*(copy_of_node(healthy, name) for name in names), *belongings))),
         risk=Risk.CAPACITY,
         family="node",
         within=within,
         model=model,
-        command=f"# {counted(number, 'node')} more in the group of {model}",
+        command=f"# add {counted(number, 'node')} to the group of {model}",
         follows=tuple(change for name in names for change in _daemon_pods(cluster, model, name)),
     )
 

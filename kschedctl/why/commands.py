@@ -50,7 +50,7 @@ def _command(cluster: Cluster, change: Change) -> Iterator[str]:
     match change:
         case Patch(kind="StorageClass" | "PersistentVolume" | "Job") if _is_immutable(change):
             told = "; ".join(map(_in_words, change.patch))
-            yield f"# make {change.kind} {change.name} anew, as it cannot be changed so: {told}"
+            yield f"# recreate {change.kind} {change.name}, which cannot be changed in place: {told}"
         case Patch(kind="Pod") if not _may_be_patched(cluster, change):
             told = "; ".join(map(_in_words, change.patch))
             yield f"# in the manifest of pod {change.namespace}/{change.name}: {told}"

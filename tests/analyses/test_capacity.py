@@ -39,9 +39,9 @@ def test_answers_are_valid_by_the_schema(case: str) -> None:
 @pytest.mark.parametrize(
     ("case", "summary", "names"),
     [
-        ("some", "pod p: 6 more fit, on 2 nodes", ("node/a 4", "node/b 2")),
-        ("none", "pod p: not one more fits", ()),
-        ("bounded", "pod p: at least 3 more fit, on 2 nodes", ("node/a 2", "node/b 1")),
+        ("some", "pod p: 6 more pods fit, on 2 nodes", ("node/a 4", "node/b 2")),
+        ("none", "pod p: no more pods fit", ()),
+        ("bounded", "pod p: at least 3 more pods fit, on 2 nodes", ("node/a 2", "node/b 1")),
     ],
 )
 def test_what_is_said(case: str, summary: str, names: tuple[str, ...]) -> None:

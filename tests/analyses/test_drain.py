@@ -46,7 +46,7 @@ ANSWERS = {
             "refused",
             "n1 cannot be drained: cannot delete Pods that declare no controller (use --force to override)",
         ),
-        ("blocked", "n1 cannot be drained: default/web-1 may not be evicted, and 1 more"),
+        ("blocked", "n1 cannot be drained: default/web-1 cannot be evicted, and 1 more"),
         (
             "one of two",
             "n2 can be drained: 1 pod moves; n1 cannot: cannot delete Pods that declare no controller "
@@ -55,7 +55,7 @@ ANSWERS = {
         (
             "not come to",
             "n1 cannot be drained: cannot delete Pods that declare no controller (use --force to override); "
-            "the drain does not come to 1 node more",
+            "1 more node is not tried",
         ),
     ],
 )

@@ -81,17 +81,17 @@ ANSWERS: dict[str, Optimum | Purchased | Emptied] = {
     "unused": ask_to_empty(),
 }
 SUMMARIES = {
-    "nothing waits": "no pod waits for a node",
+    "nothing waits": "no pod is pending",
     "as good": "the scheduler places 1 of 1 pod, the best placement 1",
     "stranded": "the scheduler places 1 of 2 pods, the best placement 2",
     "no room": "the scheduler places 0 of 1 pod, the best placement 0",
     "evicted": "the scheduler places 1 of 1 pod, evicting 1; the best placement 1, evicting 1",
     "bought": "1 node for 0.25: 2 of 2 pods placed",
-    "nothing to buy": "1 of 1 pod placed without any node more",
-    "no kind helps": "0 of 1 pod placed without any node more",
-    "emptied": "1 of 2 nodes in use can be emptied: 1 are in use then, and no placement needs fewer",
+    "nothing to buy": "1 of 1 pod placed without new nodes",
+    "no kind helps": "0 of 1 pod placed without new nodes",
+    "emptied": "1 of 2 nodes in use can be emptied: 1 stays in use, and no placement needs fewer",
     "full": "no node can be emptied, and no placement needs fewer",
-    "unused": "no node has pods that do not belong to it",
+    "unused": "no node has pods other than DaemonSet pods and mirror pods",
 }
 
 

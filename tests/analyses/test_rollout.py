@@ -52,12 +52,12 @@ ANSWERS = {
             "finishes",
             "default/web: the rollout finishes: 2 pods replaced in 4 steps, never fewer than 2 available",
         ),
-        ("stands", "default/web: the rollout stands still at step 1: 1 new pod waits; 0 of 2 pods are new"),
-        ("recreate", "default/web: the rollout finishes: 2 pods replaced in 2 steps, at times none is available"),
+        ("stands", "default/web: the rollout stalls at step 1: 1 new pod is pending; 0 of 2 pods are new"),
+        ("recreate", "default/web: the rollout finishes: 2 pods replaced in 2 steps, at times no pod is available"),
         (
             "paused",
-            "default/web: the rollout does not begin: "
-            "the Deployment is paused (spec.paused): its controller brings no new revision in",
+            "default/web: the rollout does not start: "
+            "the Deployment is paused (spec.paused): its controller rolls out no new revision",
         ),
         (
             "partition",

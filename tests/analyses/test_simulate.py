@@ -50,12 +50,12 @@ ANSWERS = {
 @pytest.mark.parametrize(
     ("case", "summary"),
     [
-        ("nothing to place", "no pod waits for a node"),
+        ("nothing to place", "no pod is pending"),
         ("all placed", "2 of 2 pods placed"),
-        ("some wait", "4 of 5 pods placed; 1 waits"),
-        ("gated", "0 of 1 pod placed; 1 waits"),
-        ("evicted", "1 of 2 pods placed; 1 waits, 1 evicted"),
-        ("interrupted", "interrupted: 1 of 2 pods placed; 1 waits so far"),
+        ("some wait", "4 of 5 pods placed; 1 pending"),
+        ("gated", "0 of 1 pod placed; 1 pending"),
+        ("evicted", "1 of 2 pods placed; 1 pending, 1 evicted"),
+        ("interrupted", "interrupted: 1 of 2 pods placed; 1 pending so far"),
     ],
 )
 def test_summary(case: str, summary: str) -> None:
@@ -100,5 +100,5 @@ def test_a_seed_draws_and_the_answer_names_it() -> None:
     drawn = [cluster.simulate(seed=seed) for seed in (1, 1, 2, 3, 4)]
     assert drawn[0].placements == drawn[1].placements
     assert len({answer.placements for answer in drawn}) > 1
-    assert [cluster.simulate().chance, drawn[0].chance] == ["the first by name is taken", "seed 1 draws"]
+    assert [cluster.simulate().chance, drawn[0].chance] == ["the first by name is chosen", "seed 1 chooses"]
     assert cluster.simulate().names() == ("pod/default/p node/a",)

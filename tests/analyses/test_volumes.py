@@ -94,19 +94,19 @@ def test_lists_are_valid_by_the_schema() -> None:
 @pytest.mark.parametrize(
     ("case", "usable", "summary"),
     [
-        ("one zone", True, "default/web: its claim leaves it 2 of 3 nodes, in zone a alone."),
+        ("one zone", True, "default/web: its claim allows 2 of 3 nodes, only in zone a."),
         (
             "two zones",
             False,
-            "default/web can run nowhere: claim default/in-a ties it to zone a, claim default/in-b ties it to zone b.",
+            "default/web can run on no node: claim default/in-a requires zone a, claim default/in-b requires zone b.",
         ),
         (
             "node selection",
             False,
-            "default/web can run nowhere: claim default/in-a ties it to zone a, its node selection asks for zone b. "
-            "Its claim leaves it 2 of 3 nodes, in zone a alone; its node selection allows none of these.",
+            "default/web can run on no node: claim default/in-a requires zone a, its node selection requires zone b. "
+            "Its claim allows 2 of 3 nodes, only in zone a; its node selection allows none of these.",
         ),
-        ("none", True, "default/web uses no claims: its volumes tie it to no node."),
+        ("none", True, "default/web uses no claims: its volumes do not restrict its nodes."),
     ],
 )
 def test_what_is_said_of_a_pod(case: str, usable: bool, summary: str) -> None:
@@ -122,22 +122,22 @@ def test_what_is_said_of_a_pod(case: str, usable: bool, summary: str) -> None:
             IN_A,
             (PV_A, EARLY),
             True,
-            "default/in-a is bound to pv-a. A pod with it can run on 2 of 3 nodes, in zone a alone.",
+            "default/in-a is bound to pv-a. A pod with it can run on 2 of 3 nodes, only in zone a.",
             id="bound",
         ),
         pytest.param(
             make_claim(storage_class="early"),
             (EARLY, make_volume(storage_class="early")),
             True,
-            "default/data will be bound to pv. The scheduler waits until that is done.",
+            "default/data will be bound to pv. Its pods stay pending until then.",
             id="to be bound",
         ),
         pytest.param(
             make_claim(storage_class=None),
             (make_storage_class("early", waits=False, default=True),),
             True,
-            "default/data is not bound; the PersistentVolume controller gives it the default class early, then asks "
-            "csi.example.com for a volume. The scheduler waits until that is done.",
+            "default/data is not bound; the PersistentVolume controller gives it the default class early, then "
+            "requests a volume from csi.example.com. Its pods stay pending until then.",
             id="default class",
         ),
         pytest.param(
@@ -152,7 +152,7 @@ def test_what_is_said_of_a_pod(case: str, usable: bool, summary: str) -> None:
             (make_storage_class("local", provisioner="kubernetes.io/no-provisioner"),),
             False,
             "default/data is not bound; the PersistentVolume controller waits for a pod that uses it. A pod with it "
-            "can run nowhere.",
+            "can run on no node.",
             id="nothing to provision with",
         ),
         pytest.param(
@@ -163,7 +163,7 @@ def test_what_is_said_of_a_pod(case: str, usable: bool, summary: str) -> None:
             id="lost",
         ),
         pytest.param(
-            IN_A, (EARLY,), True, "default/in-a is bound to pv-a, which the snapshot does not have.", id="not known"
+            IN_A, (EARLY,), True, "default/in-a is bound to pv-a, which is not in the snapshot.", id="not known"
         ),
     ],
 )
@@ -180,7 +180,7 @@ def test_what_the_snapshot_does_not_have_is_said() -> None:
     assert answer.claim.controller.action is ClaimAction.KEEP
     assert answer.nodes is None
     assert about_pod(IN_A, EARLY).summary == (
-        "Where default/web can run is not known: the snapshot does not have its volumes."
+        "The nodes for default/web are unknown: its volumes are not in the snapshot."
     )
     assert about_claim(IN_A, PV_A, EARLY).complete
 
@@ -199,7 +199,7 @@ def test_the_trap_in_words() -> None:
     assert answer.claim.trap is not None
     assert answer.claim.trap.explanation == (
         "Claim in-a got its volume in zone a before any pod was placed, because class early binds immediately. "
-        "Whatever else its pods need, they can no longer go to zone b."
+        "Its pods can no longer be scheduled to zone b, whatever else they need."
     )
     assert about_claim(make_claim(), LATE).claim.trap is None
 

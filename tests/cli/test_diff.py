@@ -36,7 +36,7 @@ def test_pods_that_lose_their_node_compete_for_what_is_left(snapshot: Path) -> N
     lost = {pod["name"]: pod["after"]["nodes"] for pod in answer["changed"] if pod["parts"][0] == "place"}
     # Two fit on b beside those that run there, the more important ones.
     assert lost == {"web-3": ["b"], "web-2": ["b"], "web-1": [], "web-0": []}
-    assert answer["summary"].startswith("2 of 7 pods would fit nowhere, ")
+    assert answer["summary"].startswith("2 of 7 pods would fit on no node, ")
     assert [pod["name"] for pod in answer["changed"] if pod["worse"]] == ["web-0", "web-1"]
     assert code == 1
 

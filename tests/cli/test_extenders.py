@@ -35,19 +35,19 @@ ONLY_NODE_7: dict[str, Answer] = {"filter": leaving("node-7", failed={"node-8": 
 def test_without_the_option_nobody_is_asked_and_the_answer_says_so(tmp_path: Path) -> None:
     done, server = ask(tmp_path, "explain", "shop/web-7", answers=ONLY_NODE_7)
     assert server.asked == []
-    assert "goes to node-8" in done.out
-    assert "not modelled: the extender URL; the answer is as if it had no objection and no preference" in done.out
+    assert "is scheduled to node-8" in done.out
+    assert "not modelled: the extender URL; the answer assumes that it rejects no node and gives no scores" in done.out
 
 
 def test_what_an_extender_says_is_a_reason_with_its_address(tmp_path: Path) -> None:
     done, server = ask(tmp_path, "explain", "shop/web-7", "--call-extenders", answers=ONLY_NODE_7)
     assert server.verbs == ["filter"]
-    assert "shop/web-7 fits on 1 of 15 nodes and goes to node-7" in done.out
+    assert "shop/web-7 fits on 1 of 15 nodes and is scheduled to node-7" in done.out
     rows = [" ".join(line.split()) for line in done.out.splitlines() if "URL" in line]
     assert rows == [
         "2 Extender the extender URL gives no reason",
-        "1 Extender hot: says the extender URL",
-        "1 Extender no license left: says the extender URL",
+        "1 Extender hot: reported by the extender URL",
+        "1 Extender no license left: reported by the extender URL",
     ]
     assert "not modelled" not in done.out
     assert "--config CONFIG --call-extenders --why" in done.out
@@ -57,7 +57,7 @@ def test_scores_of_an_extender_have_a_column(tmp_path: Path) -> None:
     answers: dict[str, Answer] = {"rate": [{"Host": "node-5", "Score": 10}]}
     config: dict[str, Any] = {"filterVerb": "", "prioritizeVerb": "rate", "weight": 2}
     done, _ = ask(tmp_path, "explain", "shop/web-7", "--call-extenders", answers=answers, **config)
-    assert "goes to node-5 (score 809, next best node-8 with 634)" in done.out
+    assert "is scheduled to node-5 (score 809, next best node-8 with 634)" in done.out
     assert "URL x2" in done.out
 
 
@@ -73,7 +73,7 @@ def test_an_error_that_may_be_ignored_puts_the_answer_in_doubt(tmp_path: Path) -
     done, _ = ask(tmp_path, *arguments, answers={"filter": (500, b"")}, ignorable=True)
     assert done.code == 3
     failed = "failed filter with extender at URL URL/filter, code 500"
-    assert f"the extender URL; asking it failed, which it may: {failed}" in " ".join(done.out.split())
+    assert f"the extender URL; it is ignorable and its filter call failed: {failed}" in " ".join(done.out.split())
 
 
 def test_candidates_that_an_extender_declines_are_told(tmp_path: Path) -> None:

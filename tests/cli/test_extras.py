@@ -18,7 +18,7 @@ from tests.cli.in_process import Printed, run
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 GPUS = str(FIXTURES / "devices/cluster")
 INFERENCE = str(FIXTURES / "devices/manifests/inference.yaml")
-PROBLEM = "a selector of devices is written in CEL, which needs cel-expr-python, and that is not installed"
+PROBLEM = "device selectors are written in CEL, which needs cel-expr-python, which is not installed"
 HINT = """\
   pip install 'kschedctl[devices]'
   on Alpine, where pip finds no cel-expr-python for musl: use an image with glibc, such as python:3-slim"""

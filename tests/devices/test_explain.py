@@ -88,8 +88,9 @@ def _reason(claims: Sequence[Any], objects: Sequence[ApiObject]) -> Any:
         pytest.param(
             make_claim("c", request("r", 2), request("s", 2)),
             [THREE],
-            "not together: claim default/c, request r wants 2 gpu, 3 usable (3 here, 3 of the class, 3 match, 3 free);"
-            " claim default/c, request s wants 2 gpu, 3 usable (3 here, 3 of the class, 3 match, 3 free)",
+            "each alone, but not together: claim default/c, request r wants 2 gpu, 3 usable (3 here, 3 of the class, 3 "
+            "match, 3 free); claim default/c, request s wants 2 gpu, 3 usable (3 here, 3 of the class, 3 match, "
+            "3 free)",
             0,
             id="each by itself, not both",
         ),

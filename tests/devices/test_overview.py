@@ -31,7 +31,7 @@ def test_devices_and_their_holders() -> None:
     [
         pytest.param([make_slice("s", node="a")], "1 of 1, outdated 0: ", id="as it should be"),
         pytest.param(
-            [make_slice("s", node="a", slices=2)], "1 of 2, outdated 0: 1 of 2 slices are there", id="incomplete"
+            [make_slice("s", node="a", slices=2)], "1 of 2, outdated 0: 1 of 2 slices are present", id="incomplete"
         ),
         pytest.param(
             [make_slice("s", make_device(), make_device(), node="a")],

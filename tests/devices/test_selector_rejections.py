@@ -28,8 +28,8 @@ THREE = make_slice(
             [f"{OWN}.numa == 1"],
             [MEMORY],
             [
-                f"class gpu turns 1 away: {DRIVER}/node/x has numa 0; its selector is {OWN}.numa == 1",
-                f"request r turns 1 away: {DRIVER}/node/z has memory 40Gi; its selector is {MEMORY}",
+                f"class gpu rejects 1: {DRIVER}/node/x has numa 0; its selector is {OWN}.numa == 1",
+                f"request r rejects 1: {DRIVER}/node/z has memory 40Gi; its selector is {MEMORY}",
             ],
             id="the class first, then the request, each of what is left",
         ),
@@ -37,7 +37,7 @@ THREE = make_slice(
             [],
             [f'{OWN}.?model.orValue("none") == "a100"\n  && {MEMORY}'],
             [
-                f"request r turns 2 away: {DRIVER}/node/x has model t4, memory 40Gi; its selector is "
+                f"request r rejects 2: {DRIVER}/node/x has model t4, memory 40Gi; its selector is "
                 f'{OWN}.?model.orValue("none") == "a100" && {MEMORY}'
             ],
             id="several attributes, the expression in one line",
@@ -46,7 +46,7 @@ THREE = make_slice(
             [],
             [f'{OWN}.?ok.orValue(false) && device.driver == "other"'],
             [
-                f"request r turns 3 away: {DRIVER}/node/x has driver {DRIVER} and has no ok; its selector is "
+                f"request r rejects 3: {DRIVER}/node/x has driver {DRIVER} and has no ok; its selector is "
                 f'{OWN}.?ok.orValue(false) && device.driver == "other"'
             ],
             id="an attribute that the device does not have",
@@ -55,7 +55,7 @@ THREE = make_slice(
             [],
             ['device.attributes["other.example.com"].?numa.orValue(7) == 0'],
             [
-                f"request r turns 3 away: {DRIVER}/node/x has no other.example.com/numa; its selector is "
+                f"request r rejects 3: {DRIVER}/node/x has no other.example.com/numa; its selector is "
                 'device.attributes["other.example.com"].?numa.orValue(7) == 0'
             ],
             id="an attribute of another domain",
@@ -63,7 +63,7 @@ THREE = make_slice(
         pytest.param(
             [],
             ["size(device.attributes) > 5"],
-            [f"request r turns 3 away: such as {DRIVER}/node/x; its selector is size(device.attributes) > 5"],
+            [f"request r rejects 3: such as {DRIVER}/node/x; its selector is size(device.attributes) > 5"],
             id="all attributes together",
         ),
     ],

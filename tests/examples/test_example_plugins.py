@@ -40,7 +40,7 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
 
 def test_the_cheapest_node_is_taken(installed: dict[str, str]) -> None:
     done = run(installed, "explain", "try/web.yaml", "--config", "try/config.yaml", "--why")
-    assert done.stdout.startswith("default/web fits on 3 of 3 nodes and goes to cheap"), done.stderr
+    assert done.stdout.startswith("default/web fits on 3 of 3 nodes and is scheduled to cheap"), done.stderr
     assert [line.split() for line in done.stdout.splitlines() if "CheapNodes" in line] == [
         ["CheapNodes", "100", "75", "x2", "150"],
         ["CheapNodes", "400", "0", "x2", "0"],
@@ -61,7 +61,7 @@ def test_the_plugin_tells_how_it_came_to_its_score(installed: dict[str, str]) ->
 
 def test_a_gang_starts_together_and_one_that_is_too_large_does_not(installed: dict[str, str]) -> None:
     done = run(installed, "simulate", "try/training.yaml", "--config", "try/config.yaml", "-o", "wide")
-    assert "3 of 7 pods placed; 4 wait" in done.stdout, done.stderr
+    assert "3 of 7 pods placed; 4 pending" in done.stdout, done.stderr
     started = [line.split() for line in done.stdout.splitlines() if " Scheduled " in line]
     assert {words[0] for words in started} == {"0.010"}
     assert "rejected due to timeout after waiting 30s at plugin Gang." in done.stdout

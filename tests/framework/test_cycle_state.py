@@ -19,4 +19,4 @@ def test_values_are_kept_by_type() -> None:
 
 
 def test_what_is_not_modelled_is_worded() -> None:
-    assert str(NotModelled("claims", "as if there were none")) == "not modelled yet: claims (as if there were none)"
+    assert str(NotModelled("claims", "as if there were none")) == "not modelled: claims; as if there were none"

@@ -47,17 +47,17 @@ def test_kinds_are_read_with_prices_in_millionths(tmp_path: Path) -> None:
     [
         ("name: general", "name: General", "2:9: kinds[0].name: a lowercase RFC 1123 subdomain must consist"),
         ("name: general", "title: general", "2:10: kinds[0].title: unknown field"),
-        ("name: large", "name: general", '8:10: kinds[1].name: "general" is there twice'),
-        ("price: 0.192", "price: cheap", '3:10: kinds[0].price: "cheap" is no price'),
-        ("price: 0.192", "price: -1", '3:10: kinds[0].price: "-1" is no price'),
-        ("price: 0.192", "price: 0.1234567", '3:10: kinds[0].price: "0.1234567" is no price'),
+        ("name: large", "name: general", '8:10: kinds[1].name: "general" is defined twice'),
+        ("price: 0.192", "price: cheap", '3:10: kinds[0].price: "cheap" is not a price'),
+        ("price: 0.192", "price: -1", '3:10: kinds[0].price: "-1" is not a price'),
+        ("price: 0.192", "price: 0.1234567", '3:10: kinds[0].price: "0.1234567" is not a price'),
         ("price: 0.192", "price: [1]", "3:10: kinds[0].price: expected string, got array"),
-        ("most: 3", "most: -3", "4:9: kinds[0].most: less than none cannot be had"),
+        ("most: 3", "most: -3", "4:9: kinds[0].most: must not be negative"),
         ("cpu: 4,", "cpu: 4z,", '5:22: kinds[0].allocatable[cpu]: "4z": quantities must match'),
-        ("cpu: 4,", "cpu: -4,", "5:22: kinds[0].allocatable[cpu]: less than nothing cannot be offered"),
-        ("cpu: 4, ", "", "5:16: kinds[0].allocatable: it offers no cpu"),
+        ("cpu: 4,", "cpu: -4,", "5:22: kinds[0].allocatable[cpu]: must not be negative"),
+        ("cpu: 4, ", "", "5:16: kinds[0].allocatable: cpu is missing"),
         ("zone: a", "zone: '-'", "6:18: kinds[0].labels[zone]: a valid label must be an empty string"),
-        ("effect: NoSchedule", "effect: Never", '7:37: kinds[0].taints[0].effect: "Never" is no effect'),
+        ("effect: NoSchedule", "effect: Never", '7:37: kinds[0].taints[0].effect: "Never" is not a taint effect'),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line_and_column(was: str, now: str, said: str, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_what_is_wrong_is_told_with_its_line_and_column(was: str, now: str, said
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "is not an object"), ("- 1", "is not an object"), ("kinds: []", "kinds: there is no kind of node")],
+    [("", "is not an object"), ("- 1", "is not an object"), ("kinds: []", "kinds: no kind of node is defined")],
 )
 def test_what_is_no_catalog(text: str, said: str, tmp_path: Path) -> None:
     assert any(said in each for each in read(tmp_path, text))

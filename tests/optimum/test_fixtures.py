@@ -39,7 +39,7 @@ def test_what_would_have_saved_the_gpu_pods() -> None:
     found = {way.lever: way for way in find_adjustments(ask("greed"))}
     assert found[Lever.ORDER].what == "one after another, the largest first"
     assert found[Lever.PRIORITY].what == "priority 1 without preemption (preemptionPolicy: Never)"
-    assert found[Lever.REQUESTS].what == "requests of 11.2 cpu in place of 14"
+    assert found[Lever.REQUESTS].what == "requests of 11.2 cpu instead of 14"
 
 
 def test_a_pod_that_is_viable_only_after_preemption_costs_as_much_at_best() -> None:

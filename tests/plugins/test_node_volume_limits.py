@@ -78,7 +78,7 @@ def test_limits(pods: list[Any], objects: list[Any], wanted: list[str], expected
 def test_detail_has_the_driver_and_the_numbers() -> None:
     cluster = make_cluster([make_node()], [user("p", "a", "b")], LIMITED, *ABC)
     found = reason(decide(make_pod(volumes=mount("c")), cluster), PLUGIN)
-    assert found.detail == "csi.example.com: adds 1 to 2 attached, the node takes 2"
+    assert found.detail == "csi.example.com: adds 1 to 2 attached, the node's limit is 2"
     assert found.data == {"driver": DRIVER, "added": 1, "attached": 2, "limit": 2}
 
 
@@ -243,7 +243,7 @@ def test_skipped_without_volumes_that_a_driver_attaches() -> None:
     [
         pytest.param(
             TooManyVolumes(DRIVER, added=2, attached=24, limit=25),
-            f"{DRIVER}: adds 2 to 24 attached, the node takes 25",
+            f"{DRIVER}: adds 2 to 24 attached, the node's limit is 25",
             {"driver": DRIVER, "added": 2, "attached": 24, "limit": 25},
             id="one too many",
         ),

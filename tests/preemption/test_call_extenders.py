@@ -85,8 +85,8 @@ def test_what_it_answers_is_chosen_from(answer: Answer, victims: dict[str, tuple
 def test_who_declined_a_candidate_is_told() -> None:
     decision, server = decide(candidates(c="c-0"))
     assert {node: status.message for node, status in result(decision).rejected.items()} == {
-        "a": f"the extender {server.url}/0 declines it",
-        "b": f"the extender {server.url}/0 declines it",
+        "a": f"the extender {server.url}/0 rejects it",
+        "b": f"the extender {server.url}/0 rejects it",
     }
 
 
@@ -129,7 +129,7 @@ def test_errors_of_one_that_may_fail_are_told_and_passed_over(problem: str) -> N
     decision, _ = decide(PROBLEMS[problem][0], ignorable=True)
     assert decision.victims == {"a": ("default/a-0",)}
     (note,) = decision.not_modelled
-    assert note.effect.startswith("asking it about preemption failed, which it may: ")
+    assert note.effect.startswith("it is ignorable and its preempt call failed: ")
 
 
 def test_a_candidate_without_victims_is_dropped_for_one_that_may_fail() -> None:

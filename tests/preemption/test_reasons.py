@@ -5,4 +5,4 @@ from tests.builders import told
 
 
 def test_words_of_a_node_without_victims() -> None:
-    assert told(NoLowerPriority(-5)) == ("no pod of a priority below -5", {})
+    assert told(NoLowerPriority(-5)) == ("no pod with a priority below -5", {})

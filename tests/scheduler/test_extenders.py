@@ -54,7 +54,7 @@ def test_the_pod_goes_where_the_extender_leaves_it(cached: bool) -> None:
     assert told(decision) == {"a": "Unschedulable: busy", "c": "UnschedulableAndUnresolvable: broken"}
     assert names_in(server.asked[0].about) == ["a", "b", "c"]
     ((plugin, (reason,)),) = decision.node("a").reasons
-    assert (plugin, reason.text, reason.detail) == ("Extender", "busy", f"says the extender {server.url}")
+    assert (plugin, reason.text, reason.detail) == ("Extender", "busy", f"reported by the extender {server.url}")
     assert reason.data == {"url": server.url, "message": "busy"}
     assert not decision.not_modelled
 
@@ -185,7 +185,7 @@ def test_an_error_of_one_that_may_fail_is_told_and_passed_over() -> None:
     (note,) = decision.not_modelled
     assert (note.feature, note.effect) == (
         f"the extender {server.url}",
-        "asking it failed, which it may: out of order",
+        "it is ignorable and its filter call failed: out of order",
     )
 
 
@@ -245,7 +245,9 @@ def test_an_error_in_rating_gives_no_score_and_is_told() -> None:
         decision = make_scheduler(map(make_node, "ab"), own).decide(WEB)
     assert decision.best == ("a", "b")
     (note,) = decision.not_modelled
-    assert note.effect.startswith("asking it for scores failed, so it gives none: json: cannot unmarshal object")
+    assert note.effect.startswith(
+        "it is ignorable and its prioritize call failed, so it gives no scores: json: cannot unmarshal object"
+    )
 
 
 def test_the_only_node_is_not_rated() -> None:
@@ -279,7 +281,7 @@ def test_nodes_count_as_they_are_sent_back() -> None:
     assert scores(decision)["TaintToleration"] == {"a": 300, "b": 0}
     assert scores(decision)["NodeResourcesFit"] == {"a": 0, "b": 0}
     (note,) = decision.not_modelled
-    assert note.effect == "it sends back nodes with other labels, by which they are not scored: a, b"
+    assert note.effect == "it returns nodes with other labels, which the scores ignore: a, b"
 
 
 @pytest.mark.parametrize(("key", "are_counted"), [(ZONE, True), (HOSTNAME, False)], ids=["zones", "hosts"])
@@ -304,7 +306,7 @@ def test_a_node_that_the_cluster_does_not_have_is_left_out_and_told() -> None:
     decision, _ = decide(answer, nodeCacheCapable=False)
     assert decision.best == ("a",)
     note = decision.not_modelled[0]
-    assert note.effect == "it sends back nodes that the cluster does not have, which are left out: z"
+    assert note.effect == "it returns nodes that are not in the cluster, which are ignored: z"
 
 
 def test_without_calling_them_the_answer_says_so() -> None:

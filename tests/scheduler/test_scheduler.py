@@ -66,6 +66,6 @@ def test_an_extender_is_not_called_and_the_answer_says_so() -> None:
     }
     decision = decide(make_pod(), make_cluster([make_node("a")]), config=config)
     assert [str(notice) for notice in decision.not_modelled] == [
-        "not modelled yet: the extender http://extender.example "
-        "(the answer is as if it had no objection and no preference)"
+        "not modelled: the extender http://extender.example; "
+        "the answer assumes that it rejects no node and gives no scores"
     ]

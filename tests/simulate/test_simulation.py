@@ -296,5 +296,5 @@ def test_a_pod_that_evicts_others_again_and_again_is_given_up() -> None:
     assert simulation.restless == {"default/evicting"}
     assert len(attempts) < 200
     last = [one for one in attempts if one.pod == "default/evicting"][-1]
-    assert last.message.endswith("; given up here: those it evicts come back before its turn")
+    assert last.message.endswith("; not retried: its victims are recreated before its next attempt")
     assert not last.victims

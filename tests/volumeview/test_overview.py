@@ -118,7 +118,7 @@ def test_claims_of_a_pod_do_not_take_the_same_volume() -> None:
         pytest.param(
             [make_claim(storage_class="now"), NOW],
             ClaimVerdict.IMMEDIATE,
-            "it waits for the PersistentVolume controller",
+            "the PersistentVolume controller must bind it first",
             id="not the scheduler's",
         ),
     ],

@@ -193,7 +193,7 @@ def test_a_victim_is_edited_where_it_is_asked_who_would_evict_it() -> None:
 
 
 def test_all_pods_are_not_compared_as_edited() -> None:
-    with pytest.raises(InputError, match="set priority 5: pods are compared as they are"):
+    with pytest.raises(InputError, match="set priority 5: pods are compared unchanged"):
         loaded([make_node()], SetPriority(5)).verify()
     assert loaded([make_node()], Cordon("node")).verify().pending_groups == ()
 

@@ -123,7 +123,7 @@ WORDS = {
     "drop pod_affinity": ("drop the required pod affinity",),
     "drop pod_anti_affinity": ("drop the required pod anti-affinity",),
     "request": ("request",),
-    "port": ("do without host port",),
+    "port": ("drop host port",),
     "untaint": ("remove taint", "uncordon"),
     "uncordon": ("uncordon",),
     "pod less": ("delete pod", "free", "wait"),

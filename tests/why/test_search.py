@@ -58,7 +58,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             [make_node("a"), make_node("b")],
             [make_pod("x", node="a", requests={"cpu": "2"}), make_pod("y", node="b", requests={"cpu": "3"})],
             [
-                "one node more like a -> a-1",
+                "add a node like a -> a-1",
                 "free 0.5 cpu on a: delete default/x -> a",
                 "free 1.5 cpu on b: delete default/y -> b",
                 "request 2 cpu or less instead of 2.5 -> a",
@@ -133,7 +133,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             [],
             [
                 "uncordon node a -> a",
-                "one node more like a -> a-1",
+                "add a node like a -> a-1",
             ],
             id="a cordoned node; one like it is not",
         ),
@@ -155,7 +155,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             make_pod(containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])]),
             [make_node("a")],
             [make_pod("x", node="a", containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])])],
-            ["one node more like a -> a-1", "delete pod default/x -> a", "do without host port 8080/TCP -> a"],
+            ["add a node like a -> a-1", "delete pod default/x -> a", "drop host port 8080/TCP -> a"],
             id="a host port",
         ),
         pytest.param(
@@ -165,7 +165,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             [make_node("a")],
             [make_pod("x", node="a", labels={"app": "web"})],
             [
-                "one node more like a -> a-1",
+                "add a node like a -> a-1",
                 "delete pod default/x -> a",
                 "drop the required pod anti-affinity by kubernetes.io/hostname -> a",
             ],
@@ -244,7 +244,7 @@ def test_a_volume_in_another_zone() -> None:
     found = told(
         make_pod(volumes=mount("data")), [make_node("a", zone="a")], [], make_claim("data", bound="pv"), volume
     )
-    assert any(one.summary.startswith("have volume pv of claim data in a") for one in found), summaries(found)
+    assert any(one.summary.startswith("move volume pv of claim data to a") for one in found), summaries(found)
 
 
 def test_of_many_nodes_those_that_are_alike_are_asked_once() -> None:
@@ -281,7 +281,7 @@ def test_a_pod_of_a_daemon_set_is_not_deleted_as_it_comes_back() -> None:
         [make_node("a")],
         [agent],
     )
-    assert [one.summary for one in found] == ["do without host port 8080/TCP"]
+    assert [one.summary for one in found] == ["drop host port 8080/TCP"]
 
 
 def test_a_taint_that_comes_back_is_not_removed() -> None:
@@ -315,7 +315,7 @@ def test_a_pod_of_the_same_workload_is_not_deleted() -> None:
         [make_node("a")],
         [make_pod("web-1", node="a", requests={"cpu": "3"}, owner=owner)],
     )
-    assert [one.summary for one in found] == ["one node more like a"]
+    assert [one.summary for one in found] == ["add a node like a"]
 
 
 def test_a_claim_is_replaced_only_if_its_name_is_wrong() -> None:

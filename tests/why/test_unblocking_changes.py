@@ -34,7 +34,7 @@ def test_pods_of_one_workload_that_wait_for_the_same_are_one_group() -> None:
 def test_so_many_nodes_as_all_pods_of_a_group_need() -> None:
     web = [make_pod(f"web-{i}", requests={"cpu": "2"}, owner=WEB) for i in range(5)]
     _, found = waiting([make_node("a")], [make_pod("x", node="a", requests={"cpu": "4"})], web)
-    assert ("3 nodes more like a", 5) in told(found)
+    assert ("add 3 nodes like a", 5) in told(found)
 
 
 def test_changes_add_up() -> None:
@@ -53,7 +53,7 @@ def test_pods_that_fit_take_each_others_room() -> None:
     assert found.anyway == ("default/p-0",)
     # What would place the other is looked for with the first in place.
     assert list(found.later) == ["default/p-1"]
-    assert told(found) == [("one node more like a", 1)]
+    assert told(found) == [("add a node like a", 1)]
 
 
 def test_pods_that_preempt_are_left_to_preemption() -> None:

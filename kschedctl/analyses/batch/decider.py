@@ -133,8 +133,8 @@ def decide_lines(decider: Decider, lines: Iterator[Line], jobs: int) -> Iterator
         while waiting:
             yield from waiting.popleft().result()
     except BrokenProcessPool:
-        hint = "where the machine ran out of memory, fewer processes help: --jobs"
-        raise KschedctlError("a process that decides cases was ended from outside", hint=hint) from None
+        hint = "if the machine ran out of memory, use fewer processes: --jobs"
+        raise KschedctlError("a process that decides cases terminated unexpectedly", hint=hint) from None
     except BaseException:
         # Nothing waits for the results of running processes.
         for process in active_children():

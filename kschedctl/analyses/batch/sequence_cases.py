@@ -83,7 +83,7 @@ def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Se
     attempts: list[Attempt] = []
     for attempt in simulation.run():
         if len(attempts) == MOST_ATTEMPTS:
-            raise UnsupportedError("does not settle", hint="pods preempt each other for ever")
+            raise UnsupportedError("does not settle", hint="pods preempt each other endlessly")
         attempts.append(attempt)
     tried = {attempt.pod for attempt in attempts}
     return SequenceResult(simulation, tuple(attempts), tuple(pod.key for pod in pods if pod.key not in tried))

@@ -46,7 +46,7 @@ def _nodes(selector: NodeSelector | None) -> str:
         try:
             parsed = parse_node_term(term)
         except SelectorError:
-            return "nodes by a selector that cannot be read"
+            return "nodes of an invalid selector"
         if parsed is None:
             continue
         if not parsed.labels and [(one.key, one.operator) for one in parsed.fields] == [(NODE_NAME_FIELD, "In")]:

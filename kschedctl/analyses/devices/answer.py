@@ -45,7 +45,7 @@ def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOver
     if pools:
         held = n_devices - free
         said = f"{counted(n_devices, 'device')} in {counted(len(pools), 'pool')}: {free} free, {held} held"
-        unused = f"; of {counted(problems, 'pool')} the devices are not used" if problems else ""
+        unused = f"; the devices of {counted(problems, 'pool')} are not used" if problems else ""
         summary = f"{said}{unused}."
     else:
         summary = "The snapshot has no devices."
@@ -66,9 +66,9 @@ def claim_answer(claim: ResourceClaim, inventory: Inventory, provenance: Provena
     allocated = claim.status.allocation is not None
     where = _where(places, inventory.cluster)
     if problem:
-        summary = f"{claim.key} can be allocated nowhere: {problem}."
+        summary = f"{claim.key} cannot be allocated on any node: {problem}."
     elif allocated:
-        summary = f"{claim.key} has its devices and can be used on {where}."
+        summary = f"{claim.key} is allocated and can be used on {where}."
     else:
         summary = f"{claim.key} can be allocated on {where}."
     return DeviceSupply(
@@ -125,10 +125,10 @@ def _where(places: Iterable[PlaceData], cluster: Cluster) -> str:
 
 
 def _limits(inventory: Inventory) -> Iterable[NotModelled]:
-    limits = [NotModelled(what, "no device matches it") for what in inventory.not_modelled]
+    limits = [NotModelled(what, "the answer assumes that no device matches it") for what in inventory.not_modelled]
     if not inventory.rules.allocates:
-        effect = "devices and claims are shown by the rules of the release that it came with"
-        limits.append(NotModelled("the gate DynamicResourceAllocation, which is off by default", effect))
+        effect = "devices and claims are shown with the rules of the release that introduced it"
+        limits.append(NotModelled("the feature gate DynamicResourceAllocation, which is off by default", effect))
     return limits
 
 

@@ -33,9 +33,9 @@ def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
     elsewhere = sum(not pod.worse and not _ENDS.isdisjoint(pod.parts) for pod in changed)
     alike = len(changed) - worse - elsewhere
     counts = [
-        (worse, "would fit nowhere"),
-        (elsewhere, "comes to another end" if elsewhere == 1 else "come to another end"),
-        (alike, "comes to the same end otherwise" if alike == 1 else "come to the same end otherwise"),
+        (worse, "would fit on no node"),
+        (elsewhere, "has another outcome" if elsewhere == 1 else "have another outcome"),
+        (alike, "changes only in details" if alike == 1 else "change only in details"),
     ]
     (first, does), *rest = [(number, words) for number, words in counts if number]
     return ", ".join([f"{first} of {of} {does}", *(f"{number} {words}" for number, words in rest)]) + "."
@@ -50,7 +50,7 @@ def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], 
     if SideOutcome.ABSENT in (old.outcome, new.outcome) or AnswerPart.PLACE in parts:
         yield _place(old, new)
         return
-    anew = "scheduled anew, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
+    anew = "if rescheduled, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
     if AnswerPart.OUTCOME in parts:
         yield f"{anew}{_does(new)}{_because(new)} (before: {_does(old)})"
         return
@@ -74,7 +74,7 @@ def _place(old: OutcomeData, new: OutcomeData) -> str:
     if new.outcome is SideOutcome.ABSENT:
         return f"is gone (before: {_does(old)})"
     if not new.node_name:
-        return f"loses {old.node_name}: {_does(new)}{_because(new)}"
+        return f"no longer runs on {old.node_name}: {_does(new)}{_because(new)}"
     if old.node_name:
         return f"runs on {new.node_name} instead of {old.node_name}"
     return f"runs on {new.node_name} (before: {_does(old)})"
@@ -83,30 +83,30 @@ def _place(old: OutcomeData, new: OutcomeData) -> str:
 def _winner(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> str:
     # Only a pod that is not tried can lose all its nodes without a change of outcome.
     if not new.nodes:
-        return f"would fit nowhere (before: would go to {_nodes(old.nodes)})"
+        return f"would fit on no node (before: would be scheduled to {_nodes(old.nodes)})"
     if not old.nodes:
-        return f"would go to {_nodes(new.nodes)} (before: would fit nowhere)"
+        return f"would be scheduled to {_nodes(new.nodes)} (before: would fit on no node)"
     by = nodes.scored_by(among={*old.nodes, *new.nodes})
     because = f" ({', '.join(by)})" if by else ""
-    return f"goes to {_nodes(new.nodes)} instead of {_nodes(old.nodes)}{because}"
+    return f"is scheduled to {_nodes(new.nodes)} instead of {_nodes(old.nodes)}{because}"
 
 
 def _does(outcome: OutcomeData) -> str:
     match outcome.outcome:
         case SideOutcome.SCHEDULED:
-            return f"goes to {_nodes(outcome.nodes)}"
+            return f"is scheduled to {_nodes(outcome.nodes)}"
         case SideOutcome.UNSCHEDULABLE:
             if outcome.victims:
-                return f"fits nowhere, would evict {_evicted(outcome)}"
-            return "fits nowhere"
+                return f"fits on no node, would evict {_evicted(outcome)}"
+            return "fits on no node"
         case SideOutcome.GATED:
             return "is not tried"
         case SideOutcome.ERROR:
             return f"fails: {outcome.error}"
         case SideOutcome.OTHER_SCHEDULER:
-            return "no profile is responsible"
+            return "has another scheduler"
         case SideOutcome.ABSENT:
-            return "is not there"
+            return "does not exist"
 
 
 def _because(outcome: OutcomeData) -> str:
@@ -147,10 +147,10 @@ def _fitting(nodes: NodeChanges) -> Iterator[str]:
         by = ", ".join(sorted({plugin for plugin in lost.values() if plugin}))
         yield f"no longer fits {listed(tuple(lost))}" + (f" ({by})" if by else "")
     for (was, now), number in said.most_common(_MOST_REASONS):
-        yield f"{counted(number, 'node')} {'says' if number == 1 else 'say'} {now} instead of {was}"
+        yield f"{counted(number, 'node')} {'reports' if number == 1 else 'report'} {now} instead of {was}"
     if len(said) > _MOST_REASONS:
         rest = sum(number for _, number in said.most_common()[_MOST_REASONS:])
-        yield f"{counted(rest, 'node')} more {'says' if rest == 1 else 'say'} something else"
+        yield f"{counted(rest, 'more node')} {'reports' if rest == 1 else 'report'} other reasons"
 
 
 def _told_apart(before: Status, after: Status) -> tuple[str, str]:

@@ -108,7 +108,7 @@ def summarize(cluster: LoadedCluster, pods: Iterable[PodSubject], handle: Analys
     missing: dict[Missing, None] = {}
     not_modelled: dict[NotModelled, None] = {}
     fates: dict[tuple[Outcome, str], list[str]] = {}
-    for one in handle.track(list(pods), "deciding for pods"):
+    for one in handle.track(list(pods), "evaluating pods"):
         kind = cluster.kind(one.pod)
         if kind not in known:
             admitted = cluster.admit(one.pod)
@@ -179,12 +179,12 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
 def _no_such_suggestion(decision: Decision, wanted: int, n_found: int) -> InputError:
     pod = decision.pod.key
     if decision.schedulable:
-        return InputError(f"{pod} fits: there is nothing to suggest", path="--apply-suggestion")
+        return InputError(f"{pod} fits: there are no suggestions", path="--apply-suggestion")
     problem = f"there {'is' if n_found == 1 else 'are'} {counted(n_found, 'suggestion')} for {pod}"
-    return InputError(problem, path="--apply-suggestion", hint=f"--suggest {wanted} looks for as many")
+    return InputError(problem, path="--apply-suggestion", hint=f"--suggest {wanted} looks for {wanted} suggestions")
 
 
 def _no_such_node(cluster: LoadedCluster, name: str, option: str) -> InputError:
     close = similar(name, cluster.nodes.names)
-    hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists them"
+    hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists the nodes"
     return InputError(f"the snapshot has no node {name}", path=option, hint=hint)

@@ -187,7 +187,7 @@ class _Trial:
         after = scheduler.decide(self._pod)
         if not self._moves(after):
             return None
-        what = f"give {plugin} weight {weight} instead of {before}" if weight else f"leave the score of {plugin} out"
+        what = f"give {plugin} weight {weight} instead of {before}" if weight else f"disable the score of {plugin}"
         patch = Patch(API_VERSION, KIND, "", patch=weight_patch(configuration, name, plugin, weight))
         return _change(f"{what} in profile {name}", RemedyScope.CLUSTER, (patch,), after)
 

@@ -32,7 +32,7 @@ class ExtenderPoints(Arithmetic, frozen=True):
 
     def formula(self) -> str:
         """Return the scaling as text."""
-        return f"{_SCALE} * what the extender gives"
+        return f"{_SCALE} * the extender's score"
 
     def steps(self) -> Iterator[Step]:
         """Yield the single step of scaling."""

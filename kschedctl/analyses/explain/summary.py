@@ -15,8 +15,8 @@ from kschedctl.scheduler.outcome import Outcome
 
 #: The sentences for pods that are not eligible to preempt, by the reasons of preemption's status.
 _INELIGIBLE: Final[dict[tuple[str, ...], str]] = {
-    (NEVER,): "It may not evict anyone: its preemptionPolicy is Never.",
-    (TERMINATING,): "It waits: a pod that was evicted for it is still stopping.",
+    (NEVER,): "It cannot preempt: its preemptionPolicy is Never.",
+    (TERMINATING,): "It is pending: a pod evicted for it is still terminating.",
 }
 
 
@@ -48,15 +48,15 @@ def summary(
     subject = f"{pod.namespace}/{pod.name}"
     start = subject
     if pod.node_name:
-        start = f"{subject} runs on {pod.node_name}. Scheduled anew, it"
+        start = f"{subject} runs on {pod.node_name}. If rescheduled, it"
     match verdict.result:
         case Outcome.ERROR:
-            return f"kube-scheduler gives up on {subject} with an error: {verdict.error}"
+            return f"kube-scheduler returns an error for {subject}: {verdict.error}"
         case Outcome.GATED:
             then = (
-                f"Without that it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."
+                f"Otherwise it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."
                 if verdict.feasible_nodes
-                else f"Without that it would fit on none of {counted(n_nodes, 'node')}."
+                else f"Otherwise it would fit on none of {counted(n_nodes, 'node')}."
             )
             return f"{subject} is not tried: {gate}. {then}"
         case Outcome.UNSCHEDULABLE:
@@ -64,7 +64,7 @@ def summary(
             text = f"{start} fits on none of {counted(n_nodes, 'node')}{f': {fact}' if fact else ''}."
             return f"{text} {_preemption(preemption)}" if preemption is not None else text
     of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
-    return f"{start} fits on {of} and goes to {_destination(pod, verdict, scores)}."
+    return f"{start} fits on {of} and is scheduled to {_destination(pod, verdict, scores)}."
 
 
 def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) -> str:
@@ -76,7 +76,7 @@ def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) 
     totals = [node.total for node in scores.nodes]
     if verdict.picked is not None and len(best) > 1:
         others = [name for name in best if name != verdict.picked]
-        return f"{verdict.picked} (score {totals[0]}, the seed's pick; {listed(others)} would do as well)"
+        return f"{verdict.picked} (score {totals[0]}, chosen by the seed; also possible: {listed(others)})"
     if len(best) > 1:
         return f"one of {listed(best)} (score {totals[0]} each; kube-scheduler picks at random)"
     return f"{best[0]} (score {totals[0]}, next best {scores.nodes[1].name} with {totals[1]})"
@@ -87,7 +87,7 @@ def _preemption(preemption: PreemptionData) -> str:
         return _INELIGIBLE.get(preemption.status.reasons, "Preemption would not help.")
     taken = next(candidate for candidate in preemption.candidates if candidate.name == preemption.nominated[0])
     whom = taken.victims[0] if len(taken.victims) == 1 else f"{len(taken.victims)} pods"
-    against = f", {taken.pdb_violations} of them against a disruption budget" if taken.pdb_violations else ""
+    against = f", {taken.pdb_violations} of them in violation of a disruption budget" if taken.pdb_violations else ""
     if len(preemption.nominated) > 1:
         whom = counted(len(taken.victims), "pod")
     return f"Preemption would help: {listed(preemption.nominated, 'or')}, evicting {whom}{against}."

@@ -44,7 +44,7 @@ def leader(cluster: LoadedCluster, *, check_configuration: bool = False) -> Lead
     missing: tuple[Missing, ...] = ()
     if next(iter(cluster.cluster.list(Lease)), None) is None:
         lack = "the snapshot has no Leases"
-        about, effect = ObjectRef(_LEASE), "who leads is not known (kubectl get leases -A -o yaml prints them)"
+        about, effect = ObjectRef(_LEASE), "the leader is unknown (kubectl get leases -A -o yaml prints the Leases)"
         missing = (Missing(lack, object=about, rule="Missing", severity=Severity.WARNING, effect=effect),)
     return overview_answer(cluster.cluster, found, findings, config, provenance(cluster, missing))
 
@@ -75,15 +75,15 @@ def overview_answer(
 def _summary(own: Election | None, name: str, found: Elections) -> str:
     if own is None:
         others = f"; there are {counted(len(found.elections), 'other election')}" if found.elections else ""
-        return f"Who leads the schedulers is not known: there is no Lease {name}{others}."
+        return f"The leader of the schedulers is unknown: there is no Lease {name}{others}."
     if not own.holder:
-        return f"{own.ref.name}: nobody leads, the last holder gave the lease up; whoever waits leads at once."
+        return f"{own.ref.name}: no leader, the last holder released the lease; a waiting replica acquires it at once."
     who = own.node or own.pod or own.holder
     if own.renewed_ago is None:
-        return f"{own.ref.name}: {who} holds the lease; when it was renewed is not known."
+        return f"{own.ref.name}: {who} holds the lease; the time of its renewal is unknown."
     renewed = f"renewed {duration(max(round(own.renewed_ago), 0))} before the snapshot"
     if own.expired:
-        return f"{own.ref.name}: nobody leads, {who} last {renewed}."
+        return f"{own.ref.name}: no leader, {who} last {renewed}."
     assert own.earliest is not None
     assert own.latest is not None
     within = f"another leads within {ceil(own.latest)} s (at the earliest after {floor(own.earliest)} s)"

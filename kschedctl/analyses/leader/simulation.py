@@ -135,14 +135,14 @@ def simulation_answer(
 
 def _summary(promised: Bounds, overlapped: bool, found: Counterexample | None, runs: int) -> str:
     numbers = (
-        f"one that cannot renew leads for up to {promised.leads_on:.1f} s after its last renewal, "
-        f"and nobody else does for {promised.holds:.1f} s"
+        f"a leader that cannot renew leads for up to {promised.leads_on:.1f} s after its last renewal, "
+        f"and no other replica does for {promised.holds:.1f} s"
     )
     if promised.exclusive:
         return f"Never two leaders at once: {numbers}."
     if overlapped or found is not None:
-        return f"Two can lead at once, for up to {promised.overlap:.1f} s: {numbers}."
-    return f"Two may lead at once, though none did in {runs} elections: {numbers}."
+        return f"Two leaders at once are possible, for up to {promised.overlap:.1f} s: {numbers}."
+    return f"Two leaders at once are possible, but did not occur in {runs} elections: {numbers}."
 
 
 def _times(settings: ElectionSettings) -> TimesData:

@@ -39,6 +39,6 @@ def lint(
         handle.warn(what)
     if not (linted.n_objects or allow_empty or any(each.rule.code == _UNREADABLE for each in linted.found)):
         templates = next((each for each in linted.found if each.rule.code == _TEMPLATES), None)
-        hint = templates.help if templates is not None else "--allow-empty lets it pass"
+        hint = templates.help if templates is not None else "use --allow-empty to accept this"
         raise InputError("no Kubernetes object is found", where=listed(list(paths)), hint=hint)
     return linted

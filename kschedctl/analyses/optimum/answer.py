@@ -108,7 +108,7 @@ def _goals(comparison: Comparison) -> Iterator[GoalData]:
 
 def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) -> str:
     if not n_pods:
-        return "no pod waits for a node"
+        return "no pod is pending"
     n_evicted, n_left = len(comparison.evicted), len(comparison.left)
     both = f"the scheduler places {multi_step} of {counted(n_pods, 'pod')}, the best placement {placed}"
     if n_evicted or n_left:
@@ -119,8 +119,8 @@ def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) 
     gaps = [standing for standing in comparison.best.standings if not standing.proven]
     first = gaps[0] if gaps else None
     if first is None or first.gap is None or first.gap > _FAR:
-        return f"{both}; it may be better still"
-    return f"{both}; in {first.goal.name} it may be {first.gap:.1f} % off the best"
+        return f"{both}; a better placement may exist"
+    return f"{both}; in {first.goal.name} it may be {first.gap:.1f} % from the optimum"
 
 
 def _workloads(comparison: Comparison, steps: Iterable[PlacementStep]) -> Iterator[OptimumWorkloadData]:

@@ -89,16 +89,16 @@ def manifest(node: Node) -> dict[str, Any]:
 
 def _summary(purchase: Purchase, n_pods: int, n_placed: int, multi_step: int) -> str:
     if not n_pods:
-        return "no pod waits for a node, so that nothing is to be bought"
+        return "no pod is pending, so no node is needed"
     if purchase.proof is None:
-        return "no placement was found that the filters let pass"
+        return "no placement was found that the filters accept"
     pods = f"{n_placed} of {counted(n_pods, 'pod')} placed"
     if not purchase.nodes:
-        return f"{pods} without any node more"
+        return f"{pods} without new nodes"
     bought = f"{counted(len(purchase.nodes), 'node')} for {money(purchase.cost)}: {pods}"
     price = purchase.price
     if not purchase.best.proven:
         bought += "" if price.gap is None else f", within {price.gap:.1f} % of the cheapest"
     if multi_step < n_placed:
-        bought += f"; the scheduler by itself places {multi_step}"
+        bought += f"; the scheduler alone places {multi_step}"
     return bought

@@ -40,11 +40,11 @@ def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provena
 
 def _summary(emptying: Consolidation, fewest: int | None) -> str:
     if not emptying.n_used:
-        return "no node has pods that do not belong to it"
+        return "no node has pods other than DaemonSet pods and mirror pods"
     n = len(emptying.nodes)
     said = f"{n} of {counted(emptying.n_used, 'node')} in use can be emptied" if n else "no node can be emptied"
     if n:
-        said += f": {emptying.n_used_after} are in use then"
+        said += f": {emptying.n_used_after} {'stays' if emptying.n_used_after == 1 else 'stay'} in use"
     if fewest == emptying.n_used_after:
         return f"{said}, and no placement needs fewer"
     return said if fewest is None else f"{said}; no placement needs fewer than {fewest}"

@@ -44,7 +44,7 @@ def in_queue_order(pods: list[PodSubject]) -> list[PodSubject]:
 def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: AnalysisHandle) -> tuple[Preemption, ...]:
     """Report the pods that each pod would evict; pods of a workload with equal answers share one."""
     view = PreemptionView(min_candidate_nodes=request.min_candidate_nodes, offset=request.offset, seed=request.seed)
-    every = decide_together(cluster, handle.track(request.pods, "deciding for pods"), request.seed)
+    every = decide_together(cluster, handle.track(request.pods, "evaluating pods"), request.seed)
     return tuple(_answer(cluster, decided, view) for decided in every)
 
 

@@ -118,7 +118,7 @@ def _verdict(
 ) -> PreemptVerdictData:
     result = _outcome(decision, base, candidates, found)
     if result is Result.FITS:
-        text = f"{base.verdict.summary} Nobody need be evicted."
+        text = f"{base.verdict.summary} No eviction is needed."
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
     chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
     nodes = tuple(c.node for c in chosen)
@@ -159,24 +159,24 @@ def _summary(
     if result is Result.GATED or (result is Result.ERROR and not found):
         return base.verdict.summary
     if result is Result.ERROR and found is not None:
-        return f"kube-scheduler gives up on {name} with an error: {found.status.message}"
-    start = f"{name} runs on {pod.node_name}. Scheduled anew, it" if pod.node_name else name
+        return f"kube-scheduler returns an error for {name}: {found.status.message}"
+    start = f"{name} runs on {pod.node_name}. If rescheduled, it" if pod.node_name else name
     nowhere = f"{start} fits on none of {counted(base.snapshot.nodes, 'node')}"
     match result:
         case Result.DISABLED:
-            return f"{nowhere}. Profile {pod.scheduler_name} has no DefaultPreemption: nobody is evicted."
+            return f"{nowhere}. Profile {pod.scheduler_name} has no DefaultPreemption: no pod is evicted."
         case Result.NOT_ELIGIBLE if found is not None and found.status.reasons == (TERMINATING,):
             return (
-                f"{nowhere}, and waits: a pod that was evicted for it is still stopping on {pod.nominated_node_name}."
+                f"{nowhere} and stays pending: a pod evicted for it is still terminating on {pod.nominated_node_name}."
             )
         case Result.NOT_ELIGIBLE:
-            return f"{nowhere}, and may not evict anyone: its preemptionPolicy is Never."
+            return f"{nowhere} and cannot preempt: its preemptionPolicy is Never."
         case Result.NOT_HELPFUL:
             return f"{nowhere}, and evicting pods does not help."
     where = picked or f"one of {listed([c.node for c in chosen])} (kube-scheduler picks at random)"
     if picked and len(chosen) > 1:
         others = listed([c.node for c in chosen if c.node != picked])
-        where = f"{picked} (the seed's pick; {others} would do as well)"
+        where = f"{picked} (chosen by the seed; also possible: {others})"
     taken = next((c for c in chosen if c.node == picked), chosen[0])
     return f"{start} would evict {counted(len(taken.victims), 'pod')} from {where}; {_budget_words(decision, taken)}."
 

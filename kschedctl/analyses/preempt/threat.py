@@ -152,7 +152,7 @@ def _taker(taker: Taker, victim: Pod) -> TakerData:
 
 def _summary(found: Exposure, victim: Pod, node: str, takers: tuple[TakerData, ...]) -> str:
     if not node:
-        return f"{victim.key} is on no node: nobody would evict it."
+        return f"{victim.key} is on no node: no pod would evict it."
     if not takers:
         return f"{victim.key} is safe: no pending pod would evict it from {node}."
     whom = takers[0].name if len(takers) == 1 else f"{len(takers)} pending pods"

@@ -60,8 +60,8 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         If the pods could not be listed.
     """
     if cluster.pod_edits:
-        problem = f"{cluster.pod_edits[0]}: pods are compared as they are"
-        raise InputError(problem, hint="leave it out; changes to the cluster can be tried")
+        problem = f"{cluster.pod_edits[0]}: pods are compared unchanged"
+        raise InputError(problem, hint="leave this option out; changes to the cluster are allowed")
     require_listed(cluster.cluster, "Pod")
     before = request.before.scheduler if request.before is not None else None
     every = check_pending_pods(cluster.scheduler, before, handle, request.namespace)
@@ -122,7 +122,7 @@ def _infeasible_groups(pods: Iterable[InfeasibleGroupData]) -> Iterator[Infeasib
 def _summary(pending: PendingCountsData, bound: BoundCountsData) -> str:
     compared = pending.equal + pending.different + bound.feasible + bound.infeasible
     if not compared:
-        return "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler's."
+        return "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler."
     return " ".join([_verdict(pending, bound), *_explained(bound)])
 
 
@@ -136,7 +136,7 @@ def _verdict(pending: PendingCountsData, bound: BoundCountsData) -> str:
         parts.append(f"{counted(pending.different, 'pending pod')} of {pending.equal + pending.different}")
     if bound.different:
         parts.append(f"{counted(bound.different, 'running pod')} of {bound.feasible + bound.infeasible}")
-    return f"{counted(differences, 'difference')} to what kube-scheduler did: {' and '.join(parts)}."
+    return f"{counted(differences, 'difference')} from kube-scheduler: {' and '.join(parts)}."
 
 
 def _explained(bound: BoundCountsData) -> Iterator[str]:
@@ -145,6 +145,6 @@ def _explained(bound: BoundCountsData) -> Iterator[str]:
         yield f"{counted(bound.changed, 'running pod')} would not fit any more, which a later change may explain."
     if bound.cordoned:
         verb = "is" if bound.cordoned == 1 else "are"
-        yield f"{counted(bound.cordoned, 'running pod')} {verb} on cordoned nodes, where pods may stay."
+        yield f"{counted(bound.cordoned, 'running pod')} {verb} on cordoned nodes, where running pods stay."
     if bound.what_if:
         yield f"{counted(bound.what_if, 'running pod')} would not fit with the what-ifs."

@@ -38,17 +38,17 @@ class Judgement(NamedTuple):
     cause: str
 
 
-_BOUND_OTHERWISE: Final = "bound by something else than this scheduler"
+_BOUND_OTHERWISE: Final = "not bound by this scheduler"
 _EXCLUDED: Final = Judgement(Standing.DIFFERENT, f"one of the pods that exclude each other was {_BOUND_OTHERWISE}")
 _NAMED_ELSEWHERE: Final = Judgement(Standing.DIFFERENT, f"the pod was {_BOUND_OTHERWISE}")
 _UNKNOWN: Final = Judgement(Standing.DIFFERENT, "")
 #: The later changes that explain the refusal of a plugin.
 _CHANGES: Final = {
-    "TaintToleration": "the node got a taint since, or the pod was bound without a scheduler",
-    "NodeAffinity": "the node's labels have changed since: affinity is only asked for while a pod is scheduled",
-    "NodeResourcesFit": f"the node offers less than it did, a pod there was resized, or one was {_BOUND_OTHERWISE}",
-    "InterPodAffinity": "pods that it was placed by have gone, or labels of pods or nodes have changed since",
-    "PodTopologySpread": "pods that it was spread among have gone since",
+    "TaintToleration": "the node has been tainted since, or the pod was bound without a scheduler",
+    "NodeAffinity": "the node's labels have changed since: affinity is only checked when a pod is scheduled",
+    "NodeResourcesFit": f"the node offers less than before, a pod there was resized, or one was {_BOUND_OTHERWISE}",
+    "InterPodAffinity": "pods that its affinity matched were deleted, or labels of pods or nodes have changed since",
+    "PodTopologySpread": "pods that it was spread among have been deleted since",
     "VolumeZone": "the node's labels or the volume have changed since",
     "VolumeBinding": "its claims, its volumes or the node's labels have changed since",
     "NodeVolumeLimits": "the limit of the driver, or the volumes on the node, have changed since",

@@ -24,7 +24,7 @@ from kschedctl.simulate.pending import pending_pods
 #: The type of the condition that the scheduler writes.
 POD_SCHEDULED: Final = "PodScheduled"
 #: The cause of a difference that the what-ifs make.
-WHAT_IF: Final = "the what-ifs made it so: without them there is no difference"
+WHAT_IF: Final = "the what-ifs cause it: without them there is no difference"
 #: The end of a message that was stored when preemption freed capacity, from 1.37 on.
 _PLACEMENT: Final = re.compile(
     r" preemption: found a potential placement for pod on node (\S+), preempting \d+ victims$"
@@ -119,13 +119,13 @@ def _without_placement(message: str, node: str) -> str:
 def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Iterator[str]:
     theirs, ours = condition.message, decision.message
     if theirs.endswith(CUT):
-        yield "the stored message is cut off at its end"
+        yield "the stored message is truncated"
     if ours and without_preemption(theirs) == without_preemption(ours):
-        yield "only what is said of preemption differs: it depends on pods that are being deleted or were nominated"
+        yield "only the part about preemption differs: it depends on pods that are being deleted or were nominated"
     yield from _snapshot_causes(cluster, theirs, decision)
     changes = _changes_since(cluster, condition.last_transition_time)
     if changes:
-        yield f"the pod is pending since before {listed(changes)}"
+        yield f"{listed(changes)} after the pod became pending"
     if cluster.taken_at is not None and condition.last_transition_time is not None:
         older = condition.last_transition_time - cluster.taken_at
         if older.total_seconds() > 0:
@@ -140,15 +140,15 @@ def _snapshot_causes(cluster: Cluster, theirs: str, decision: Decision) -> Itera
     if stored is not None and int(stored[1]) != n_nodes:
         yield f"the scheduler looked at {counted(int(stored[1]), 'node')}, the snapshot has {n_nodes}"
     if decision.schedulable:
-        yield "it fits by now: the scheduler has not tried it again since room was made"
+        yield "it fits now: the scheduler has not retried it since capacity was freed"
     for missing in find_missing(cluster, decision.pod):
         yield f"not in the snapshot: {missing}"
     for feature in decision.not_modelled:
-        yield f"not modelled: {feature.feature} ({feature.effect})"
+        yield f"not modelled: {feature.feature}; {feature.effect}"
     nominated = decision.framework.nominated_pods(decision.pod)
     if len(nominated):
         names = [cluster.pods.key(index) for index in nominated.tolist()]
-        yield f"{listed(names)} {_are(names)} nominated to a node, which changes from moment to moment"
+        yield f"{listed(names)} {_are(names)} nominated to a node, which can change at any moment"
     pods = cluster.pods
     terminating = [pods.key(i) for i, r in enumerate(pods.records) if r.metadata.deletion_timestamp is not None]
     if terminating:
@@ -159,14 +159,18 @@ def _are(names: list[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
 def _changes_since(cluster: Cluster, moment: datetime | None) -> list[str]:
     """Return the numbers of nodes and running pods that are younger than a moment, as text."""
     if moment is None:
         return []
     nodes = sum(_younger(node.metadata, moment) for node in cluster.nodes.objects)
     bound = sum(bool(record.node_name) and _younger(record.metadata, moment) for record in cluster.pods.records)
-    changes = [f"{counted(nodes, 'node')} came"] if nodes else []
-    return [*changes, f"{counted(bound, 'running pod')} came"] if bound else changes
+    changes = [f"{counted(nodes, 'node')} {_were(nodes)} created"] if nodes else []
+    return [*changes, f"{counted(bound, 'running pod')} {_were(bound)} created"] if bound else changes
 
 
 def _younger(metadata: ObjectMeta, moment: datetime) -> bool:

@@ -54,8 +54,8 @@ def differing_pod(cluster: Cluster, found: Verification, wanted: str = "") -> in
     namespace, _, name = wanted.rpartition("/")
     key = f"{namespace or DEFAULT_NAMESPACE}/{name}"
     if key not in differing:
-        hint = f"those that do are {listed(list(differing))}"
-        raise InputError(f"{key} is no pod that differs", path="--pod", hint=hint)
+        hint = f"pods that differ: {listed(list(differing))}"
+        raise InputError(f"{key} does not differ", path="--pod", hint=hint)
     return differing[key]
 
 
@@ -72,18 +72,18 @@ def recorded_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, 
     Raises
     ------
     InputError
-        If the answers do not differ, or the difference does not show under pseudonyms.
+        If the answers do not differ, or the difference does not occur with pseudonyms.
     """
     key = scheduler.cluster.pods.key(index)
     whole = _whole_case(scheduler, index, feature_gates)
     narrowing = Narrowing(whole, scheduler.release, scheduler.registry)
     if narrowing.disagreement is None:
-        raise InputError(f"{key}: our answer is kube-scheduler's", hint="name a pod that differs (verify -o name)")
+        raise InputError(f"{key}: our answer equals kube-scheduler's", hint="name a pod that differs (verify -o name)")
     case = _under_pseudonyms(narrowing.smallest())
     found = Narrowing(case, scheduler.release, scheduler.registry).disagreement
     if found is None or not found.resembles(narrowing.disagreement):
         raise InputError(
-            f"{key}: the difference does not show under pseudonyms",
+            f"{key}: the difference does not occur with pseudonyms",
             hint="kschedctl snapshot --anonymize writes the whole cluster",
         )
     return case

@@ -153,7 +153,7 @@ def _environment() -> Any:
         from cel_expr_python import cel
         from cel_expr_python.ext import ext_bindings, ext_optional
     except ModuleNotFoundError:
-        problem = "a selector of devices is written in CEL, which needs cel-expr-python, and that is not installed"
+        problem = "device selectors are written in CEL, which needs cel-expr-python, which is not installed"
         raise UnsupportedError(problem, hint=_INSTALL) from None
     kinds = cel.Type
     quantity = kinds.AbstractType("kubernetes.Quantity", [])

@@ -176,7 +176,7 @@ def _parse(text: bytes, where: str) -> Any:
     except InputError as error:
         raise ConfigError.together(error.findings) from None
     except ValueError as error:
-        raise ConfigError(f"is no JSON: {error}", where=where) from None
+        raise ConfigError(f"is not JSON: {error}", where=where) from None
     except RecursionError:
         raise ConfigError("is nested too deeply", where=where) from None
 
@@ -249,7 +249,7 @@ def _decode_args(
         kind, version = data.get("kind") or cls.__name__, data.get("apiVersion") or ""
         in_tree = plugin_config.name in ARGS
         if in_tree and (version not in _ARGS_VERSIONS or kind != cls.__name__):
-            text = f"{go_json(kind)} of version {go_json(version)} is no {cls.__name__} of {API_VERSION}"
+            text = f"{go_json(kind)} of version {go_json(version)} is not {cls.__name__} of {API_VERSION}"
             problems.add(path, text)
         data = _without_type(data)
     return with_release_defaults(decoder.struct(data, cls, path), release)

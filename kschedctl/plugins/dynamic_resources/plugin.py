@@ -196,10 +196,12 @@ class DynamicResources(
 
     def _note_limits(self, state: CycleState, found: State) -> None:
         """Record the parts of the search that may differ from kube-scheduler's."""
-        notes = [NotModelled(what, "no device matches it") for what in self.inventory.not_modelled]
+        notes = [
+            NotModelled(what, "the answer assumes that no device matches it") for what in self.inventory.not_modelled
+        ]
         if any(outcome.gave_up for v in found.verdicts if v.allocations for outcome in v.allocations.outcomes):
-            effect = "the answer is as if kube-scheduler ran into its time-out"
-            notes.append(NotModelled("the search for devices takes too many steps", effect))
+            effect = "the answer assumes that kube-scheduler times out"
+            notes.append(NotModelled("a device search with too many steps", effect))
         state.not_modelled += [note for note in notes if note not in state.not_modelled]
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:

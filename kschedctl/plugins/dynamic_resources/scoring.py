@@ -104,7 +104,7 @@ class AlternativesScore(Arithmetic, frozen=True):
 
     def formula(self) -> str:
         """Return the formula: the sum of 8 - index of the chosen alternative."""
-        return "per request with alternatives 8 - the number of the chosen one, counted from 0; added up"
+        return "per request with alternatives 8 - the index of the chosen one, from 0; the sum"
 
     def steps(self) -> Iterator[Step]:
         """Yield one step per claim, then the sum."""

@@ -43,9 +43,9 @@ _AFFINITY, _ANTI_AFFINITY, _EXISTING = range(3)
 _NEAR: Final = "affinity"
 #: The condition on a domain, by the kind of its counts.
 _WANTED: Final = {
-    _NEAR: "affinity: pods that all its terms mean, by {key}",
-    "anti-affinity": "anti-affinity: no pods that its terms mean, by {key}",
-    "existing": "no pods whose required anti-affinity means the pod, by {key}",
+    _NEAR: "affinity: pods that match all its terms, by {key}",
+    "anti-affinity": "anti-affinity: no pods that match its terms, by {key}",
+    "existing": "no pods whose required anti-affinity matches the pod, by {key}",
 }
 
 
@@ -286,6 +286,6 @@ def explain_domains(state: FilterState, nodes: Overlay) -> tuple[FilterCheck, ..
             continue
         told = f"{counts.key}={counts.column.values[code]} has {found}"
         if is_near and not found and first:
-            told += ", and as no pod matches anywhere, the first that matches itself may go there"
+            told += "; no pod matches anywhere, so the first pod that matches itself is allowed"
         checks.append(FilterCheck(wanted, told, (found > 0 or first) if is_near else found <= 0))
     return tuple(checks)

@@ -29,7 +29,8 @@ class NoPodNear(InDomain, frozen=True):
 
     def words(self) -> str:
         """State the selector and the domain."""
-        return f"no pod with {self.wanted} in {self.topology_key}={self.domain}"
+        labels = f" with {self.wanted}" if self.selector else ""
+        return f"no pod{labels} in {self.topology_key}={self.domain}"
 
     def data(self) -> dict[str, Any]:
         """Return the selector as text, with the domain."""
@@ -96,4 +97,4 @@ class ExistingAntiAffinity(PodsInTheWay, frozen=True):
 
     def words(self) -> str:
         """State the pods whose anti-affinity matches."""
-        return f"{self.who} keeps the pod away"
+        return f"anti-affinity of {self.who} matches the pod"

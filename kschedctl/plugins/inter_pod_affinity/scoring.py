@@ -129,7 +129,7 @@ class AffinityScore(Arithmetic, frozen=True):
 
     def formula(self) -> str:
         """Return the formula: the sum over terms of matching pods times weight."""
-        return "matching pods in the node's domain times the weight of the term, added up over terms"
+        return "the sum over terms of matching pods in the node's domain * weight"
 
     def steps(self) -> Iterator[Step]:
         """Yield one step per contribution, then the sum."""
@@ -168,7 +168,7 @@ class RescaledScore(Arithmetic, frozen=True):
             return
         score, low, high = map(_signed, (self.score, self.lowest, self.highest))
         value = int(100.0 * ((self.score - self.lowest) / (self.highest - self.lowest)))
-        note = f"raw scores go from {self.lowest} to {self.highest}"
+        note = f"raw scores range from {self.lowest} to {self.highest}"
         yield Step("normalised", f"trunc(100 * (({score} - {low}) / ({high} - {low})))", value, note)
 
 
@@ -206,7 +206,7 @@ def explain_scores(
         kind = "affinity" if weight > 0 else "anti-affinity"
         told = ", ".join(map(str, term.selector or ())) or "any pod"
         add(
-            f"pods that the pod's preferred {kind} means: {told}",
+            f"pods that match the pod's preferred {kind}: {told}",
             term.topology_key,
             np.flatnonzero(classes_matching(cluster, term)),
             weight,

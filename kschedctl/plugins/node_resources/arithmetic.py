@@ -12,11 +12,10 @@ from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 
 #: The formulas of NodeResourcesFit, by strategy.
 FORMULAS: Final = {
-    "LeastAllocated": "per resource 100 * (allocatable - requested) // allocatable; the mean by weight",
-    "MostAllocated": "per resource 100 * requested // allocatable; the mean by weight",
+    "LeastAllocated": "per resource 100 * (allocatable - requested) // allocatable; the weighted mean",
+    "MostAllocated": "per resource 100 * requested // allocatable; the weighted mean",
     "RequestedToCapacityRatio": (
-        "per resource what the shape has for 100 * requested // allocatable; "
-        "the mean by weight of those above 0, rounded"
+        "per resource the shape's score at 100 * requested // allocatable; the weighted mean of those above 0, rounded"
     ),
 }
 RATIO: Final = "RequestedToCapacityRatio"
@@ -49,7 +48,7 @@ class ScoredResource(msgspec.Struct, frozen=True, rename="camel"):
     def note(self) -> str:
         """The amounts in human-readable units."""
         if not self.allocatable:
-            return "does not count: the node offers none, or nobody asks for it"
+            return "does not count: the node offers none, or no pod requests it"
         requested, offered = (format_amount(self.name, n) for n in (self.requested, self.allocatable))
         return f"with this pod {requested} of {offered} are requested"
 
@@ -97,7 +96,7 @@ class StrategyScore(Arithmetic, frozen=True):
         total = sum_expression(f"{one.score} * {one.weight}" for one in counted)
         weights = sum_expression(str(one.weight) for one in counted)
         expression = f"round(({total}) / ({weights}))" if ratio else f"({total}) // ({weights})"
-        yield Step("score", expression, self.score, "the mean by weight")
+        yield Step("score", expression, self.score, "the weighted mean")
 
     def _expression(self, resource: ScoredResource) -> str:
         requested, allocatable = resource.requested, resource.allocatable

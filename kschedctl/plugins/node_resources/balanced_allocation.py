@@ -118,7 +118,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         if not any(wanted.values()):
             return SKIP
         for resource in crashing_resources(self.handle, wanted):
-            feature = f"{self.name} over {resource}, which a DeviceClass with selectors stands for"
+            feature = f"{self.name} over {resource}, which a DeviceClass with selectors provides"
             state.not_modelled.append(NotModelled(feature, "kube-scheduler crashes here"))
         state.write(_State(wanted))
         return SUCCESS

@@ -229,7 +229,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             )
             told = f"{format_amount(resource, amount)} {resource}" if resource != PODS else "1 more pod"
             if resource in backed and not offered:
-                checks.append(FilterCheck(told, "devices are asked for", True))
+                checks.append(FilterCheck(told, "requested as devices", True))
                 continue
             free, of, taken = (format_amount(resource, n) for n in (offered - used, offered, used))
             checks.append(FilterCheck(told, f"free {free} of {of}, requested {taken}", amount <= offered - used))

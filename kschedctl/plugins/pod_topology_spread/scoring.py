@@ -198,7 +198,7 @@ class SpreadScore(Arithmetic, frozen=True):
 
     def formula(self) -> str:
         """Return the formula: the sum over constraints."""
-        return "per constraint matching pods * log(domains + 2) + (maxSkew - 1), added up and rounded; few are good"
+        return "per constraint matching pods * log(domains + 2) + (maxSkew - 1); the sum, rounded; low is better"
 
     def steps(self) -> Iterator[Step]:
         """Yield one step per constraint, then the rounded sum."""
@@ -247,7 +247,7 @@ class ReversedScore(Arithmetic, frozen=True):
         else:
             expression = f"100 * ({self.highest} + {self.lowest} - {self.score}) // {self.highest}"
             value = 100 * (self.highest + self.lowest - self.score) // self.highest
-            yield Step("normalised", expression, value, f"raw scores go from {self.lowest} to {self.highest}")
+            yield Step("normalised", expression, value, f"raw scores range from {self.lowest} to {self.highest}")
 
 
 def explain_scores(cluster: Cluster, found: SpreadScores, row: int) -> SpreadScore:

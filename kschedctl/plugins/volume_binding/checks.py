@@ -48,7 +48,7 @@ def _matched(found: FoundVolumes, row: int) -> Iterator[FilterCheck]:
     for match in found.matches:
         if match.choice[row] >= 0:
             volume = match.candidates[match.choice[row]]
-            told = f"takes {volume.name}, the first of {len(match.candidates)} that suit it"
+            told = f"takes {volume.name}, the first of {len(match.candidates)} that match it"
             yield FilterCheck(f"claim {match.claim.name}", told, True)
 
 
@@ -63,7 +63,7 @@ def _unmatched(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Ite
     else:
         for check in found.provisions:
             if check.needed[row]:
-                told = f"class {check.provisioning.storage_class.name} makes a volume there"
+                told = f"class {check.provisioning.storage_class.name} provisions a volume there"
                 yield FilterCheck(f"claim {check.claim.name}", told, True)
 
 
@@ -82,4 +82,4 @@ def _has(volume: PersistentVolume, node: Node) -> str:
     """Return the node's values of the labels required by a volume, as text."""
     keys = {requirement.key: None for term in _terms(volume) for requirement in term}
     has = {key: node.metadata.labels.get(key) for key in keys}
-    return f"node has {show_labels(has)}" if has else "it can be reached"
+    return f"node has {show_labels(has)}" if has else "the volume is reachable"

@@ -141,11 +141,11 @@ def scoring_caveats(found: FoundVolumes, rows: Int64Array) -> Iterator[NotModell
             feature = f"VolumeBinding's score of claim {claim}, whose CSIStorageCapacity has no capacity"
             yield NotModelled(feature, "kube-scheduler crashes here")
         if check.claim.spec.storage_class_name is None and here[rows].any():
-            feature = f"VolumeBinding's score of claim {claim}, whose class stands in an annotation"
+            feature = f"VolumeBinding's score of claim {claim}, whose class is in an annotation"
             yield NotModelled(feature, "kube-scheduler crashes here")
         if (here & provisioning.several)[rows].any():
-            feature = f"VolumeBinding's score of claim {claim}, which several CSIStorageCapacities have room for"
-            yield NotModelled(feature, "kube-scheduler takes any of them, the answer the first of the snapshot")
+            feature = f"VolumeBinding's score of claim {claim}, for which several CSIStorageCapacities are large enough"
+            yield NotModelled(feature, "kube-scheduler uses any of them, the answer the first in the snapshot")
 
 
 class ScoredClass(msgspec.Struct, frozen=True, rename="camel"):
@@ -188,7 +188,7 @@ class StorageScore(Arithmetic, frozen=True):
 
     def formula(self) -> str:
         """Return the formula: the mean over storage classes."""
-        return "per storage class what the shape has for 100 * requested // capacity; the mean, rounded"
+        return "per storage class the shape's score at 100 * requested // capacity; the mean, rounded"
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps of each class, then the mean."""

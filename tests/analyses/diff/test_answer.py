@@ -58,49 +58,49 @@ P = AnswerPart
 CASES = {
     "the same": (on([BIG]), on([BIG]), (), ()),
     "a node more that it does not fit on": (on([BIG]), on([BIG, SMALL]), (), ()),
-    "a pod that is new": (ABSENT, on([BIG]), (P.OUTCOME, P.WINNER), ("is new: goes to big",)),
-    "a pod that is gone": (on([BIG]), ABSENT, (P.OUTCOME, P.WINNER), ("is gone (before: goes to big)",)),
+    "a pod that is new": (ABSENT, on([BIG]), (P.OUTCOME, P.WINNER), ("is new: is scheduled to big",)),
+    "a pod that is gone": (on([BIG]), ABSENT, (P.OUTCOME, P.WINNER), ("is gone (before: is scheduled to big)",)),
     "a profile more": (
         OF_NO_PROFILE,
         on([BIG]),
         (P.OUTCOME, P.WINNER),
-        ("goes to big (before: no profile is responsible)",),
+        ("is scheduled to big (before: has another scheduler)",),
     ),
     "it fits no longer": (
         on([BIG]),
         on([SMALL]),
         (P.OUTCOME, P.WINNER, P.NODES, P.MESSAGE),
-        ("fits nowhere (1 Insufficient cpu) (before: goes to big)",),
+        ("fits on no node (1 Insufficient cpu) (before: is scheduled to big)",),
     ),
     "it fits now": (
         on([SMALL]),
         on([SMALL, BIG]),
         (P.OUTCOME, P.WINNER, P.NODES, P.MESSAGE),
-        ("goes to big (before: fits nowhere)",),
+        ("is scheduled to big (before: fits on no node)",),
     ),
     "its gate is gone": (
         gated("wait"),
         gated(),
         (P.OUTCOME,),
-        ("goes to big (before: is not tried)",),
+        ("is scheduled to big (before: is not tried)",),
     ),
     "it goes elsewhere": (
         on([BIG]),
         on([make_node("bigger", cpu="8")]),
         (P.WINNER, P.NODES),
-        ("goes to bigger instead of big", "also fits bigger", "no longer fits big"),
+        ("is scheduled to bigger instead of big", "also fits bigger", "no longer fits big"),
     ),
     "it loses its node": (
         answered(make_cluster([BIG]), node_name="full"),
         on([BIG]),
         (P.PLACE,),
-        ("loses full: goes to big",),
+        ("no longer runs on full: is scheduled to big",),
     ),
     "it runs now": (
         on([BIG]),
         answered(make_cluster([BIG]), node_name="big"),
         (P.PLACE,),
-        ("runs on big (before: goes to big)",),
+        ("runs on big (before: is scheduled to big)",),
     ),
     "somebody can be evicted": (
         on([make_node("full", cpu="1")]),
@@ -124,7 +124,7 @@ CASES = {
         on([BIG, FULL], FILLING),
         on([BIG, TAINTED], FILLING),
         (P.NODES,),
-        ("1 node says TaintToleration instead of NodeResourcesFit",),
+        ("1 node reports TaintToleration instead of NodeResourcesFit",),
     ),
     "a node less in the message": (
         on([SMALL, make_node("smaller", cpu="1")]),
@@ -136,7 +136,7 @@ CASES = {
         on([make_node("a", cpu="1"), make_node("b", cpu="1")]),
         on([make_node("a", pods=0), make_node("b", pods=0)]),
         (P.NODES, P.MESSAGE),
-        ('2 nodes say "Too many pods" instead of "Insufficient cpu"',),
+        ('2 nodes report "Too many pods" instead of "Insufficient cpu"',),
     ),
     "only the scores": (
         on([BIG, make_node("second", cpu="6")]),
@@ -159,7 +159,7 @@ def test_running_pods_are_told_as_scheduled_anew() -> None:
     before, after = (answered(cluster, node_name="here") for cluster in clusters)
     change = compare(before, after)
     assert change is not None
-    assert change.summary[0] == "scheduled anew, goes to bigger instead of big"
+    assert change.summary[0] == "if rescheduled, is scheduled to bigger instead of big"
 
 
 def test_pods_that_change_alike_are_together_the_important_changes_first() -> None:

@@ -12,9 +12,9 @@ from kschedctl.answers.diff import AnswerPart, OutcomeData, SideOutcome
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (("a",), (), "without its gates, would fit nowhere (before: would go to a)"),
-        ((), ("a", "b"), "without its gates, would go to a or b (before: would fit nowhere)"),
-        (("a",), ("b",), "without its gates, goes to b instead of a"),
+        (("a",), (), "without its gates, would fit on no node (before: would be scheduled to a)"),
+        ((), ("a", "b"), "without its gates, would be scheduled to a or b (before: would fit on no node)"),
+        (("a",), ("b",), "without its gates, is scheduled to b instead of a"),
     ],
     ids=["loses its last node", "gains a node", "another node"],
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kschedctl.analyses.explain import withstand as module
+from kschedctl.analyses.explain import failure_tolerance as module
 from kschedctl.analyses.explain.failure_tolerance import withstand
 from kschedctl.answers.explain import WithstandingData
 from kschedctl.api.core import Node

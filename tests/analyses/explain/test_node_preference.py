@@ -235,6 +235,6 @@ def test_a_score_that_is_in_the_way_can_be_left_out() -> None:
     (move,) = (
         move for move in found(nodes, make_pod(requests={"cpu": "1"}), "b").changes if "TaintToleration" in move.summary
     )
-    assert move.summary == "leave the score of TaintToleration out in profile default-scheduler"
+    assert move.summary == "disable the score of TaintToleration in profile default-scheduler"
     off = {"schedulerName": "default-scheduler", "plugins": {"score": {"disabled": [{"name": "TaintToleration"}]}}}
     assert plain(move.changes[0]) == [{"op": "add", "path": "/profiles", "value": [off]}]

@@ -100,8 +100,8 @@ def test_extenders_and_nodes_that_they_send_back_are_told_as_they_were_scored() 
             verbs = {"filterVerb": "filter", "prioritizeVerb": "rate", "weight": 2}
             own = {"urlPrefix": server.url, "nodeCacheCapable": cached, **verbs}
             seen = told(make_scheduler(nodes, own, pods=running).decide(pod))
-        assert seen[f"{server.url}: 10 * what the extender gives"] == 2
-        assert seen["NodeAffinity: the weights of the preferred terms that match, added up"] == 2
+        assert seen[f"{server.url}: 10 * the extender's score"] == 2
+        assert seen["NodeAffinity: the sum of the weights of the preferred terms that match"] == 2
 
 
 def test_every_in_tree_plugin_that_scores_tells_how() -> None:
@@ -113,8 +113,8 @@ def test_every_in_tree_plugin_that_scores_tells_how() -> None:
     framework = our_decision(cases("taints")[0], RELEASES["1.37"]).framework
     assert set(framework.plugin_names(ExtensionPoint.SCORE, ScorePlugin)) <= plugins
     assert {text for text in seen if text.startswith("NodeResourcesFit:")} == {
-        "NodeResourcesFit: per resource 100 * (allocatable - requested) // allocatable; the mean by weight",
-        "NodeResourcesFit: per resource 100 * requested // allocatable; the mean by weight",
-        "NodeResourcesFit: per resource what the shape has for 100 * requested // allocatable; "
-        "the mean by weight of those above 0, rounded",
+        "NodeResourcesFit: per resource 100 * (allocatable - requested) // allocatable; the weighted mean",
+        "NodeResourcesFit: per resource 100 * requested // allocatable; the weighted mean",
+        "NodeResourcesFit: per resource the shape's score at 100 * requested // allocatable; "
+        "the weighted mean of those above 0, rounded",
     }

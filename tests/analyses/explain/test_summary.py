@@ -51,23 +51,23 @@ def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> Preempt
         (
             scheduled("n1", picked="n1"),
             {"scores": scores(512, 498)},
-            "shop/web fits on 5 of 9 nodes and goes to n1 (score 512, next best n2 with 498).",
+            "shop/web fits on 5 of 9 nodes and is scheduled to n1 (score 512, next best n2 with 498).",
         ),
         (
             scheduled("n1", feasible=1, picked="n1"),
             {"scores": scores(512)},
-            "shop/web fits on 1 of 9 nodes and goes to n1.",
+            "shop/web fits on 1 of 9 nodes and is scheduled to n1.",
         ),
         (
             scheduled("n1", "n2"),
             {"scores": scores(512, 512, 3)},
-            "shop/web fits on 5 of 9 nodes and goes to one of n1 and n2 (score 512 each; kube-scheduler picks at "
-            "random).",
+            "shop/web fits on 5 of 9 nodes and is scheduled to one of n1 and n2 (score 512 each; kube-scheduler picks "
+            "at random).",
         ),
         (
             scheduled("n1", "n2", picked="n2"),
             {"scores": scores(512, 512)},
-            "shop/web fits on 5 of 9 nodes and goes to n2 (score 512, the seed's pick; n1 would do as well).",
+            "shop/web fits on 5 of 9 nodes and is scheduled to n2 (score 512, chosen by the seed; also possible: n1).",
         ),
         (NOWHERE, {}, "shop/web fits on none of 9 nodes."),
         (
@@ -83,7 +83,7 @@ def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> Preempt
         (
             NOWHERE,
             {"preemption": preemption(("n1", 3, 2))},
-            "shop/web fits on none of 9 nodes. Preemption would help: n1, evicting 3 pods, 2 of them against a "
+            "shop/web fits on none of 9 nodes. Preemption would help: n1, evicting 3 pods, 2 of them in violation of a "
             "disruption budget.",
         ),
         (
@@ -94,12 +94,12 @@ def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> Preempt
         (
             VerdictData(Outcome.GATED, "", (), None, 3, ""),
             {"gate": "waiting for x"},
-            "shop/web is not tried: waiting for x. Without that it would fit on 3 of 9 nodes.",
+            "shop/web is not tried: waiting for x. Otherwise it would fit on 3 of 9 nodes.",
         ),
         (
             VerdictData(Outcome.ERROR, "", (), None, 0, "no nodes"),
             {},
-            "kube-scheduler gives up on shop/web with an error: no nodes",
+            "kube-scheduler returns an error for shop/web: no nodes",
         ),
     ],
     ids=[
@@ -124,19 +124,19 @@ def test_summary(verdict: VerdictData, more: dict[str, Any], text: str) -> None:
 def test_pod_that_runs() -> None:
     pod = replace(POD, node_name="n7")
     found = summary(pod, NOWHERE, n_nodes=1, gate="", scores=None, preemption=None)
-    assert found == "shop/web runs on n7. Scheduled anew, it fits on none of 1 node."
+    assert found == "shop/web runs on n7. If rescheduled, it fits on none of 1 node."
 
 
 def test_nominated_node() -> None:
     pod = replace(POD, nominated_node_name="n1")
     found = summary(pod, scheduled("n1", picked="n1"), n_nodes=9, gate="", scores=scores(5, 4), preemption=None)
-    assert found == "shop/web fits on 5 of 9 nodes and goes to n1, the node it is nominated to."
+    assert found == "shop/web fits on 5 of 9 nodes and is scheduled to n1, the node it is nominated to."
 
 
 def test_a_pod_that_may_not_evict_is_not_told_that_evicting_would_not_help() -> None:
     never = replace(preemption(nominated=0), status=replace(FAILED, reasons=(NEVER,)))
     text = summary(POD, NOWHERE, n_nodes=9, gate="", scores=None, preemption=never)
-    assert text == "shop/web fits on none of 9 nodes. It may not evict anyone: its preemptionPolicy is Never."
+    assert text == "shop/web fits on none of 9 nodes. It cannot preempt: its preemptionPolicy is Never."
 
 
 @pytest.mark.parametrize(

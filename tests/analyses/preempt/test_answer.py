@@ -154,7 +154,7 @@ def test_why_evicting_does_not_help(case: str, cause: Cause, plugin: str, messag
 def test_a_pod_whose_victim_is_still_stopping_waits() -> None:
     answer = ANSWERS["waits for a victim"]
     assert answer.verdict.summary == (
-        "default/big fits on none of 2 nodes, and waits: a pod that was evicted for it is still stopping on a."
+        "default/big fits on none of 2 nodes and stays pending: a pod evicted for it is still terminating on a."
     )
     assert answer.preemption_message == "preemption: not eligible due to a terminating pod on the nominated node."
 

@@ -64,17 +64,17 @@ def test_answers_are_valid_by_the_schema(name: str) -> None:
             "equal",
             "No difference: 0 pending pods with kube-scheduler's own message, 1 running pod that would still fit.",
         ),
-        ("nothing", "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler's."),
+        ("nothing", "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler."),
         (
             "different",
-            "4 differences to what kube-scheduler did: 2 pending pods of 2 and 2 running pods of 3. 1 running pod is "
-            "on cordoned nodes, where pods may stay.",
+            "4 differences from kube-scheduler: 2 pending pods of 2 and 2 running pods of 3. 1 running pod is "
+            "on cordoned nodes, where running pods stay.",
         ),
         (
             "explained",
             "No difference: 0 pending pods with kube-scheduler's own message, 0 running pods that would still fit. "
             "2 running pods would not fit any more, which a later change may explain. 1 running pod is on cordoned "
-            "nodes, where pods may stay.",
+            "nodes, where running pods stay.",
         ),
     ],
 )
@@ -94,7 +94,7 @@ def test_text_shows_both_messages_and_causes() -> None:
         "Pods that would not fit on their nodes, and no later change explains it\n"
         "  NodePorts: node(s) didn't have free ports for the requested pod ports\n"
         "    default/one on a and default/two on a\n"
-        "    likely because one of the pods that exclude each other was bound" in shown
+        "    likely because one of the pods that exclude each other was not bound by this scheduler" in shown
     )
     assert "no difference\n  NodeUnschedulable: node(s) were unschedulable\n    default/runs on b\n" in shown
     assert "not compared: 1 pod of other schedulers, 1 static pod of kubelets, 1 pod on nodes that" in shown

@@ -145,5 +145,5 @@ def test_equal_answers_are_no_case() -> None:
     message = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are "
     message += "available: 1 Preemption is not helpful for scheduling."
     scheduler = Scheduler(make_cluster([make_node("a")], [pending(message, requests={"cpu": "64"})]))
-    with pytest.raises(InputError, match="our answer is kube-scheduler's"):
+    with pytest.raises(InputError, match="our answer equals kube-scheduler's"):
         recorded_case(scheduler, 0, {})

@@ -123,12 +123,12 @@ def test_pod_of_another_scheduler() -> None:
 @pytest.mark.parametrize(
     ("pod", "others", "cause"),
     [
-        (pending(TOO_LARGE, cpu="1"), (), "it fits by now"),
+        (pending(TOO_LARGE, cpu="1"), (), "it fits now"),
         (pending(TOO_LARGE.replace("0/1", "0/2")), (), "the scheduler looked at 2 nodes, the snapshot has 1"),
         (
             pending(TOO_LARGE.replace("is not helpful", "helps")),
             (),
-            "only what is said of preemption",
+            "only the part about preemption",
         ),
         (pending("0/1 nodes are available: 1 Too many pods."), (), "another configuration"),
         (
@@ -141,7 +141,7 @@ def test_pod_of_another_scheduler() -> None:
             (make_pod("going", node="a", terminating=True),),
             "default/going is being deleted",
         ),
-        (pending("other ..."), (), "the stored message is cut off"),
+        (pending("other ..."), (), "the stored message is truncated"),
         (pending("no", runtimeClassName="gvisor"), (), "not in the snapshot: the pod names RuntimeClass gvisor"),
     ],
     ids=["room", "nodes", "preemption", "configuration", "nominated", "terminating", "cut off", "missing"],
@@ -158,7 +158,7 @@ def test_what_is_younger_than_the_condition() -> None:
     builder.add(replace(node, metadata=replace(node.metadata, creation_timestamp=datetime.fromisoformat(LATER))))
     builder.add(pending("0/1 nodes are available: 1 Too many pods."))
     causes = only(builder.build(taken_at=datetime(2026, 3, 1, 11, 59, tzinfo=UTC))).causes
-    assert "the pod is pending since before 1 node came" in causes
+    assert "1 node was created after the pod became pending" in causes
     assert "the snapshot is 61 seconds older than the condition" in causes
 
 
@@ -215,7 +215,7 @@ def test_a_message_that_differs_by_the_what_ifs_alone_says_so() -> None:
     before, after = make_cluster([make_node("a")], [pod]), make_cluster([make_node("a", unschedulable=True)], [pod])
     (found,) = verified(after, before).pending_groups
     assert found.outcome is Match.DIFFERENT
-    assert found.causes[0] == "the what-ifs made it so: without them there is no difference"
+    assert found.causes[0] == "the what-ifs cause it: without them there is no difference"
     (found,) = verified(after, after).pending_groups
     assert "what-ifs" not in "".join(found.causes)
 

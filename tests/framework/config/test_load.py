@@ -137,7 +137,7 @@ def test_accepts(data: Any) -> None:
             'profiles[0].pluginConfig[0]: Invalid value: "EBSLimits": was invalid in version "v1"',
         ),
         (make_args("NodeAffinity", {"addedAffinity": {"x": {}}}), f"{ARGS}.addedAffinity.x: unknown field"),
-        (make_args("NodeAffinity", {"kind": "Other"}), f'{ARGS}: "Other" of version "" is no NodeAffinityArgs of'),
+        (make_args("NodeAffinity", {"kind": "Other"}), f'{ARGS}: "Other" of version "" is not NodeAffinityArgs of'),
         (make_args("NodeAffinity", []), f"{ARGS}: expected object, got array"),
         (
             make_args("NodeResourcesFit", {"scoringStrategy": {"type": "MostAllocated", "resources": [
@@ -288,12 +288,12 @@ def test_reads_text() -> None:
         (HEAD + b"parallelism: 1\nparallelism: 2\n", 'line 4: key "parallelism" already set in map'),
         (JSON_HEAD + b',"parallelism":1,"parallelism":2}', "parallelism: duplicate field"),
         (JSON_HEAD + b',"parallelism":1e1}', "parallelism: expected int32, got number 10.0"),
-        (JSON_HEAD, "is no JSON: "),
+        (JSON_HEAD, "is not JSON: "),
         (b"", "is not an object"),
         (b"[]", "is not an object"),
         (b"a: [", "file.yaml, document 1"),
         (JSON_HEAD + b',"x":' + b"[" * 100_000, "is nested too deeply"),
-        (JSON_HEAD + b',"x":"\xff"}', "is no JSON: "),
+        (JSON_HEAD + b',"x":"\xff"}', "is not JSON: "),
         (JSON_HEAD + b',"profiles":[{"plugins":{"score":{"enabled":[{"name":"\\ud800"}]}}}]}', "does not exist"),
         (JSON_HEAD + b',"extenders":[{"managedResources":[{"name":"\\ud800"}]}]}', "name part must consist of"),
     ],

@@ -53,7 +53,7 @@ def test_where_devices_are_not_allocated_the_plugin_does_nothing_and_says_so_in_
     assert decision.best == ("node",)
     assert PLUGIN in decision.state.skip_filter_plugins
     (limit,) = decision.not_modelled
-    assert limit.feature.startswith("the gate DynamicResourceAllocation, which is off by default in ")
+    assert limit.feature.startswith("the feature gate DynamicResourceAllocation, which is off by default in ")
     full = decide(make_pod(requests={"cpu": "9"}), make_cluster([make_node()]), release=release, config=config)
     assert full.message.startswith("0/1 nodes are available: 1 Insufficient cpu. plugin disabled, preemption: 0/1 ")
     assert full.not_modelled == ()
@@ -117,7 +117,9 @@ def test_a_selector_that_is_not_modelled_is_said() -> None:
     claim = make_claim("claim", request("r", 1, "[1].distinct() == [1]"))
     decision = decide(claiming_pod("claim"), make_cluster(NODES, [], make_class(), *SLICES, claim))
     (note,) = decision.not_modelled
-    assert str(note) == ("not modelled yet: distinct() in the selector [1].distinct() == [1] (no device matches it)")
+    assert str(note) == (
+        "not modelled: distinct() in the selector [1].distinct() == [1]; the answer assumes that no device matches it"
+    )
 
 
 BIG_OR_SMALL = either("r", request("big", 2), request("small", 1))

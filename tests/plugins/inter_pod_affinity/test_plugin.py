@@ -241,9 +241,7 @@ def test_affinity_is_judged_before_anti_affinity_before_that_of_others() -> None
     [
         pytest.param(near(required(term())), [web("a1")], "none", f"node has no label {ZONE}", id="no label"),
         pytest.param(near(required(term())), [web("a1")], "b1", f"no pod with app=web in {ZONE}=b", id="no match"),
-        pytest.param(
-            near(required(term({}))), [web("a1")], "b1", f"no pod with any pod in {ZONE}=b", id="no pod at all"
-        ),
+        pytest.param(near(required(term({}))), [web("a1")], "b1", f"no pod in {ZONE}=b", id="no pod at all"),
         pytest.param(
             far(required(term())),
             [web("a1")],
@@ -262,7 +260,7 @@ def test_affinity_is_judged_before_anti_affinity_before_that_of_others() -> None
             make_pod(labels=WEB),
             [far(required(term()), "loner", node="a1")],
             "a2",
-            f"default/loner in {ZONE}=a keeps the pod away",
+            f"anti-affinity of default/loner in {ZONE}=a matches the pod",
             id="a pod that wants to be alone",
         ),
     ],

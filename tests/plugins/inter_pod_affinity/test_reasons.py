@@ -26,7 +26,7 @@ from tests.builders import told
         ),
         pytest.param(
             NoPodNear("zone", "a", ()),
-            "no pod with any pod in zone=a",
+            "no pod in zone=a",
             {"topologyKey": "zone", "domain": "a", "selector": "any pod"},
             id="no pod at all",
         ),
@@ -44,7 +44,7 @@ from tests.builders import told
         ),
         pytest.param(
             ExistingAntiAffinity("zone", "a", "shop/web", 1),
-            "shop/web in zone=a keeps the pod away",
+            "anti-affinity of shop/web in zone=a matches the pod",
             {"topologyKey": "zone", "domain": "a", "pod": "shop/web", "pods": 1},
             id="unwilling",
         ),

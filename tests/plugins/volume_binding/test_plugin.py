@@ -164,7 +164,7 @@ def test_reasons_come_together_in_a_fixed_order() -> None:
     assert said(decision, PLUGIN, "b") == unresolvable(BIND_CONFLICT, MISSING)
     details = [r.detail for r in dict(decision.node("b").reasons)[PLUGIN]]
     assert details == [
-        "claim open: no volume suits it, and class local does not provision",
+        "claim open: no volume matches it, and class local does not provision",
         "claim lost is bound to volume gone, which does not exist",
     ]
 
@@ -186,7 +186,7 @@ def test_reasons_come_together_in_a_fixed_order() -> None:
                 make_volume(storage_class="local", affinity={ZONE: ["a"]}),
             ],
             BIND_CONFLICT,
-            "claim data: no volume that suits it is free within reach, and class local does not provision",
+            "claim data: no volume that matches it is free and reachable, and class local does not provision",
             id="a local volume elsewhere",
         ),
         pytest.param(
@@ -211,7 +211,7 @@ def test_reasons_come_together_in_a_fixed_order() -> None:
                 ),
             ],
             NO_SPACE,
-            "claim data wants 3Gi, the largest volume that can be made here is 2Gi",
+            "claim data wants 3Gi, the largest volume that can be provisioned here is 2Gi",
             id="too little space",
         ),
     ],
@@ -275,13 +275,13 @@ GI = 2**30 * 10**9
         ),
         pytest.param(
             NotProvisioned("data", "local", volumes=0),
-            "claim data: no volume suits it, and class local does not provision",
+            "claim data: no volume matches it, and class local does not provision",
             {"claim": "data", "storageClass": "local", "volumes": 0},
             id="no volume",
         ),
         pytest.param(
             NotProvisioned("data", "local", volumes=2),
-            "claim data: no volume that suits it is free within reach, and class local does not provision",
+            "claim data: no volume that matches it is free and reachable, and class local does not provision",
             {"claim": "data", "storageClass": "local", "volumes": 2},
             id="no free volume",
         ),
@@ -293,13 +293,13 @@ GI = 2**30 * 10**9
         ),
         pytest.param(
             NotEnoughStorage("data", "fast", 5 * GI, 3 * GI),
-            "claim data wants 5Gi, the largest volume that can be made here is 3Gi",
+            "claim data wants 5Gi, the largest volume that can be provisioned here is 3Gi",
             {"claim": "data", "storageClass": "fast", "wanted": "5Gi", "largest": "3Gi"},
             id="too large",
         ),
         pytest.param(
             NotEnoughStorage("data", "fast", 5 * GI, None),
-            "claim data wants 5Gi, the largest volume that can be made here is none",
+            "claim data wants 5Gi, the largest volume that can be provisioned here is none",
             {"claim": "data", "storageClass": "fast", "wanted": "5Gi", "largest": "none"},
             id="no capacity",
         ),

@@ -189,13 +189,13 @@ def test_without_its_pre_filter_the_cycle_ends_with_an_error() -> None:
         pytest.param(
             make_claim("c", storage_class=None, annotations={"volume.beta.kubernetes.io/storage-class": "late"}),
             ROOMS,
-            "whose class stands in an annotation",
+            "whose class is in an annotation",
             id="a class in an annotation alone",
         ),
         pytest.param(
             make_claim("c", size="3Gi"),
             [*ROOMS, room("more", "b", "50Gi")],
-            "which several CSIStorageCapacities have room for",
+            "for which several CSIStorageCapacities are large enough",
             id="chance decides whose capacity counts",
         ),
         pytest.param(

@@ -66,7 +66,7 @@ def answer(pod: Pod, *objects: ApiObject) -> Explanation:
             [
                 f"    2  a and c  claim default/c, {NONE}",
                 f"                claim default/d, {NONE}",
-                f"    1  b        not together: claim default/c, {ONE}; claim default/d, {ONE}",
+                f"    1  b        each alone, but not together: claim default/c, {ONE}; claim default/d, {ONE}",
             ],
             id="not both",
         ),
