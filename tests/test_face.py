@@ -148,7 +148,7 @@ def test_version_gates_and_configuration() -> None:
         ({"kind": "Deployment", "apiVersion": "apps/v1"}, "is no Pod"),
         ({"spec": {"containers": 5}}, "containers"),
         ({"spec": {"containers": [{"resources": {"requests": {"cpu": "x"}}}]}}, '"x" is not a quantity'),
-        ({"spec": {"containers": object()}}, "holds what JSON cannot"),
+        ({"spec": {"containers": object()}}, "contains a value that JSON cannot represent"),
         (
             {
                 "spec": {

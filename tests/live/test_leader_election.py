@@ -302,7 +302,7 @@ def test_the_command_is_dead_before_another_can_lead(
     assert died < told[0][2]
     log = (tmp_path / "cut-off.log").read_text()
     assert "the lease is lost: the command gets SIGTERM" in log
-    assert ("the command is killed: its time is over" in log) == stubborn
+    assert ("the command is killed: its deadline has passed" in log) == stubborn
     assert f"error: the command was ended, as Lease kube-system/{lease} was lost" in log
 
 
