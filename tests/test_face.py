@@ -145,10 +145,10 @@ def test_version_gates_and_configuration() -> None:
     [
         ("shop/none", "the snapshot has no pod shop/none"),
         ("none.yaml", "there is no such file"),
-        ({"kind": "Deployment", "apiVersion": "apps/v1"}, "is no Pod"),
+        ({"kind": "Deployment", "apiVersion": "apps/v1"}, "is not a Pod"),
         ({"spec": {"containers": 5}}, "containers"),
         ({"spec": {"containers": [{"resources": {"requests": {"cpu": "x"}}}]}}, '"x" is not a quantity'),
-        ({"spec": {"containers": object()}}, "holds what JSON cannot"),
+        ({"spec": {"containers": object()}}, "contains a value that JSON cannot represent"),
         (
             {
                 "spec": {

@@ -63,7 +63,7 @@ def _bytes(data: bytes, file: str, path: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        hint = "certificates of an extender that is called are read here, not on the scheduler's machine"
+        hint = "the certificates of called extenders are read on this machine, not on the scheduler's"
         raise ConfigError(f"{file} cannot be read: {error.strerror or error}", path=path, hint=hint) from None
 
 
@@ -82,4 +82,4 @@ def _load(load: Callable[[], None], path: str) -> None:
         load()
     except (OSError, ValueError) as error:
         # ssl.SSLError is a subclass of OSError.
-        raise ConfigError(f"holds no certificate or key that can be read: {why_unreadable(error)}", path=path) from None
+        raise ConfigError(f"has no readable certificate or key: {why_unreadable(error)}", path=path) from None

@@ -159,7 +159,7 @@ def _proxy(parts: SplitResult) -> SplitResult | None:
         return None
     proxy = urlsplit(named if "://" in named else f"http://{named}")
     if proxy.scheme != "http":
-        raise _AddressError(f"the proxy {proxy.scheme}://{proxy.hostname} is of a kind that cannot be used")
+        raise _AddressError(f"the proxy {proxy.scheme}://{proxy.hostname} is of an unsupported kind")
     return proxy
 
 
@@ -184,7 +184,7 @@ def _read(response: BaseHTTPResponse, until: Deadline) -> Response:
         for piece in pieces(response, until):
             body += piece
             if len(body) > MAX_ANSWER:
-                return Response(response.status, b"", f"the answer has more than {size_text(MAX_ANSWER)}")
+                return Response(response.status, b"", f"the response has more than {size_text(MAX_ANSWER)}")
     except (TimeoutError, LateError):
         broken_off = _LATE_BODY
     except HTTPError:

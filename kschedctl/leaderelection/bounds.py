@@ -150,8 +150,8 @@ def settings_for(fail_over: float, conditions: Conditions, template: ElectionSet
         if found is not None:
             return found
         lease -= 1
-    problem = f"no settings have another leader within {fail_over:g} s and never two at once"
-    raise InputError(problem, hint="allow more time, or less drift of clocks and time for requests")
+    problem = f"no settings guarantee another leader within {fail_over:g} s and never two leaders at once"
+    raise InputError(problem, hint="allow more time, or assume less clock drift and faster requests")
 
 
 def _stepped(seconds: float) -> float:

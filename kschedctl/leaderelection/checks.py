@@ -57,7 +57,7 @@ def check_config(config: LeaderElection, found: Elections) -> Iterator[Finding]:
     name = f"{config.resource_namespace}/{config.resource_name}"
     election = found.find(config.resource_namespace, config.resource_name)
     if not config.leader_elect:
-        problem = "is false: this scheduler decides whether others lead or not"
+        problem = "is false: this scheduler schedules pods even if another one leads"
         if election is not None and election.led:
             yield _of_config("leaderElect", f"{problem}, and {election.holder} leads {name}", Severity.ERROR)
         else:
@@ -66,17 +66,17 @@ def check_config(config: LeaderElection, found: Elections) -> Iterator[Finding]:
     # kube-scheduler accepts the file, and exits with this error when it starts the election.
     refused = next(settings_of(config).problems(), None)
     if refused is not None:
-        yield _of_config("", f"kube-scheduler ends with: {refused.problem}", Severity.ERROR)
+        yield _of_config("", f"kube-scheduler exits with: {refused.problem}", Severity.ERROR)
     if election is None:
         others = [one.name for one in found.elections if one.ref.name == config.resource_name]
-        hint = f"there is {listed(others)}" if others else ""
+        hint = f"other Leases of this name: {listed(others)}" if others else ""
         yield _of_config(
             "resourceName", f"the cluster has no Lease {name}: no scheduler runs with these names", hint=hint
         )
         return
     wanted = settings_of(config).lease_duration_seconds
     if election.holder and election.lease_duration_seconds != wanted:
-        problem = f"is {wanted} s in whole seconds, and the leader of {name} has {election.lease_duration_seconds} s"
+        problem = f"is {wanted} s in whole seconds, but the leader of {name} has {election.lease_duration_seconds} s"
         yield _of_config("leaseDuration", f"{problem}: it runs with another configuration")
 
 
@@ -93,12 +93,12 @@ def _state(election: Election) -> Iterator[Finding]:
     if not election.holder:
         # Outside the control plane this is normal: components that run occasionally release their lease on exit.
         severity = Severity.ERROR if election.ref.namespace == _CONTROL_PLANE else Severity.INFO
-        yield _about(election, "nobody leads: the last holder gave it up", severity)
+        yield _about(election, "no leader: the last holder released the lease", severity)
     elif election.expired:
         assert election.renewed_ago is not None
         ended = election.renewed_ago - election.lease_duration_seconds
-        problem = f"nobody leads: the lease of {election.holder} ended {ended:.0f} s before the snapshot"
-        yield _about(election, problem, Severity.ERROR, "if nobody takes over, nobody contends for it")
+        problem = f"no leader: the lease of {election.holder} ended {ended:.0f} s before the snapshot"
+        yield _about(election, problem, Severity.ERROR, "if no candidate takes over, no candidate is running")
     elif election.renewed_ago is not None and election.renewed_ago < -_AHEAD:
         problem = f"renewed {-election.renewed_ago:.0f} s after the snapshot was taken: a clock is wrong"
         yield _about(election, problem, Severity.WARNING)
@@ -106,19 +106,19 @@ def _state(election: Election) -> Iterator[Finding]:
 
 def _holder(election: Election) -> Iterator[Finding]:
     if election.holder and not election.pod and not election.node:
-        problem = f"the holder {election.holder} is no pod or node of the snapshot"
-        yield _about(election, problem, Severity.WARNING, "it has gone, or runs elsewhere", rule="Holder")
+        problem = f"the holder {election.holder} is not a pod or node of the snapshot"
+        yield _about(election, problem, Severity.WARNING, "it was deleted, or runs elsewhere", rule="Holder")
 
 
 def _old_lock(election: Election, found: Elections) -> Iterator[Finding]:
     kind = election.ref.kind
-    problem = f"the record is an annotation of {kind}, which candidates of today neither read nor write"
+    problem = f"the record is an annotation of {kind}, which current candidates neither read nor write"
     lease = found.find(election.ref.namespace, election.ref.name)
     if lease is None or not lease.led or not election.led:
         yield _about(election, problem, Severity.WARNING, "its candidates should use a Lease", rule="OldLock")
     elif lease.holder != election.holder:
-        problem = f"{problem}: here {election.holder} leads, and by the Lease of the same name {lease.holder}"
-        yield _about(election, problem, Severity.ERROR, "end the older candidates", rule="OldLock")
+        problem = f"{problem}: {election.holder} leads here, and {lease.holder} leads by the Lease of the same name"
+        yield _about(election, problem, Severity.ERROR, "stop the older candidates", rule="OldLock")
 
 
 def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
@@ -134,7 +134,9 @@ def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
             continue
         several = len(pods) > 1
         whose = f"{name} ({counted(len(pods), 'pod')}: {listed([pod.name for pod in pods])})"
-        problem = f"no pod of {whose} holds a Lease" + ("; without an election all of them decide" if several else "")
+        problem = f"no pod of {whose} holds a Lease" + (
+            "; without an election all of them schedule pods" if several else ""
+        )
         about = ObjectRef("Pod", pods[0].name, namespace)
         severity = Severity.WARNING if several else Severity.INFO
         yield Finding(problem, object=about, rule="NoElection", severity=severity)

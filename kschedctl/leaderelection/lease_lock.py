@@ -107,9 +107,9 @@ class LeaseLock:
         except KschedctlError as error:
             raise LockError(str(error)) from None
         except ValueError as error:
-            raise LockError(f"{self._client.host} does not answer as an API server does: {error}") from None
+            raise LockError(f"{self._client.host} does not respond like an API server: {error}") from None
         if not isinstance(answer, dict):
-            raise LockError(f"{self._client.host} does not answer with a Lease")
+            raise LockError(f"{self._client.host} does not respond with a Lease")
         return answer
 
 
@@ -133,7 +133,9 @@ def lease_name(text: str) -> tuple[str, str]:
     """
     namespace, slash, name = text.partition("/")
     if not slash or subdomain_problems(namespace) or subdomain_problems(name):
-        raise InputError(f'"{text}" is no Lease', path="--lease", hint="NAMESPACE/NAME is expected, in small letters")
+        raise InputError(
+            f'"{text}" is not the name of a Lease', path="--lease", hint="NAMESPACE/NAME is expected, in lower case"
+        )
     return namespace, name
 
 
@@ -148,7 +150,7 @@ def record_of(spec: dict[str, Any]) -> LeaderElectionRecord:
     try:
         read = msgspec.convert({key: value for key, value in spec.items() if value is not None}, LeaseSpec)
     except msgspec.ValidationError as error:
-        raise LockError(f"the Lease has no record of an election: {error}") from None
+        raise LockError(f"the Lease has no valid record of an election: {error}") from None
     return LeaderElectionRecord(
         holder_identity=read.holder_identity,
         lease_duration_seconds=read.lease_duration_seconds,

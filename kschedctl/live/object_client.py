@@ -34,7 +34,7 @@ class ObjectClient(ApiServer):
         try:
             status, _, answer = self._ask(method, path, limits, limits.request(), body=body)
         except HTTPError as error:
-            raise ClusterError(f"{self.host} cannot be reached within {seconds:.1f} s: {cause_of(error)}") from None
+            raise ClusterError(f"{self.host} did not respond within {seconds:.1f} s: {cause_of(error)}") from None
         if 200 <= status < 300:
             return answer
         raise self._refusal(status, answer, path)

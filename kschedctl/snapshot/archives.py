@@ -100,7 +100,7 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
                 yield _tar_link(member, name, inside)
                 continue
             if member.issparse():
-                yield InputError("is a sparse file, which no text is", where=f"{name}:{inside}")
+                yield InputError("is a sparse file, not text", where=f"{name}:{inside}")
                 continue
             extracted = archive.extractfile(member)
             assert extracted is not None
@@ -125,7 +125,7 @@ def _strict_members() -> type[tarfile.TarInfo]:
         @classmethod
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Any:
             if len(buf) < tarfile.BLOCKSIZE:
-                raise tarfile.ReadError("it is cut off: the mark at its end is missing")
+                raise tarfile.ReadError("it is truncated: its end marker is missing")
             if buf.count(0) != len(buf):
                 try:
                     return super().frombuf(buf, encoding, errors)
@@ -143,7 +143,7 @@ def _check_end(archive: tarfile.TarFile) -> None:
     stream: Any = archive.fileobj
     while rest := stream.read(_PIECE):
         if rest.count(0) != len(rest):
-            raise tarfile.ReadError("more data follows its end, as where archives are joined: give them one by one")
+            raise tarfile.ReadError("more data follows its end, as in joined archives: give them one by one")
 
 
 def _tar_link(member: tarfile.TarInfo, archive: str, inside: str) -> SkippedFile:

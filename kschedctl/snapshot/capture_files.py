@@ -75,14 +75,14 @@ def check_target(target: str | Path, *, force: bool = False) -> None:
             raise InputError("there is no such folder", where=str(path.parent))
         if path.is_dir() or (path.exists() and not force):
             hint = "name another file" if path.is_dir() else "name another file, or give --force"
-            raise InputError("is there already", where=str(path), hint=hint)
+            raise InputError("already exists", where=str(path), hint=hint)
         return
     if path.suffix in _NOT_WRITTEN:
         hint = "give FILE.tar.gz or DIR"
-        raise InputError("names neither a folder nor an archive that can be written", where=str(path), hint=hint)
+        raise InputError("is neither a folder nor an archive that can be written", where=str(path), hint=hint)
     if not path.exists():
         return
-    hint = "name a folder that is empty or not there yet"
+    hint = "name a folder that is empty or does not exist"
     if path.is_dir():
         present = {entry.name for entry in path.iterdir()}
         others = sorted(present - _NAMES)
@@ -92,8 +92,8 @@ def check_target(target: str | Path, *, force: bool = False) -> None:
             hint += ", or give --force"
         elif force:
             # Other files would be read as part of the snapshot.
-            hint = f"--force replaces a snapshot and nothing else, and there is {listed(others)}"
-    raise InputError("is there already and is no empty folder", where=str(path), hint=hint)
+            hint = f"--force replaces only a snapshot, but the folder also has {listed(others)}"
+    raise InputError("already exists and is not an empty folder", where=str(path), hint=hint)
 
 
 def _files(captured: Capture) -> Iterator[tuple[str, bytes]]:

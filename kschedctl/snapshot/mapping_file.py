@@ -30,12 +30,12 @@ def check_mapping(path: str | Path, target: str | Path, *, force: bool) -> None:
     """
     file, snapshot = Path(path).resolve(), Path(target).resolve()
     if file == snapshot or snapshot in file.parents:
-        hint = "name a file beside it: who has the snapshot must not have the names"
+        hint = "name a file outside it: readers of the snapshot must not have the names"
         raise InputError("would be part of the snapshot", where=str(path), hint=hint)
     if not file.parent.is_dir():
         raise InputError("there is no such folder", where=str(Path(path).parent))
     if file.is_dir() or (file.exists() and not force):
-        what = "is a folder" if file.is_dir() else "is there already"
+        what = "is a folder" if file.is_dir() else "already exists"
         raise InputError(
             what, where=str(path), hint="name another file" + ("" if file.is_dir() else ", or give --force")
         )

@@ -12,7 +12,7 @@ OTHER_NAME: Final = "not named .yaml, .yml, .json, .jsonl, .ndjson or one of the
 HIDDEN: Final = "hidden"
 FOLDER_LINK: Final = "link to a folder"
 NESTED_ARCHIVE: Final = "archive inside a folder or archive"
-NOT_A_FILE: Final = "no regular file"
+NOT_A_FILE: Final = "not a regular file"
 #: Appended to another reason: the content could not be checked for objects of the cluster.
 NOT_REACHED: Final = "cannot be opened"
 #: Reasons for which a file is reported as a possible part of the cluster without checking its content.

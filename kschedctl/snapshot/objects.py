@@ -114,7 +114,7 @@ class Reading:
             raise self._error.together([*self._findings, more]) from None
         except MemoryError:
             raise self._error(
-                "there is not enough memory for the text of its largest file",
+                "not enough memory for the text of its largest file",
                 where=", ".join(map(str, self._paths)),
                 hint="give a folder of smaller files, such as kschedctl snapshot writes",
             ) from None
@@ -302,7 +302,7 @@ class Reading:
             return read, location
         where = described(location, api_version, kind, value)
         if read.metadata.name:
-            self.note(InputError(f'"{read.metadata.name}" is no name', where=where, path="metadata.name"))
+            self.note(InputError(f'"{read.metadata.name}" is not a valid name', where=where, path="metadata.name"))
             return None
         self.note(InputError("is missing", where=where, path="metadata.name", hint="every object needs a name"))
         return None
@@ -320,7 +320,7 @@ class Reading:
     def _other_kind(self, value: JsonValue, api_version: str, kind: str, location: Location) -> None:
         """Count an object of a kind that scheduling does not depend on."""
         if meant := meant_kind(api_version, kind):
-            problem = f"no API server has the kind {kind} ({api_version})"
+            problem = f"no API server serves the kind {kind} ({api_version})"
             where = described(location, api_version, kind, value)
             self.note(InputError(problem, where=where, hint=f"did you mean {meant}?"))
             return
@@ -341,7 +341,7 @@ class Reading:
         counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
         left_out = ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items()))
         return self._error(
-            "no object that scheduling reads was found",
+            "no object that kschedctl reads was found",
             where=", ".join(map(str, self._paths)),
             hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
         )

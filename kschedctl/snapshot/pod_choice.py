@@ -69,7 +69,7 @@ def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:
         raise ManifestError(f"the snapshot has no pod {name} in any namespace", hint=_hint(pods, name))
     if len(found) > 1:
         names = _listed(pods.key(index) for index in found)
-        raise ManifestError(f"the snapshot has {len(found)} pods of the name {name}", hint=f"name one: {names}")
+        raise ManifestError(f"the snapshot has {len(found)} pods named {name}", hint=f"name one: {names}")
     return pods.pod(found[0])
 
 
@@ -97,14 +97,14 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
     """
     kind, version = data.get("kind", "Pod"), data.get("apiVersion", "v1")
     if kind_type(str(version), str(kind)) is not Pod:
-        raise ManifestError(f"a {kind} ({version}) is no Pod", path="kind")
+        raise ManifestError(f"a {kind} ({version}) is not a Pod", path="kind")
     ManifestError.raise_any(refused([*unknown_fields(data, "v1", "Pod")]), "the pod")
     try:
         return decode(msgspec.json.encode(data), Pod)
     except InputError as error:
         raise ManifestError.together(error.findings).at("the pod") from None
     except TypeError as error:
-        raise ManifestError(f"holds what JSON cannot: {error}", where="the pod") from None
+        raise ManifestError(f"contains a value that JSON cannot represent: {error}", where="the pod") from None
 
 
 def given_pod(
@@ -163,7 +163,7 @@ def defaulted(pod: Pod, where: Where) -> tuple[Pod, Subject]:
 def _hint(pods: Pods, name: str) -> str:
     elsewhere = [pods.key(index) for (_, own), index in pods.index.items() if own == name]
     if elsewhere:
-        return f"there is {_listed(elsewhere)}"
+        return f"did you mean {_listed(elsewhere)}?"
     close = similar(name, (own for _, own in pods.index))
     if close:
         return f"did you mean {_listed(pods.key(i) for (_, own), i in pods.index.items() if own in close)}?"

@@ -104,5 +104,5 @@ def read_manifest(
         pass
     unread = tuple(lack.what for lack in reading.summary.unread())
     if unread and not allow_others:
-        raise ManifestError(unread[0], where=str(path), hint="name the files that are meant")
+        raise ManifestError(unread[0], where=str(path), hint="name the files to read")
     return ManifestSet(tuple(reading.read), reading.summary.left_out, unread, tuple(reading.warnings))

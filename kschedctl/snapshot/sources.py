@@ -282,7 +282,7 @@ def whole_source(source: Source, unpacking: Unpacking) -> Source:
         # A binary file is recognised by its beginning.
         utf8_text(stream.read(HEAD), source.name)
         if os.fstat(stream.fileno()).st_size > unpacking.limit:
-            problem = f"is more than {size_text(unpacking.limit)} and no list that is read piece by piece"
+            problem = f"is more than {size_text(unpacking.limit)} and not a list that can be read in pieces"
             unpacking.refuse(problem, source.name)
         stream.seek(0)
         content = stream.read()

@@ -126,7 +126,7 @@ class ReadSummary:
         """Yield data that seems to belong to the cluster and was not read; if there is any, results are incomplete."""
         for kind, number in self.announced.items():
             if (found := self.n_of_kind[kind]) < number:
-                yield Unread(kind, f"its header counts {counted(number, kind)}, and {found} were found")
+                yield Unread(kind, f"its header counts {counted(number, kind)}, but {found} were found")
         by_reason: dict[str, list[str]] = {}
         for passed in self.doubtful():
             by_reason.setdefault(passed.reason, []).append(passed.name)

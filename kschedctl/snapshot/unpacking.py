@@ -82,7 +82,7 @@ class Unpacking:
 
     def refuse(self, problem: str, name: str) -> None:
         """Raise the error for data that is too large."""
-        raise InputError(problem, where=name, hint="if it is to be read all the same, allow more with --max-unpacked")
+        raise InputError(problem, where=name, hint="to read it anyway, allow more with --max-unpacked")
 
 
 class _Counted(RawIOBase):
@@ -168,7 +168,7 @@ def parse_size(text: str) -> int:
     Raises
     ------
     InputError
-        If the text is not a quantity, or is not above zero.
+        If the text is not a quantity, or is not greater than zero.
 
     Examples
     --------
@@ -180,5 +180,5 @@ def parse_size(text: str) -> int:
     except QuantityError as error:
         raise InputError(f"{error}", hint="a size such as 500Mi or 10Gi is expected") from None
     if size <= 0:
-        raise InputError(f"{text} is not above zero", hint="a size such as 500Mi or 10Gi is expected")
+        raise InputError(f"{text} is not greater than zero", hint="a size such as 500Mi or 10Gi is expected")
     return size

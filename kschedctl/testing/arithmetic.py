@@ -37,7 +37,7 @@ def work_out(expression: str, names: Mapping[str, Number]) -> Number:
     try:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError as error:
-        raise AssertionError(f"{expression} is no expression: {error}") from None
+        raise AssertionError(f"{expression} is not an expression: {error}") from None
     return _value(tree.body, names)
 
 
@@ -68,12 +68,12 @@ def check_arithmetic(arithmetic: Arithmetic, result: int) -> None:
         assert isinstance(found, float) == isinstance(step.value, float), f"{said} is {found!r}, not {step.value!r}"
         assert math.isclose(found, step.value, rel_tol=1e-12), f"{said} is {found}, not {step.value}"
         names[step.name] = found
-    assert steps[-1].value == result, f"{kind}: the last step is {steps[-1].value}, the plugin gave {result}"
+    assert steps[-1].value == result, f"{kind}: the last step is {steps[-1].value}, but the plugin returned {result}"
     try:
         again = msgspec.json.decode(msgspec.json.encode(arithmetic), type=type(arithmetic))
     except (TypeError, msgspec.MsgspecError) as error:
-        raise AssertionError(f"{kind} cannot be kept as JSON: {error}") from None
-    assert again == arithmetic, f"{kind} is read back as {again!r}"
+        raise AssertionError(f"{kind} cannot be encoded as JSON: {error}") from None
+    assert again == arithmetic, f"{kind} is decoded from JSON as {again!r}"
 
 
 def _value(node: ast.expr, names: Mapping[str, Number]) -> Number:
@@ -81,7 +81,7 @@ def _value(node: ast.expr, names: Mapping[str, Number]) -> Number:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return number
         case ast.Name(id=name):
-            assert name in names, f"no step before is called {name}"
+            assert name in names, f"no earlier step is named {name}"
             return names[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand, names)
@@ -89,7 +89,7 @@ def _value(node: ast.expr, names: Mapping[str, Number]) -> Number:
             return _OPERATORS[type(operator)](_value(left, names), _value(right, names))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](*(_value(arg, names) for arg in args))
-    raise AssertionError(f"{ast.unparse(node)} is no part of an expression")
+    raise AssertionError(f"{ast.unparse(node)} is not allowed in an expression")
 
 
 def _divide(dividend: Number, divisor: Number) -> int:

@@ -103,7 +103,7 @@ def check_plugin(
 def takes_part_somewhere(subject: PluginSubject, sample: Sample) -> None:
     """Check that the plugin has a name and at least one extension point."""
     assert subject.name, "the plugin has no name"
-    assert subject.plugin.extension_points(subject.release), "the plugin takes part nowhere"
+    assert subject.plugin.extension_points(subject.release), "the plugin implements no extension point"
 
 
 def filter_answers_for_every_world(subject: PluginSubject, sample: Sample) -> None:
@@ -134,14 +134,14 @@ def score_answers_for_every_row(subject: PluginSubject, sample: Sample) -> None:
         state = CycleState()
         status = prepare_scores(plugin, state, sample.pod, rows)
         if status.code is not Code.SUCCESS:
-            assert status.code in (Code.SKIP, Code.ERROR), f"pre_score says {status.code}"
+            assert status.code in (Code.SKIP, Code.ERROR), f"pre_score returns {status.code}"
             continue
         raw = plugin.score(state, sample.pod, rows)
         _check_array("score", raw, np.int64, len(rows))
         before = raw.copy()
         normalized = plugin.normalize_score(state, sample.pod, raw)
         _check_array("normalize_score", normalized, np.int64, len(rows))
-        assert np.array_equal(raw, before), "normalize_score changes the array that it is given"
+        assert np.array_equal(raw, before), "normalize_score changes its input array"
         outside = normalized[(normalized < 0) | (normalized > MAX_NODE_SCORE)]
         assert not len(outside), f"normalised scores are 0 to {MAX_NODE_SCORE}, not {outside[0]}"
 
@@ -176,8 +176,10 @@ def filter_checks_are_those_of_the_filter(subject: PluginSubject, sample: Sample
         checks = plugin.explain_filter(state, sample.pod, row)
         passes, node = not rejected[row], cluster.nodes.names[row]
         said = [check.wanted for check in checks if not check.holds]
-        assert not checks or passes == (not said), f"{node}: {'passes' if passes else 'is out'}, not held: {said}"
-        assert all(check.wanted and check.found for check in checks), f"{node}: a check has no words"
+        assert not checks or passes == (not said), (
+            f"{node}: {'passes' if passes else 'is rejected'}, but these checks do not hold: {said}"
+        )
+        assert all(check.wanted and check.found for check in checks), f"{node}: a check has no text"
 
 
 def copes_with_nothing(subject: PluginSubject, sample: Sample) -> None:
@@ -195,9 +197,9 @@ def answers_the_same_again(subject: PluginSubject, sample: Sample) -> None:
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
     first = ask(plugin, cluster, sample.pod)
-    assert ask(plugin, cluster, sample.pod) == first, "asked twice, it answers differently"
+    assert ask(plugin, cluster, sample.pod) == first, "a second call returns another result"
     other = sample.world.new_cluster()
-    assert ask(subject.over(other), other, sample.pod) == first, "made anew, it answers differently"
+    assert ask(subject.over(other), other, sample.pod) == first, "a new plugin object returns another result"
 
 
 def leaves_its_inputs_alone(subject: PluginSubject, sample: Sample) -> None:
@@ -219,7 +221,7 @@ def does_not_depend_on_the_order_of_nodes(subject: PluginSubject, sample: Sample
     """Check that results do not depend on the order of the nodes."""
     cluster, other = sample.world.cluster(), sample.world.reversed().new_cluster()
     answers, others = ask(subject.over(cluster), cluster, sample.pod), ask(subject.over(other), other, sample.pod)
-    assert others == answers, "with the nodes in reverse order, it answers differently"
+    assert others == answers, "with the nodes in reverse order, the result differs"
 
 
 def judges_each_node_alone(subject: PluginSubject, sample: Sample) -> None:
@@ -229,7 +231,7 @@ def judges_each_node_alone(subject: PluginSubject, sample: Sample) -> None:
         for row in cluster.nodes.rows:
             (alone,) = _filtered(subject, sample, cluster, cluster.overlay(np.array([row], dtype=np.int64)))
             node = cluster.nodes.names[row]
-            assert alone.status(0) == together.status(int(row)), f"asked alone about {node}, filter says otherwise"
+            assert alone.status(0) == together.status(int(row)), f"for {node} alone, filter returns another status"
 
 
 def overlay_equals_really_changing(subject: PluginSubject, sample: Sample) -> None:
@@ -252,7 +254,9 @@ def overlay_equals_really_changing(subject: PluginSubject, sample: Sample) -> No
             expected = _really(subject, sample, change)
             if expected is not None:
                 said = found.status(world)
-                assert said == expected, f"{change.node} with {name}: filter says {said}, really it is {expected}"
+                assert said == expected, (
+                    f"{change.node} with {name}: filter returns {said}, but {expected} in the changed cluster"
+                )
 
 
 def leaves_pods_out_where_reads_does(subject: PluginSubject, sample: Sample) -> None:
@@ -264,7 +268,9 @@ def leaves_pods_out_where_reads_does(subject: PluginSubject, sample: Sample) -> 
     for unchanged in _filtered(subject, sample, cluster, cluster.overlay()):
         for name, overlay in changed_overlays(cluster):
             for changed in _filtered(subject, sample, cluster, overlay):
-                assert _statuses(changed) == _statuses(unchanged), f"reads leaves pods out, but {name} matter"
+                assert _statuses(changed) == _statuses(unchanged), (
+                    f"reads declares no pods, but {name} change the result"
+                )
 
 
 CLAUSES: Final[tuple[Callable[[PluginSubject, Sample], None], ...]] = (
@@ -309,15 +315,15 @@ def _check_rejections(rejections: Rejections, length: int) -> None:
     _check_array("the code of filter", rejections.code, np.int8, length)
     _check_array("the reason of filter", rejections.reason, np.int64, length)
     for position, status in enumerate(_statuses(rejections)):
-        assert status.code in _FILTER_CODES, f"filter says {status.code}"
+        assert status.code in _FILTER_CODES, f"filter returns {status.code}"
         reasons = rejections.reasons(position)
         if status.code is Code.SUCCESS:
-            assert not reasons, "filter has reasons where it lets the pod pass"
+            assert not reasons, "filter has reasons although the pod passes"
             continue
         assert all(status.reasons), "filter has an empty reason"
-        assert status.reasons, "filter turns a node away without a reason"
+        assert status.reasons, "filter rejects a node without a reason"
         words = tuple(reason.text for reason in reasons)
-        assert words == status.reasons, f"the details are of {words}, the texts are {status.reasons}"
+        assert words == status.reasons, f"the details have the texts {words}, the reasons are {status.reasons}"
 
 
 def _contents(cluster: Cluster, sample: Sample, plugin: Plugin) -> tuple[bytes, ...]:

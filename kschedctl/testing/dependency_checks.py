@@ -84,8 +84,8 @@ def _other_nodes(node: Node) -> Iterator[tuple[str, Node]]:
     yield "tainted", replace(node, spec=replace(spec, taints=(*spec.taints, _TAINT)))
     yield "without labels", replace(node, metadata=replace(node.metadata, labels={}))
     yield "without images", replace(node, status=replace(status, images=()))
-    yield "offering nothing", replace(node, status=replace(status, allocatable={}))
-    yield "declaring other features", replace(node, status=replace(status, declared_features=("Changed",)))
+    yield "without allocatable resources", replace(node, status=replace(status, allocatable={}))
+    yield "with other declared features", replace(node, status=replace(status, declared_features=("Changed",)))
 
 
 def answers_depend_on_no_more_than_reads_says(subject: PluginSubject, sample: Sample) -> None:
@@ -103,7 +103,7 @@ def answers_depend_on_no_more_than_reads_says(subject: PluginSubject, sample: Sa
         for node in [name for name in names if name not in touched]:
             for what, was, now in _of_node(before, after, node):
                 assert now == was, (
-                    f"{what} of {node} depends on more than reads says: with {difference.words}, it differs"
+                    f"{what} of {node} depends on more than reads declares: with {difference.words}, it differs"
                 )
 
 
@@ -126,9 +126,11 @@ def preparing_depends_on_no_more_than_prepares_from_says(subject: PluginSubject,
         other = subject.over(difference.cluster)
         kept, anew = _prepared(plugin, sample), _prepared(other, sample)
         words = f"with {difference.words}"
-        assert kept[0] == anew[0], f"preparing depends on more than prepares_from says: {words}, it says otherwise"
+        assert kept[0] == anew[0], f"preparing depends on more than prepares_from declares: {words}, its result differs"
         states = _said(other, kept[1], sample), _said(other, anew[1], sample)
-        assert states[0] == states[1], f"what is prepared depends on more than prepares_from says: {words}, it differs"
+        assert states[0] == states[1], (
+            f"the prepared state depends on more than prepares_from declares: {words}, it differs"
+        )
 
 
 def _prepared(plugin: Plugin, sample: Sample) -> tuple[object, CycleState]:
@@ -162,4 +164,4 @@ def answers_depend_on_no_more_of_the_pod_than_own_part_says(subject: PluginSubje
     if plugin.reads is None or plugin.own_part(pod) != plugin.own_part(other):
         return
     before, after = ask(plugin, cluster, pod), ask(subject.over(cluster), cluster, other)
-    assert (after.verdicts, after.raw) == (before.verdicts, before.raw), "the answers depend on the pod's own metadata"
+    assert (after.verdicts, after.raw) == (before.verdicts, before.raw), "the results depend on the pod's own metadata"

@@ -19,18 +19,18 @@ def check_operands(operands: Operands) -> None:
     kind = type(operands)
     assert isinstance(operands, Operands), f"operands are a {kind.__name__}, not a struct derived from Operands"
     undocumented = undocumented_fields(kind)
-    assert not undocumented, f"the docstring of {kind.__name__} does not say what {', '.join(undocumented)} is"
+    assert not undocumented, f"the docstring of {kind.__name__} does not document {', '.join(undocumented)}"
     words = operands.words()
-    assert isinstance(words, str), f"the words of {kind.__name__} are a {type(words).__name__}"
-    assert words, f"{kind.__name__} has no words"
+    assert isinstance(words, str), f"the text of {kind.__name__} is a {type(words).__name__}"
+    assert words, f"{kind.__name__} has no text"
     try:
         msgspec.json.encode(operands.data())
         again = msgspec.json.decode(msgspec.json.encode(operands), type=kind)
     except (TypeError, NotImplementedError, msgspec.MsgspecError) as error:
-        raise AssertionError(f"{kind.__name__} cannot be kept as JSON: {error}") from None
-    assert again == operands, f"{kind.__name__} is read back as {again!r}"
+        raise AssertionError(f"{kind.__name__} cannot be encoded as JSON: {error}") from None
+    assert again == operands, f"{kind.__name__} is decoded from JSON as {again!r}"
     shortfall = operands.shortfall()
-    assert shortfall is None or shortfall.wanted > 0, f"the shortfall of {kind.__name__} is of nothing"
+    assert shortfall is None or shortfall.wanted > 0, f"the shortfall of {kind.__name__} is not positive"
 
 
 def undocumented_fields(kind: type[Operands]) -> list[str]:

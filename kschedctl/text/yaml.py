@@ -143,7 +143,7 @@ def yaml_value(text: bytes, file: str, number: int = 1) -> tuple[Any, bool]:
         reader = EventReader(text, items_as_text=False)
         value = reader.document() if reader.next_document() else None
         if reader.next_document():
-            raise BadNodeError("is more than one document", None)
+            raise BadNodeError("has more than one document", None)
         return value, reader.repeated
 
 

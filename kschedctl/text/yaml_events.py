@@ -262,9 +262,9 @@ class EventReader:
         self._n_alias_nodes += weight
         if self._n_alias_nodes > MAX_ALIAS_NODES:
             raise BadNodeError(
-                f"aliases stand for more than {MAX_ALIAS_NODES:,} nodes",
+                f"aliases expand to more than {MAX_ALIAS_NODES:,} nodes",
                 event.start_mark,
-                "write out what the aliases repeat, or leave them away",
+                "write out what the aliases repeat, or remove them",
             )
         return value
 

@@ -134,7 +134,9 @@ class Elected:
             while not self._stopped.is_set():
                 self._play(self._elector.run())
                 if not self._stopped.is_set():
-                    self._tell(f"{self._lock.describe()} is lost: nothing is reported until it is ours again")
+                    self._tell(
+                        f"{self._lock.describe()} is lost: nothing is reported until this replica acquires it again"
+                    )
                     self._elector = self._candidate()
         except BaseException as bug:
             self._bug = bug
@@ -150,9 +152,9 @@ class Elected:
     def _say_leader(self, leader: str) -> None:
         lease = self._lock.describe()
         if leader == self._lock.identity:
-            self._tell(f"{lease} is ours: {leader} leads")
+            self._tell(f"{lease} is held by this replica: {leader} leads")
         elif leader:
-            self._tell(f"{lease} is held by {leader}: nothing is reported until it is ours")
+            self._tell(f"{lease} is held by {leader}: nothing is reported until this replica acquires it")
 
     def _say_failed(self, text: str) -> None:
         # A repeated message is reported once.

@@ -50,7 +50,7 @@ def test_an_answer_is_complete_where_nothing_puts_it_in_doubt(answer: Envelope, 
 def test_doubts_are_warnings_too_and_come_first() -> None:
     answer = rests_on("v1.29.4", doubts=(TWICE,), warnings=(OWN,))
     assert answer.warnings == (*(answer.doubts or ()), OWN)
-    assert [text.partition(" ")[0] for text in answer.warnings] == ["the", "Pod", "Default"]
+    assert [text.partition(" ")[0] for text in answer.warnings] == ["not", "Pod", "Default"]
 
 
 def test_several_answers_share_their_doubts() -> None:

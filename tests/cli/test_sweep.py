@@ -55,7 +55,7 @@ def test_ctrl_c_leaves_what_is_done_and_resume_does_the_rest(tmp_path: Path) -> 
     ("module", "arguments", "needs"),
     [
         ("pyarrow", ["-o", "parquet"], "-o parquet needs pyarrow"),
-        ("distributed", ["--dask", "tcp://127.0.0.1:1"], "--dask needs distributed"),
+        ("distributed", ["--dask", "tcp://127.0.0.1:1"], "--dask needs the package distributed"),
     ],
 )
 def test_without_the_extra_that_is_said(

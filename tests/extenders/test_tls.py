@@ -117,8 +117,10 @@ def test_a_server_without_tls_is_told(files: Files) -> None:
     ("tls", "problem"),
     [
         pytest.param({"ca_file": "/nowhere"}, "extenders.tlsConfig.caFile: /nowhere cannot be read", id="no file"),
-        pytest.param({"ca_data": b"?"}, "extenders.tlsConfig.caData: holds no certificate", id="no authority"),
-        pytest.param({"cert_data": b"?", "key_data": b"?"}, "extenders.tlsConfig: holds no certificate", id="no key"),
+        pytest.param({"ca_data": b"?"}, "extenders.tlsConfig.caData: has no readable certificate", id="no authority"),
+        pytest.param(
+            {"cert_data": b"?", "key_data": b"?"}, "extenders.tlsConfig: has no readable certificate", id="no key"
+        ),
     ],
 )
 def test_certificates_that_cannot_be_read(tls: dict[str, Any], problem: str) -> None:

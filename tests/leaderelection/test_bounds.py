@@ -87,5 +87,7 @@ def test_suggested_settings_keep_the_promise(fail_over: float, drift: float, req
 
 
 def test_what_no_settings_promise() -> None:
-    with pytest.raises(InputError, match="no settings have another leader within 1 s and never two at once"):
+    with pytest.raises(
+        InputError, match="no settings guarantee another leader within 1 s and never two leaders at once"
+    ):
         settings_for(1, Conditions(), KUBE_SCHEDULER)

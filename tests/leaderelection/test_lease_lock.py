@@ -57,13 +57,13 @@ def test_what_is_null_or_missing_is_empty() -> None:
 
 @pytest.mark.parametrize("spec", [{"leaseDurationSeconds": "15"}, {"renewTime": "today"}, {"holderIdentity": 1}])
 def test_what_is_no_record_is_told(spec: dict[str, Any]) -> None:
-    with pytest.raises(LockError, match="the Lease has no record of an election"):
+    with pytest.raises(LockError, match="the Lease has no valid record of an election"):
         record_of(spec)
 
 
 @pytest.mark.parametrize("text", ["", "report", "/report", "shop/", "Shop/report", "a/b/c", "shop/re port", "../x"])
 def test_what_names_no_lease(text: str) -> None:
-    with pytest.raises(InputError, match="is no Lease"):
+    with pytest.raises(InputError, match="is not the name of a Lease"):
         lease_name(text)
 
 
@@ -90,11 +90,11 @@ def ask(handle: Callable[[Talk], None], folder: Path, what: Callable[[LeaseLock]
 @pytest.mark.parametrize(
     ("status", "error", "words"),
     [
-        (404, LockNotFoundError, "answers with status 404"),
-        (409, ConflictError, "answers with status 409: modified"),
+        (404, LockNotFoundError, "responds with status 404"),
+        (409, ConflictError, "responds with status 409: modified"),
         (403, LockError, "modified"),
         (401, LockError, "does not accept the credentials"),
-        (500, LockError, "answers with status 500"),
+        (500, LockError, "responds with status 500"),
     ],
 )
 def test_refusals(status: int, error: type[LockError], words: str, tmp_path: Path) -> None:
@@ -104,12 +104,12 @@ def test_refusals(status: int, error: type[LockError], words: str, tmp_path: Pat
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"\xff", b"{"])
 def test_answers_that_are_no_lease(body: bytes, tmp_path: Path) -> None:
-    with pytest.raises(LockError, match="does not answer"):
+    with pytest.raises(LockError, match="does not respond"):
         ask(lambda talk: talk.answer(body), tmp_path, lambda lock: lock.get(105.0))
 
 
 def test_a_server_that_says_nothing_is_given_up_in_time(tmp_path: Path) -> None:
-    with pytest.raises(LockError, match=r"cannot be asked within 0\.3 s"):
+    with pytest.raises(LockError, match=r"did not respond within 0\.3 s"):
         ask(lambda talk: talk.be_silent(), tmp_path, lambda lock: lock.get(100.3))
 
 

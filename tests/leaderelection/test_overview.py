@@ -168,19 +168,19 @@ def problems(*objects: ApiObject) -> list[str]:
         pytest.param(
             [lease(ago=100)],
             [
-                "error: Lease kube-system/kube-scheduler: nobody leads: the lease of cp-1_6f1d ended 85 s before the "
+                "error: Lease kube-system/kube-scheduler: no leader: the lease of cp-1_6f1d ended 85 s before the "
                 "snapshot"
             ],
             id="ended",
         ),
         pytest.param(
             [lease(holder="", duration=1)],
-            ["error: Lease kube-system/kube-scheduler: nobody leads: the last holder gave it up"],
+            ["error: Lease kube-system/kube-scheduler: no leader: the last holder released the lease"],
             id="given up in the control plane",
         ),
         pytest.param(
             [lease("report", namespace="shop", holder="", duration=1)],
-            ["info: Lease shop/report: nobody leads: the last holder gave it up"],
+            ["info: Lease shop/report: no leader: the last holder released the lease"],
             id="given up elsewhere",
         ),
         pytest.param(
@@ -190,14 +190,14 @@ def problems(*objects: ApiObject) -> list[str]:
         ),
         pytest.param(
             [lease(holder="gone_1")],
-            ["warning: Lease kube-system/kube-scheduler: the holder gone_1 is no pod or node of the snapshot"],
+            ["warning: Lease kube-system/kube-scheduler: the holder gone_1 is not a pod or node of the snapshot"],
             id="a holder that is gone",
         ),
         pytest.param(
             [config_map("old", RECORD.format(holder="cp-1"))],
             [
-                "warning: ConfigMap kube-system/old: the record is an annotation of ConfigMap, which candidates of "
-                "today neither read nor write"
+                "warning: ConfigMap kube-system/old: the record is an annotation of ConfigMap, which current "
+                "candidates neither read nor write"
             ],
             id="an old lock",
         ),
@@ -205,8 +205,8 @@ def problems(*objects: ApiObject) -> list[str]:
             [lease(), config_map("kube-scheduler", RECORD.format(holder="cp-2"))],
             [
                 "error: ConfigMap kube-system/kube-scheduler: the record is an annotation of ConfigMap, which "
-                "candidates of today neither read nor write: here cp-2 leads, and by the Lease of the same name "
-                "cp-1_6f1d"
+                "current candidates neither read nor write: cp-2 leads here, and cp-1_6f1d leads by the Lease of "
+                "the same name"
             ],
             id="two locks, two leaders",
         ),
@@ -214,7 +214,7 @@ def problems(*objects: ApiObject) -> list[str]:
             [make_pod("kube-scheduler-cp-1", **SCHEDULER_POD), make_pod("kube-scheduler-cp-2", **SCHEDULER_POD)],
             [
                 "warning: Pod kube-system/kube-scheduler-cp-1: no pod of kube-scheduler (2 pods: kube-scheduler-cp-1 "
-                "and kube-scheduler-cp-2) holds a Lease; without an election all of them decide"
+                "and kube-scheduler-cp-2) holds a Lease; without an election all of them schedule pods"
             ],
             id="schedulers without an election",
         ),
@@ -254,8 +254,8 @@ def test_what_is_wrong(objects: list[ApiObject], expected: list[str]) -> None:
         pytest.param(
             LeaderElection(leader_elect=False),
             [
-                "error: leaderElection.leaderElect: is false: this scheduler decides whether others lead or not, and "
-                "cp-1_6f1d leads kube-system/kube-scheduler"
+                "error: leaderElection.leaderElect: is false: this scheduler schedules pods even if another one leads, "
+                "and cp-1_6f1d leads kube-system/kube-scheduler"
             ],
             id="takes no part",
         ),
@@ -270,7 +270,7 @@ def test_what_is_wrong(objects: list[ApiObject], expected: list[str]) -> None:
         pytest.param(
             LeaderElection(lease_duration=Duration.seconds(30)),
             [
-                "warning: leaderElection.leaseDuration: is 30 s in whole seconds, and the leader of "
+                "warning: leaderElection.leaseDuration: is 30 s in whole seconds, but the leader of "
                 "kube-system/kube-scheduler has 15 s: it runs with another configuration"
             ],
             id="other times",
@@ -278,7 +278,7 @@ def test_what_is_wrong(objects: list[ApiObject], expected: list[str]) -> None:
         pytest.param(
             LeaderElection(retry_period=Duration.seconds(9)),
             [
-                "error: leaderElection: kube-scheduler ends with: renewDeadline must be greater than "
+                "error: leaderElection: kube-scheduler exits with: renewDeadline must be greater than "
                 "retryPeriod*JitterFactor"
             ],
             id="times that client-go refuses",

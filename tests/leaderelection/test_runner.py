@@ -102,7 +102,7 @@ def test_the_exit_code_is_handed_on_and_the_lease_given_up(command: Sequence[str
     case = Case()
     assert case.run(*command) == Ending(code)
     assert (case.record.holder_identity, case.record.lease_duration_seconds) == ("", 1)
-    assert case.told == ["shop/report is ours: us leads"]
+    assert case.told == ["shop/report is held by this candidate: us leads"]
 
 
 def test_the_command_gets_its_arguments_and_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_a_lease_that_cannot_be_renewed_ends_the_command_in_time(ignores: bool, 
     assert (tmp_path / "got").exists() != ignores
     # Nobody else can lead before that; the request that could not be given up is waited for besides.
     assert ended < case.record.renew_time + TIMES.lease_duration_seconds + TIMES.request_timeout
-    assert case.told[-1] == ("the command is killed: its time is over" if ignores else _LOST)
+    assert case.told[-1] == ("the command is killed: its deadline has passed" if ignores else _LOST)
     assert case.record.holder_identity == "us"
 
 

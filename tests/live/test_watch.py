@@ -193,7 +193,7 @@ def test_two_copies_write_each_answer_once_whoever_dies(nodes: ControlPlane, wat
     copies = [watching(nodes.kubeconfig, *options, "--identity", f"copy-{i}", name=f"copy-{i}") for i in range(2)]
     wait_for(lambda: any(copy.last() for copy in copies), "somebody to lead")
     leader, other = sorted(copies, key=lambda copy: -len(copy.last()))
-    wait_for(lambda: "is held by" in other.errors, "the other to say that it stands by")
+    wait_for(lambda: "nothing is reported until" in other.errors, "the other to say that it stands by")
     nodes.create([pod(f"more-{i}", cpu=HUGE) for i in range(3)])
     wait_for(lambda: len(events(nodes)) == 4, "an Event per answer")
     assert not other.last()
@@ -230,7 +230,7 @@ def test_rights_of_the_manifests_suffice(nodes: ControlPlane, tmp_path: Path, wa
     wait_for(lambda: [event for event in events(nodes) if event[0] == "waits"], "an Event")
     assert watch.lines[0][1]["warnings"] == []
     assert watch.end() == 0
-    assert "kschedctl/kschedctl-watch is ours" in watch.errors
+    assert "kschedctl/kschedctl-watch is held by this replica" in watch.errors
     assert not [line for line in watch.errors.splitlines() if "forbidden" in line or "cannot" in line]
     mays = ("create pods", "update pods", "get secrets", "delete events", "update leases -n kube-system", "list leases")
     for may in mays:

@@ -159,7 +159,7 @@ def test_force_replaces_a_snapshot_and_nothing_else(source: Path, tmp_path: Path
     write_capture(captured(source), target, force=True)
     assert not (target / "services.json").exists()
     (target / "mine.yaml").touch()
-    with pytest.raises(InputError, match=r"nothing else, and there is mine\.yaml"):
+    with pytest.raises(InputError, match=r"only a snapshot, but the folder also has mine\.yaml"):
         write_capture(captured(source), target, force=True)
 
 
@@ -182,10 +182,10 @@ def test_annotations_that_volumes_read_are_kept() -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("cluster.json", "names neither a folder nor an archive"),
-        ("cluster.zip", "names neither a folder nor an archive"),
-        ("full", "is there already and is no empty folder"),
-        ("there.tar.gz", "is there already"),
+        ("cluster.json", "is neither a folder nor an archive"),
+        ("cluster.zip", "is neither a folder nor an archive"),
+        ("full", "already exists and is not an empty folder"),
+        ("there.tar.gz", "already exists"),
         ("nowhere/cluster.tar.gz", "there is no such folder"),
     ],
 )

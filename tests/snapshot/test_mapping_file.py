@@ -45,7 +45,7 @@ def test_the_file_is_for_the_user_alone(tmp_path: Path) -> None:
         ("out", True, "would be part of the snapshot"),
         ("nowhere/names.json", False, "there is no such folder"),
         ("folder", True, "is a folder"),
-        ("there.json", False, "is there already"),
+        ("there.json", False, "already exists"),
     ],
 )
 def test_files_that_are_not_written(tmp_path: Path, name: str, force: bool, problem: str) -> None:

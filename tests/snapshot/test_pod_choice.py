@@ -25,8 +25,8 @@ def test_finds_by_namespace_and_name() -> None:
 @pytest.mark.parametrize(
     ("name", "namespace", "problem", "hint"),
     [
-        ("web-1", None, "the snapshot has 2 pods of the name web-1", "name one: shop/web-1, test/web-1"),
-        ("api-1", "test", "the snapshot has no pod test/api-1", "there is shop/api-1"),
+        ("web-1", None, "the snapshot has 2 pods named web-1", "name one: shop/web-1, test/web-1"),
+        ("api-1", "test", "the snapshot has no pod test/api-1", "did you mean shop/api-1?"),
         ("apy-1", "shop", "the snapshot has no pod shop/apy-1", "did you mean shop/api-1?"),
         ("zzz", None, "the snapshot has no pod zzz in any namespace", "finished pods are left out"),
     ],

@@ -240,21 +240,21 @@ BAD_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: shop}\n
         pytest.param({}, "s: there is no such file or folder", id="not-there"),
         pytest.param(
             {"s/readme.md": "x", "s/.git/x": "y"},
-            "s: no object that scheduling reads was found\n"
+            "s: no object that kschedctl reads was found\n"
             "  files: 0 read, 1 hidden, 1 not named .yaml, .yml, .json, .jsonl, .ndjson or one of these with .gz",
             id="nothing-readable",
         ),
         pytest.param(
             {"s/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"},
-            "s: no object that scheduling reads was found\n  files: 1 read; kinds left out: 1 ConfigMap",
+            "s: no object that kschedctl reads was found\n  files: 1 read; kinds left out: 1 ConfigMap",
             id="only-other-kinds",
         ),
         pytest.param(
             {"s/values.yaml": "replicas: 2\n"},
-            "s: no object that scheduling reads was found\n  files: 0 read, 1 holds no Kubernetes objects",
+            "s: no object that kschedctl reads was found\n  files: 0 read, 1 holds no Kubernetes objects",
             id="only-other-files",
         ),
-        pytest.param({"s": ""}, "s: no object that scheduling reads was found\n  files: 1 read", id="empty-file"),
+        pytest.param({"s": ""}, "s: no object that kschedctl reads was found\n  files: 1 read", id="empty-file"),
         pytest.param(
             {"s": "just text"}, 's, document 1: "just text" is not a Kubernetes object', id="text-that-the-user-names"
         ),
@@ -398,7 +398,7 @@ def test_a_manifest_is_a_list_of_objects() -> None:
             "json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32",
             id="wrong-type",
         ),
-        pytest.param("", "m.yaml: no object that scheduling reads was found\n  files: 1 read", id="empty"),
+        pytest.param("", "m.yaml: no object that kschedctl reads was found\n  files: 1 read", id="empty"),
     ],
 )
 def test_a_bad_manifest_is_a_manifest_error(text: str, message: str) -> None:
@@ -417,7 +417,7 @@ def test_other_kinds_of_a_manifest_are_counted_where_that_is_asked() -> None:
     settings = read_manifest("settings.yaml", allow_others=True)
     assert settings.objects == []
     assert (manifest + settings).left_out == {"ConfigMap": 2}
-    with pytest.raises(ManifestError, match="no object that scheduling reads was found"):
+    with pytest.raises(ManifestError, match="no object that kschedctl reads was found"):
         read_manifest("empty.yaml", allow_others=True)
 
 

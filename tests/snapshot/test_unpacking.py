@@ -25,7 +25,7 @@ from kschedctl.snapshot.unpacking import MAX_RATIO, RATIO_FROM, bounded_lines, p
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
 SIZE = RATIO_FROM + 2 * 1024**2
 TIMES = f"unpacks to more than {MAX_RATIO} times its size"
-HINT = "if it is to be read all the same, allow more with --max-unpacked"
+HINT = "to read it anyway, allow more with --max-unpacked"
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +106,7 @@ def test_a_sparse_member_is_refused() -> None:
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     Path("s.tar").write_bytes(bytes(header) + b" " * 512 + bytes(1024))
-    with pytest.raises(SnapshotError, match=r"s\.tar:pods\.json: is a sparse file, which no text is"):
+    with pytest.raises(SnapshotError, match=r"s\.tar:pods\.json: is a sparse file, not text"):
         load_snapshot(["s.tar"])
 
 
@@ -149,7 +149,7 @@ def test_devices_and_pipes_of_a_folder_are_named_and_not_read(pipe: Path) -> Non
     os.mkfifo("s/c.json")
     os.mkfifo("s/control")
     (lack,) = load_snapshot(["s"]).cluster.unread
-    assert lack.what == "s/a.json, s/b.json and s/c.json were not read (no regular file)"
+    assert lack.what == "s/a.json, s/b.json and s/c.json were not read (not a regular file)"
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -171,7 +171,7 @@ def test_a_large_file_that_is_no_list_is_held_up_to_the_limit() -> None:
     with open("pods.json", "wb") as stream:
         stream.write(b" " * 10_000)
         stream.truncate(100 * 1024**2)
-    with pytest.raises(SnapshotError, match=r"is more than 64 MiB and no list that is read piece by piece"):
+    with pytest.raises(SnapshotError, match=r"is more than 64 MiB and not a list that can be read in pieces"):
         load_snapshot(["pods.json"], max_unpacked=64 * 1024**2)
 
 

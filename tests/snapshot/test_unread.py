@@ -161,7 +161,7 @@ def test_a_link_in_a_tar_is_named_unless_it_leads_to_a_member() -> None:
             link.type, link.linkname = tarfile.SYMTYPE, target
             archive.addfile(link)
     write({"s.tar": stream.getvalue()})
-    assert unread("s.tar") == [("File", "s.tar:pods.yaml was not read (no regular file)")]
+    assert unread("s.tar") == [("File", "s.tar:pods.yaml was not read (not a regular file)")]
 
 
 @pytest.mark.parametrize(
@@ -169,17 +169,17 @@ def test_a_link_in_a_tar_is_named_unless_it_leads_to_a_member() -> None:
     [
         pytest.param(
             POD.replace("kind: Pod", "kind: pod"),
-            "no API server has the kind pod (v1)\n  did you mean Pod (v1)?",
+            "no API server serves the kind pod (v1)\n  did you mean Pod (v1)?",
             id="small-letters",
         ),
         pytest.param(
             POD.replace("v1", "core/v1", 1),
-            "no API server has the kind Pod (core/v1)\n  did you mean Pod (v1)?",
+            "no API server serves the kind Pod (core/v1)\n  did you mean Pod (v1)?",
             id="core-as-a-group",
         ),
         pytest.param(
             '{"kind":"podList","apiVersion":"v1","items":[{"metadata":{"name":"web"}}]}',
-            "no API server has the kind pod (v1)\n  did you mean Pod (v1)?",
+            "no API server serves the kind pod (v1)\n  did you mean Pod (v1)?",
             id="list",
         ),
     ],
@@ -204,14 +204,14 @@ MEMBERS: dict[str, str | bytes] = {"nodes.yaml": NODE, "pods.yaml": POD}
             id="damaged-header",
         ),
         pytest.param(
-            lambda tar: tar[:1024], "is a broken archive: it is cut off: the mark at its end is missing", id="cut"
+            lambda tar: tar[:1024], "is a broken archive: it is truncated: its end marker is missing", id="cut"
         ),
         pytest.param(
-            lambda tar: tar[:1300], "is a broken archive: it is cut off: the mark at its end is missing", id="cut-in-it"
+            lambda tar: tar[:1300], "is a broken archive: it is truncated: its end marker is missing", id="cut-in-it"
         ),
         pytest.param(
             lambda tar: tar + tar,
-            "is a broken archive: more data follows its end, as where archives are joined: give them one by one",
+            "is a broken archive: more data follows its end, as in joined archives: give them one by one",
             id="joined",
         ),
     ],
@@ -226,7 +226,7 @@ def test_a_tar_that_ends_early_is_refused(mode: str, change: object, message: st
 
 def test_the_counts_of_a_header_are_held_against_what_was_read() -> None:
     write({"s/snapshot.json": json.dumps(HEADER), "s/nodes.yaml": NODE})
-    assert unread("s") == [("Pod", "its header counts 12 Pods, and 0 were found")]
+    assert unread("s") == [("Pod", "its header counts 12 Pods, but 0 were found")]
     write({"more.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [json.loads(POD_JSON)] * 12})})
     assert unread("s", "more.json") == []
 

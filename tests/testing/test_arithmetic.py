@@ -30,14 +30,14 @@ def test_values(expression: str, value: float) -> None:
 @pytest.mark.parametrize(
     ("expression", "problem"),
     [
-        ("2 +", "is no expression"),
-        ("2 ** 3", "is no part of an expression"),
-        ("open(1)", "is no part of an expression"),
-        ("whole", "no step before is called whole"),
+        ("2 +", "is not an expression"),
+        ("2 ** 3", "is not allowed in an expression"),
+        ("open(1)", "is not allowed in an expression"),
+        ("whole", "no earlier step is named whole"),
         ("7.5 // 2", "// divides whole numbers, not 7.5"),
         ("7 // 2.0", "// divides whole numbers, not by 2.0"),
-        ("True", "is no part of an expression"),
-        ("'a'", "is no part of an expression"),
+        ("True", "is not allowed in an expression"),
+        ("'a'", "is not allowed in an expression"),
     ],
 )
 def test_what_is_no_expression(expression: str, problem: str) -> None:

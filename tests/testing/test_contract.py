@@ -182,17 +182,19 @@ def test_an_honest_plugin_keeps_it() -> None:
 @pytest.mark.parametrize(
     ("plugin", "clause", "text"),
     [
-        pytest.param(make_plugin("Sample", Plugin), "takes_part_somewhere", "takes part nowhere", id="no part"),
+        pytest.param(
+            make_plugin("Sample", Plugin), "takes_part_somewhere", "implements no extension point", id="no part"
+        ),
         pytest.param(
             make_plugin("Sample", FilterPlugin, filter=reasonless),
             "filter_answers_for_every_world",
-            "turns a node away without a reason",
+            "rejects a node without a reason",
             id="no reason",
         ),
         pytest.param(
             make_plugin("Sample", FilterPlugin, filter=waiting),
             "filter_answers_for_every_world",
-            "filter says Wait",
+            "filter returns Wait",
             id="a wrong code",
         ),
         pytest.param(
@@ -208,24 +210,24 @@ def test_an_honest_plugin_keeps_it() -> None:
             id="operands without a type",
         ),
         pytest.param(
-            because(Speechless()), "operands_have_words_and_can_be_kept", "Speechless has no words", id="no words"
+            because(Speechless()), "operands_have_words_and_can_be_kept", "Speechless has no text", id="no words"
         ),
         pytest.param(
             because(Undocumented()),
             "operands_have_words_and_can_be_kept",
-            "the docstring of Undocumented does not say what free is",
+            "the docstring of Undocumented does not document free",
             id="no unit",
         ),
         pytest.param(
             because(Forgetful()),
             "operands_have_words_and_can_be_kept",
-            r"Forgetful is read back as Forgetful\(free=\[1, 2\]\)",
+            r"Forgetful is decoded from JSON as Forgetful\(free=\[1, 2\]\)",
             id="operands that change when kept",
         ),
         pytest.param(
             because(Forgetful(object())),
             "operands_have_words_and_can_be_kept",
-            "Forgetful cannot be kept as JSON",
+            "Forgetful cannot be encoded as JSON",
             id="operands that cannot be kept",
         ),
         pytest.param(
@@ -246,13 +248,13 @@ def test_an_honest_plugin_keeps_it() -> None:
         pytest.param(
             score_by(lambda plugin, rows: rows + 1, normalize_score=shifted),
             "score_answers_for_every_row",
-            "changes the array",
+            "changes its input array",
             id="raw scores changed",
         ),
         pytest.param(
             filter_by(lambda plugin, nodes: [calls(plugin) == 1] * len(nodes)),
             "answers_the_same_again",
-            "asked twice",
+            "a second call returns another result",
             id="a memory",
         ),
         pytest.param(
@@ -264,66 +266,71 @@ def test_an_honest_plugin_keeps_it() -> None:
         pytest.param(
             telling("2 * 50", score=99),
             "score_arithmetic_is_that_of_the_score",
-            "the last step is 100, the plugin gave 99",
+            "the last step is 100, but the plugin returned 99",
             id="the arithmetic of another score",
         ),
         pytest.param(
             telling("2 * half"),
             "score_arithmetic_is_that_of_the_score",
-            "no step before is called half",
+            "no earlier step is named half",
             id="an unknown name",
         ),
         pytest.param(
             filter_by(first_row, explain_filter=lambda *_: (FilterCheck("a row", "another", holds=True),)),
             "filter_checks_are_those_of_the_filter",
-            "n0: is out, not held",
+            "n0: is rejected, but these checks do not hold",
             id="a filter that tells of something else",
         ),
         pytest.param(filter_by(spoiled), "leaves_its_inputs_alone", "the pod or the cluster is changed", id="spoils"),
         pytest.param(
             filter_by(first_row), "does_not_depend_on_the_order_of_nodes", "in reverse order", id="favours a row"
         ),
-        pytest.param(filter_by(alone), "judges_each_node_alone", "asked alone about n0", id="counts the nodes"),
+        pytest.param(
+            filter_by(alone),
+            "judges_each_node_alone",
+            "for n0 alone, filter returns another status",
+            id="counts the nodes",
+        ),
         pytest.param(
             filter_by(snapshot_only),
             "overlay_equals_really_changing",
-            "n1 with its pods removed: filter says",
+            "n1 with its pods removed: filter returns",
             id="no overlay",
         ),
         pytest.param(
             filter_by(lambda plugin, nodes: used(plugin, nodes) > 1, reads=Dependencies()),
             "leaves_pods_out_where_reads_does",
-            "reads leaves pods out, but its pods removed matter",
+            "reads declares no pods, but its pods removed change the result",
             id="a false promise",
         ),
         pytest.param(
             filter_by(snapshot_only, reads=OF_NODE),
             "answers_depend_on_no_more_than_reads_says",
-            "the verdict of n0 depends on more than reads says: with default/more-web bound to n0",
+            "the verdict of n0 depends on more than reads declares: with default/more-web bound to n0",
             id="pods that are not declared",
         ),
         pytest.param(
             filter_by(busiest, reads=Dependencies(pods=Reach.NODE)),
             "answers_depend_on_no_more_than_reads_says",
-            "the verdict of n1 depends on more than reads says: with the pods of n3 removed",
+            "the verdict of n1 depends on more than reads declares: with the pods of n3 removed",
             id="pods of other nodes",
         ),
         pytest.param(
             score_by(lambda plugin, rows: plugin.handle.cluster.nodes.unschedulable[rows] * 1, reads=OF_NOTHING),
             "answers_depend_on_no_more_than_reads_says",
-            "the score of n0 depends on more than reads says: with n0 cordoned",
+            "the score of n0 depends on more than reads declares: with n0 cordoned",
             id="a node that is not declared",
         ),
         pytest.param(
             score_by(lambda plugin, rows: rows * 0 + len(list(plugin.handle.cluster.list(Service))), reads=OF_NODE),
             "answers_depend_on_no_more_than_reads_says",
-            "the score of n0 depends on more than reads says: with every Service removed",
+            "the score of n0 depends on more than reads declares: with every Service removed",
             id="objects that are not declared",
         ),
         pytest.param(
             Counting,
             "preparing_depends_on_no_more_than_prepares_from_says",
-            "what is prepared depends on more than prepares_from says: with the pods of n0 removed",
+            "the prepared state depends on more than prepares_from declares: with the pods of n0 removed",
             id="a state of other pods",
         ),
         pytest.param(

@@ -138,14 +138,14 @@ def bomb(levels: int) -> str:
     [
         pytest.param(
             bomb(9),
-            "f.yaml, document 1: line 6, column 15: aliases stand for more than 400,000 nodes\n"
-            "  write out what the aliases repeat, or leave them away",
+            "f.yaml, document 1: line 6, column 15: aliases expand to more than 400,000 nodes\n"
+            "  write out what the aliases repeat, or remove them",
             id="alias-bomb",
         ),
         pytest.param(
             f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 1000)}]\n",
-            "f.yaml, document 1: line 2, column 1601: aliases stand for more than 400,000 nodes\n"
-            "  write out what the aliases repeat, or leave them away",
+            "f.yaml, document 1: line 2, column 1601: aliases expand to more than 400,000 nodes\n"
+            "  write out what the aliases repeat, or remove them",
             id="alias-bomb-of-long-text",
         ),
         pytest.param(
@@ -233,7 +233,7 @@ def test_what_is_no_yaml_is_one_error_with_its_place(text: str, message: str) ->
 
 def test_a_chain_of_aliases_reaches_its_limit_before_it_nests_too_deeply() -> None:
     chain = "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 5000))])
-    with pytest.raises(InputError, match=r"line 517, column 14: aliases stand for more than"):
+    with pytest.raises(InputError, match=r"line 517, column 14: aliases expand to more than"):
         read(chain)
 
 
@@ -342,9 +342,9 @@ metadata:
 def test_an_alias_of_a_long_key_weighs_its_length() -> None:
     key = "k" * 40_000
     aliases = ", ".join(["*long"] * 5000)
-    with pytest.raises(InputError, match="aliases stand for more than 400,000 nodes"):
+    with pytest.raises(InputError, match="aliases expand to more than 400,000 nodes"):
         read(f"a: {{&long {key[:900]}: 1}}\nb: [{', '.join(['*long'] * 60_000)}]\n")
-    with pytest.raises(InputError, match="aliases stand for more than 400,000 nodes"):
+    with pytest.raises(InputError, match="aliases expand to more than 400,000 nodes"):
         read(f"? &long {key}\n: 1\nb:\n- [{aliases}]\n")
 
 

@@ -67,7 +67,7 @@ def test_pods_that_fare_alike_are_told_together() -> None:
         f"{at} default/huge fits nowhere",
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes are "
         "available: 3 Preemption is not helpful for scheduling.",
-        "  none could hold it even empty: the largest offers 8 cpu",
+        "  no node could hold the pod even if empty: the largest has 8 cpu",
         f"{at} default/urgent fits nowhere",
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: found a "
         "potential placement for pod on node b, preempting 1 victims",

@@ -78,7 +78,9 @@ def test_one_of_two_leads_and_the_other_says_that_it_does_not(join: Join) -> Non
     assert first.left <= held_for(TIMES)
     second, _, told = join("second")
     wait_for(lambda: bool(told))
-    assert told == ["watch is held by first: nothing is reported until it is ours".replace("watch", NAME, 1)]
+    assert told == [
+        "watch is held by first: nothing is reported until this replica acquires it".replace("watch", NAME, 1)
+    ]
     assert second.left == 0
     assert not first.check()
 

@@ -61,7 +61,7 @@ class Child:
             )
         except OSError as error:
             os.close(self._go)
-            raise InputError(f"no process can be started: {error.strerror or error}") from None
+            raise InputError(f"a process cannot be started: {error.strerror or error}") from None
         finally:
             os.close(go)
         assert self._guard.stdout is not None
@@ -72,7 +72,7 @@ class Child:
         os.close(self._go)
         if not ready:
             self._process.wait()
-            raise InputError("what would guard the command cannot be started")
+            raise InputError("the guard process of the command cannot be started")
 
     def put_off(self, until: float) -> None:
         """Change the time at which the guard kills the command."""

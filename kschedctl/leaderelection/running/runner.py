@@ -30,7 +30,7 @@ _MARGIN: Final = 0.5
 _DRIFT: Final = 0.01
 _TICK: Final = 0.25
 _OF_SIGNALS: Final = 128
-_KILLED: Final = "the command is killed: its time is over"
+_KILLED: Final = "the command is killed: its deadline has passed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def check_grace(settings: ElectionSettings, grace: float) -> None:
         needed = int((leads + grace + _MARGIN) / (1 - _DRIFT)) + 1
         problem = (
             f"a leader that cannot renew gives up after {leads:g} s, and a grace period of {grace:g} s after that "
-            f"would not be over when the lease of {settings.lease_duration_seconds} s can be another's"
+            f"would end after another candidate can acquire the lease of {settings.lease_duration_seconds} s"
         )
         raise InputError(problem, path="--grace-period", hint=f"give --lease-duration {needed}s, or shorter times")
 
@@ -255,7 +255,7 @@ class Runner:
 
     def _say_leader(self, leader: str, lock: Lock) -> None:
         if leader == lock.identity:
-            self._tell(f"{lock.describe()} is ours: {leader} leads")
+            self._tell(f"{lock.describe()} is held by this candidate: {leader} leads")
         elif leader:
             self._tell(f"{lock.describe()} is held by {leader}")
 

@@ -196,5 +196,5 @@ def test_what_is_missing_for_many_pods_is_told_once() -> None:
     missing = tuple(MissingData("ReplicaSet", f"{name} belongs to one", "scores can differ") for name in "abc")
     diff = msgspec.structs.replace(diff, after=msgspec.structs.replace(diff.after, missing=missing))
     printed = "\n".join(lines(document(diff, View(now=datetime.now(UTC))), 100))
-    assert "a belongs to one (and 2 alike): scores can differ" in printed
+    assert "a belongs to one (and 2 more): scores can differ" in printed
     assert "b belongs" not in printed
