@@ -105,7 +105,7 @@ def entry(plural: str, **fields: Any) -> Callable[[Any], object]:
         (cluster(server="https://a\nb"), "config: clusters[0].cluster.server: 'https://a\\nb' is not an address"),
         (cluster(server=f"https://{'a' * 64}"), "is not an address"),
         (cluster(proxy_url="nowhere"), "config: clusters[0].cluster.proxy-url: 'nowhere' is not a usable address"),
-        (cluster(proxy_url="gopher://a:1"), "config: clusters[0].cluster.proxy-url: 'gopher://a:1' is not a usable address"),
+        (cluster(proxy_url="gopher://a:1"), "clusters[0].cluster.proxy-url: 'gopher://a:1' is not a usable address"),
         (user(as_groups=["a"]), "config: users[0].user.as: is missing, but as-uid, as-groups or as-user-extra is set"),
         (user(**{"as": "a\r\nX: y"}), "config: users[0].user.as: 'a\\r\\nX: y' has characters that a header cannot"),
         (user(exec={"command": "x"}), "config: users[0].user.exec.apiVersion: '' is not supported"),
