@@ -98,8 +98,8 @@ class SchedulingCluster(LoadedCluster):
         >>> import kschedctl
         >>> for suggestion in kschedctl.load("fixtures/shop/cluster").suggest("shop/search-3", 2):
         ...     print(suggestion.summary, *suggestion.nodes)
-        request 2.02 cpu or less instead of 2.5 node-8
-        tolerate nvidia.com/gpu=present:NoSchedule gpu-6
+        wait: preemption evicts batch/report-6 from node-8 node-8
+        uncordon node node-9 node-9
         """
         from kschedctl.why.search import suggest
 

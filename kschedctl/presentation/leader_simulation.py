@@ -7,12 +7,12 @@ from math import ceil, floor
 from typing import Final, cast
 
 from kschedctl.answers.leader import EventData, LeaderSimulation, TimesData
-from kschedctl.leaderelection.simulation.timeline import EventType
+from kschedctl.leaderelection.simulation.timeline import ElectionEvent
 from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
 from kschedctl.presentation.frame import View, next_questions
 
 #: The events that are shown only with ``-o wide``.
-_MINOR: Final = frozenset({EventType.STARTED, EventType.STOPPED, EventType.ENDED})
+_MINOR: Final = frozenset({ElectionEvent.STARTED, ElectionEvent.STOPPED, ElectionEvent.ENDED})
 _SUGGESTED: Final = {
     "failOver": "another candidate leads in time, and never two at once",
     "exclusive": "never two at once",
@@ -76,7 +76,7 @@ def _events(answer: LeaderSimulation, *, every: bool) -> Iterator[tuple[str, str
     beside = {(second.start, second.who): first.who for first, second in answer.overlaps}
     shown: list[EventData] = [one for one in answer.events if every or one.what not in _MINOR]
     for one in shown:
-        other = beside.get((one.at, one.who), "") if one.what == EventType.LEADS else ""
+        other = beside.get((one.at, one.who), "") if one.what == ElectionEvent.LEADS else ""
         told = f" beside {other}" if other else f": {one.detail}" if one.detail else ""
         yield f"{one.at:.2f}", one.who or "all", f"{one.what}{told}"
 

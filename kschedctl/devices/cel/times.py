@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from kschedctl.api.duration import Duration as GoDuration
 from kschedctl.devices.cel.functions import STANDARD, Function
-from kschedctl.devices.cel.values import CIDR, IP, CelError, Duration, NoSuchOverloadError, Timestamp, type_name
+from kschedctl.devices.cel.values import CIDR, IP, CelDuration, CelError, NoSuchOverloadError, Timestamp, type_name
 
 _SECOND: Final = 10**9
 _MINUTE: Final = 60 * _SECOND
@@ -24,13 +24,13 @@ _RFC3339: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,]
 _OFFSET: Final = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
 
 
-def _duration(value: Any) -> Duration:
-    if isinstance(value, Duration):
+def _duration(value: Any) -> CelDuration:
+    if isinstance(value, CelDuration):
         return value
     if not isinstance(value, str | int) or isinstance(value, bool):
         raise NoSuchOverloadError
     try:
-        return Duration(GoDuration.parse(str(value) if isinstance(value, str) else "").nanoseconds)
+        return CelDuration(GoDuration.parse(str(value) if isinstance(value, str) else "").nanoseconds)
     except ValueError:
         raise _not_converted(value, "Duration") from None
 
@@ -65,18 +65,18 @@ def _in_range(nanos: int, offset: int = 0) -> Timestamp:
     return Timestamp(nanos, offset)
 
 
-def _in_int64(nanos: int) -> Duration:
+def _in_int64(nanos: int) -> CelDuration:
     if not -_MAX - 1 <= nanos <= _MAX:
         raise CelError("integer overflow")
-    return Duration(nanos)
+    return CelDuration(nanos)
 
 
 def plus(left: Any, right: Any) -> Any:
     """Return the sum of two durations, or of a timestamp and a duration; ``None`` for other values."""
     match left, right:
-        case Duration(a), Duration(b):
+        case CelDuration(a), CelDuration(b):
             return _in_int64(a + b)
-        case (Timestamp(a, offset), Duration(b)) | (Duration(b), Timestamp(a, offset)):
+        case (Timestamp(a, offset), CelDuration(b)) | (CelDuration(b), Timestamp(a, offset)):
             return _in_range(a + b, offset)
     return None
 
@@ -84,26 +84,26 @@ def plus(left: Any, right: Any) -> Any:
 def minus(left: Any, right: Any) -> Any:
     """Return the difference of durations and timestamps; ``None`` for other values."""
     match left, right:
-        case Duration(a), Duration(b):
+        case CelDuration(a), CelDuration(b):
             return _in_int64(a - b)
         case Timestamp(a, _), Timestamp(b, _):
             return _in_int64(a - b)
-        case Timestamp(a, offset), Duration(b):
+        case Timestamp(a, offset), CelDuration(b):
             return _in_range(a - b, offset)
     return None
 
 
-def time_text(value: Duration | Timestamp) -> str:
+def time_text(value: CelDuration | Timestamp) -> str:
     """Return the result of CEL's ``string()``.
 
     Examples
     --------
-    >>> time_text(Duration(90 * 10**9)), time_text(Timestamp(1_500_000_000))
+    >>> time_text(CelDuration(90 * 10**9)), time_text(Timestamp(1_500_000_000))
     ('90s', '1970-01-01T00:00:01.5Z')
     """
-    whole, nanos = divmod(abs(value.nanos) if isinstance(value, Duration) else value.nanos, _SECOND)
+    whole, nanos = divmod(abs(value.nanos) if isinstance(value, CelDuration) else value.nanos, _SECOND)
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
-    if isinstance(value, Duration):
+    if isinstance(value, CelDuration):
         return f"{'-' if value.nanos < 0 else ''}{whole}{fraction}s"
     zone = timezone(timedelta(minutes=value.offset))
     written = (_EPOCH + timedelta(seconds=whole)).astimezone(zone).isoformat(timespec="seconds")
@@ -127,7 +127,7 @@ def _part(of_timestamp: Callable[[datetime], int], of_duration: int = 0) -> Func
     """Return a function for a part of a timestamp, in an optional time zone, or for the whole units of a duration."""
 
     def part(value: Any, zone: Any = "UTC") -> int:
-        if isinstance(value, Duration) and of_duration and zone == "UTC":
+        if isinstance(value, CelDuration) and of_duration and zone == "UTC":
             size = abs(value.nanos) // of_duration
             return size if value.nanos >= 0 else -size
         if not isinstance(value, Timestamp):
@@ -169,7 +169,7 @@ def _or_standard(special: Callable[[Any, Any], Any], operator: str) -> Function:
 
 
 def _string(value: Any) -> str:
-    if isinstance(value, Duration | Timestamp):
+    if isinstance(value, CelDuration | Timestamp):
         return time_text(value)
     return str(value) if isinstance(value, IP | CIDR) else str(STANDARD["string"](value))
 
@@ -177,7 +177,7 @@ def _string(value: Any) -> str:
 def _int(value: Any) -> Any:
     if isinstance(value, Timestamp):
         return value.nanos // _SECOND
-    return value.nanos if isinstance(value, Duration) else STANDARD["int"](value)
+    return value.nanos if isinstance(value, CelDuration) else STANDARD["int"](value)
 
 
 #: Standard operators and conversions, extended to durations, timestamps and addresses.

@@ -115,7 +115,7 @@ class URL:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Duration:
+class CelDuration:
     """A duration, in nanoseconds."""
 
     nanos: int
@@ -194,7 +194,7 @@ _TYPE_NAMES: Final[tuple[tuple[type, str], ...]] = (
     (IP, "net.IP"),
     (CIDR, "net.CIDR"),
     (URL, "kubernetes.URL"),
-    (Duration, "google.protobuf.Duration"),
+    (CelDuration, "google.protobuf.Duration"),
     (Timestamp, "google.protobuf.Timestamp"),
 )
 
@@ -230,7 +230,7 @@ def compare(left: object, right: object) -> int:
             return _sign(left, right)
     if is_number(left) and is_number(right):
         return _sign(left, right)
-    if type(left) is type(right) and isinstance(left, Duration | Timestamp):
+    if type(left) is type(right) and isinstance(left, CelDuration | Timestamp):
         return _sign(left, right)
     raise NoSuchOverloadError
 

@@ -11,7 +11,7 @@ from kschedctl.leaderelection.elector import LeaderElector
 from kschedctl.leaderelection.memory import MemoryApi
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.network import Link, LocalClock, RemoteLock
-from kschedctl.leaderelection.simulation.timeline import EventType, Timeline
+from kschedctl.leaderelection.simulation.timeline import ElectionEvent, Timeline
 from kschedctl.leaderelection.steps import Actor
 
 LOCK = "kube-system/kube-scheduler"
@@ -55,7 +55,7 @@ class Process:
         lock.writes = timeline.writes
         elector = LeaderElector(lock, settings, clock, random=random, callbacks=callbacks)
         self._actor = lock.actor = Actor(clock, elector.run())
-        timeline.note(world.now(), identity, EventType.STARTED)
+        timeline.note(world.now(), identity, ElectionEvent.STARTED)
 
     @property
     def running(self) -> bool:
@@ -66,7 +66,7 @@ class Process:
         """End the process at once, without a release of the lease."""
         if self.running:
             self._actor.kill()
-            self._timeline.note(self._world.now(), self.identity, EventType.CRASHED)
+            self._timeline.note(self._world.now(), self.identity, ElectionEvent.CRASHED)
             self._timeline.end(self._world.now(), self.identity)
 
     def terminate(self) -> None:
@@ -74,7 +74,7 @@ class Process:
         if self.running and not self._terminating:
             self._terminating = True
             self._failure = ""
-            self._timeline.note(self._world.now(), self.identity, EventType.TERMINATED)
+            self._timeline.note(self._world.now(), self.identity, ElectionEvent.TERMINATED)
             self._timeline.end(self._world.now(), self.identity)
             self._actor.cancel()
 
@@ -87,8 +87,8 @@ class Process:
     def _has_stopped(self) -> None:
         now = self._world.now()
         if self._terminating:
-            self._timeline.note(now, self.identity, EventType.ENDED, self._failure)
+            self._timeline.note(now, self.identity, ElectionEvent.ENDED, self._failure)
         else:
-            self._timeline.note(now, self.identity, EventType.LOST)
+            self._timeline.note(now, self.identity, ElectionEvent.LOST)
             self._timeline.end(now, self.identity)
             self._on_lost()

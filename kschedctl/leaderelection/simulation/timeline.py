@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class EventType(StrEnum):
+class ElectionEvent(StrEnum):
     """The type of an event."""
 
     STARTED = "started"
@@ -34,7 +34,7 @@ class Event:
         The true time since the beginning, in seconds.
     who : str
         The identity of the candidate; empty for all candidates.
-    what : EventType
+    what : ElectionEvent
         The type of the event.
     detail : str
         Details of the event, in words.
@@ -42,7 +42,7 @@ class Event:
 
     at: float
     who: str
-    what: EventType
+    what: ElectionEvent
     detail: str = ""
 
 
@@ -100,21 +100,21 @@ class Timeline:
     _open: dict[str, float] = field(default_factory=dict)
     _closed: list[LeaderTerm] = field(default_factory=list)
 
-    def note(self, at: float, who: str, what: EventType, detail: str = "") -> None:
+    def note(self, at: float, who: str, what: ElectionEvent, detail: str = "") -> None:
         """Add an event."""
         self.events.append(Event(at, who, what, detail))
 
     def begin(self, at: float, who: str) -> None:
         """Record that a candidate begins to lead."""
         self._open[who] = at
-        self.note(at, who, EventType.LEADS)
+        self.note(at, who, ElectionEvent.LEADS)
 
     def end(self, at: float, who: str) -> None:
         """Record that a candidate stops leading, if it leads."""
         start = self._open.pop(who, None)
         if start is not None:
             self._closed.append(LeaderTerm(who, start, at))
-            self.note(at, who, EventType.STOPPED)
+            self.note(at, who, ElectionEvent.STOPPED)
 
     def leading(self) -> list[str]:
         """Return the identities of the current leaders."""

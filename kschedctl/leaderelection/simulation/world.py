@@ -15,7 +15,7 @@ from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.faults import ALL, LEADER, Crash, Fault, Partition, Scenario, SlowApi, Upgrade
 from kschedctl.leaderelection.simulation.network import Link, LocalClock
 from kschedctl.leaderelection.simulation.process import Process
-from kschedctl.leaderelection.simulation.timeline import EventType, Timeline
+from kschedctl.leaderelection.simulation.timeline import ElectionEvent, Timeline
 
 #: Candidates are started within this time, in seconds.
 _START: Final = 2.0
@@ -104,7 +104,7 @@ class _World:
     def _after(self, seconds: float, happen: Callable[[], None]) -> None:
         self._at(self._clock.now() + seconds, happen)
 
-    def _note(self, seat: _Seat | None, what: EventType, detail: str = "") -> None:
+    def _note(self, seat: _Seat | None, what: ElectionEvent, detail: str = "") -> None:
         self._timeline.note(self._clock.now(), _name(seat), what, detail)
 
     def _start(self, seat: _Seat) -> None:
@@ -143,17 +143,17 @@ class _World:
             case Partition():
                 for seat in self._meant(fault.who):
                     seat.link.cut()
-                    self._note(seat, EventType.PARTITIONED)
+                    self._note(seat, ElectionEvent.PARTITIONED)
                     self._end(fault.until, partial(self._heal, seat))
             case SlowApi():
                 seats = self._meant(fault.who)
                 for seat in seats:
                     seat.link.slowness.append(fault)
                 whose = seats[0] if len(seats) == 1 else None
-                self._note(whose, EventType.SLOWED, f"up to {fault.seconds:g} s")
+                self._note(whose, ElectionEvent.SLOWED, f"up to {fault.seconds:g} s")
                 self._end(fault.until, partial(self._quicken, seats, fault))
             case Upgrade():
-                self._note(None, EventType.UPGRADED)
+                self._note(None, ElectionEvent.UPGRADED)
                 self._upgrade(list(self._seats), fault)
 
     def _end(self, at: float, happen: Callable[[], None]) -> None:
@@ -173,12 +173,12 @@ class _World:
 
     def _heal(self, seat: _Seat) -> None:
         seat.link.heal()
-        self._note(seat, EventType.HEALED)
+        self._note(seat, ElectionEvent.HEALED)
 
     def _quicken(self, seats: list[_Seat], fault: SlowApi) -> None:
         for seat in seats:
             seat.link.slowness.remove(fault)
-        self._note(seats[0] if len(seats) == 1 else None, EventType.QUICKENED)
+        self._note(seats[0] if len(seats) == 1 else None, ElectionEvent.QUICKENED)
 
     def _upgrade(self, seats: list[_Seat], fault: Upgrade) -> None:
         """Replace the process of each seat in turn; the old process goes on outside its seat until it has ended."""

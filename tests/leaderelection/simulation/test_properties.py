@@ -13,7 +13,7 @@ from kschedctl.leaderelection.bounds import Conditions, bounds
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.faults import Crash, Partition, Scenario, SlowApi, Upgrade
 from kschedctl.leaderelection.simulation.search import find_counterexample, random_faults
-from kschedctl.leaderelection.simulation.timeline import EventType
+from kschedctl.leaderelection.simulation.timeline import ElectionEvent
 from kschedctl.leaderelection.simulation.world import simulate
 
 #: The settings of kube-scheduler, except that a leader that ends does not release the lease.
@@ -154,7 +154,7 @@ def test_an_upgrade_hands_the_lease_on_without_waiting_for_its_end(seed: int) ->
     promised = bounds(KUBE_SCHEDULER, Conditions(request=scenario.request))
     assert list(timeline.overlaps()) == []
     led = timeline.terms()[0].start
-    ended = [event for event in timeline.events if event.what is EventType.ENDED]
+    ended = [event for event in timeline.events if event.what is ElectionEvent.ENDED]
     assert len(ended) == 3
     kept = [event.at for event in ended if event.detail]
     for start, end in timeline.gaps():
@@ -179,7 +179,7 @@ def test_an_upgrade_hands_the_lease_on_without_waiting_for_its_end(seed: int) ->
 )
 def test_what_kept_a_leader_from_giving_the_lease_up_is_told(seed: int, expected: list[str]) -> None:
     timeline = simulate(KUBE_SCHEDULER, Scenario(duration=80.0, faults=(Upgrade(20.0),), seed=seed))
-    assert [event.detail for event in timeline.events if event.what is EventType.ENDED and event.detail] == expected
+    assert [event.detail for event in timeline.events if event.what is ElectionEvent.ENDED and event.detail] == expected
 
 
 @given(st.integers(0, 2**32))
