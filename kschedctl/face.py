@@ -357,7 +357,7 @@ class SchedulingCluster(LoadedCluster):
         --------
         >>> import kschedctl
         >>> kschedctl.load("fixtures/shop/cluster").simulate().summary
-        '4 of 5 pods placed; 1 waits, 1 evicted'
+        '4 of 5 pods placed; 1 pending, 1 evicted'
         """
         from kschedctl.analyses.simulate import SimulateRequest, simulate
         from kschedctl.api.pod import Pod
@@ -397,7 +397,7 @@ class SchedulingCluster(LoadedCluster):
         >>> from kschedctl.simulate.drain import DrainOptions
         >>> cluster = kschedctl.load("fixtures/shop/cluster")
         >>> cluster.drain(["node-1"], options=DrainOptions(ignore_daemon_sets=True)).summary
-        'node-1 can be drained: 4 pods move; 3 pods find no node'
+        'node-1 can be drained: 4 pods move; 3 pods stay pending'
         """
         from kschedctl.analyses.drain import DrainRequest, drain
         from kschedctl.simulate.drain import DrainOptions
@@ -426,7 +426,7 @@ class SchedulingCluster(LoadedCluster):
         >>> from kschedctl.simulate.rollout import restarted
         >>> cluster = kschedctl.load("fixtures/pending/cluster.yaml")
         >>> cluster.rollout(restarted(cluster.cluster.get(Deployment, "web", "shop"))).summary
-        'shop/web: the rollout stands still at step 3: 5 new pods and 4 old pods wait; 0 of 11 pods are new'
+        'shop/web: the rollout stalls at step 3: 5 new pods and 4 old pods are pending; 0 of 11 pods are new'
         """
         from kschedctl.analyses.rollout import RolloutRequest, rollout
 

@@ -77,10 +77,10 @@ def test_pods_that_fare_alike_are_told_together() -> None:
         "  waiting for scheduling gates: [example.com/wait]",
         f"{at} default/claims fits nowhere",
         '  0/3 nodes are available: persistentvolumeclaim "nowhere" not found. not found',
-        "  not known: the pod uses PersistentVolumeClaim nowhere and the snapshot has no claims: they count as not "
-        "found",
-        f"{at} shop/web is on a",
-        f"{at} shop/db is gone",
+        "  unknown: the pod uses PersistentVolumeClaim nowhere and the snapshot has no claims: they are treated as "
+        "not found",
+        f"{at} shop/web is bound to a",
+        f"{at} shop/db is deleted",
     ]
 
 
