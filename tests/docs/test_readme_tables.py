@@ -23,7 +23,7 @@ SCHEMAS = ROOT / "kschedctl" / "report" / "schema"
 
 
 def commands() -> str:
-    """The commands, with the first sentence of their help, and the schema of what they answer."""
+    """Return the table of commands, with the first sentence of their help and the schema of their answer."""
     program: Any = typer.main.get_command(app)
     rows = ["| command | what it does | JSON |", "|---|---|---|"]
     for name in COMMANDS:
@@ -35,7 +35,7 @@ def commands() -> str:
 
 
 def what_ifs() -> str:
-    """The what-ifs, with their help."""
+    """Return the table of what-ifs, with their help."""
     rows = ["| option | what if |", "|---|---|"]
     for edit in EDITS:
         asks = edit.option.help.removeprefix("What if ").replace("|", "\\|")

@@ -18,7 +18,7 @@ def full(node: str, *, guarded: bool = False) -> Pod:
 
 
 def preempt(guarded: str = "", empty: str = "") -> PreemptionResult:
-    """Every node is full; on the guarded ones a budget allows nothing, the ones in ``empty`` are too small."""
+    """Preempt on full nodes: a budget protects pods on guarded nodes, and on ``empty`` nodes no pod has a lower priority."""
     budget = make_object(
         PodDisruptionBudget,
         "guard",
