@@ -18,7 +18,7 @@ def full(node: str, *, guarded: bool = False) -> Pod:
 
 
 def preempt(guarded: str = "", empty: str = "") -> PreemptionResult:
-    """Preempt on full nodes: a budget protects pods on guarded nodes, and on ``empty`` nodes no pod has a lower priority."""
+    """Preempt on full nodes: guarded nodes have protected pods, ``empty`` nodes have no pod of lower priority."""
     budget = make_object(
         PodDisruptionBudget,
         "guard",

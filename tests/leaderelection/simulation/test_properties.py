@@ -133,7 +133,7 @@ def test_another_leads_in_time_after_a_crash(data: st.DataObject) -> None:
 
 
 def test_one_pause_after_the_lease_is_not_enough() -> None:
-    """A standby sees the last renewal up to one pause between attempts late, and its expiry up to another pause later."""
+    """A standby sees the last renewal up to a pause between attempts late, and its expiry up to another pause later."""
     one_pause = KUBE_SCHEDULER.lease_duration + KUBE_SCHEDULER.longest_pause
     seen = []
     for seed in range(60):
