@@ -1,4 +1,4 @@
-"""A cluster once pods are bound, one after another: each takes the devices of its claims along."""
+"""A cluster after pods are bound one after another: each pod takes the devices of its claims."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ OFFERED = [SchedulingCluster, Decision, NodeVerdict]
 
 
 def mentioned(annotation: Any) -> Iterator[type]:
-    """The classes of this package in an annotation."""
+    """Yield the classes of this package in an annotation."""
     for part in typing.get_args(annotation):
         yield from mentioned(part)
     if isinstance(annotation, type) and annotation.__module__.startswith("kschedctl."):

@@ -138,7 +138,7 @@ def status(name: str, allocated: str = "", actuated: str = "") -> dict[str, Any]
 
 
 def two(first: str, second: str) -> dict[str, Any]:
-    """Containers a and b and their requests of cpu."""
+    """Return containers a and b with their CPU requests."""
     return {"containers": [make_container(n, requests={"cpu": c}) for n, c in (("a", first), ("b", second))]}
 
 

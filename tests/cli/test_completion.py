@@ -1,4 +1,4 @@
-"""Completion as the shells and kubectl ask for it."""
+"""Completion as requested by the shells and by kubectl."""
 
 from __future__ import annotations
 
@@ -128,6 +128,6 @@ def test_what_was_found_in_time_is_offered(tmp_path: Path, monkeypatch: pytest.M
 
 
 class _Context:
-    """A command of which nothing is given yet."""
+    """A command without any arguments yet."""
 
     params: dict[str, object] = {}  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""Commands with extenders: asked with ``--call-extenders`` alone."""
+"""Commands with extenders: they are called only with ``--call-extenders``."""
 
 from __future__ import annotations
 

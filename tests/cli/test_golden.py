@@ -21,7 +21,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def now(file: Path, room: Path, run: Runner) -> tuple[str, str]:
-    """A file as it would be written now, and as it is."""
+    """Return a transcript with the current output, and as it is in the file."""
     steps = list(read_transcript(file.read_text()))
     printed = [Step(command=step.command, printed=run(step.command, room)) if step.command else step for step in steps]
     return write_transcript(printed), write_transcript(steps)

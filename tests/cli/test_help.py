@@ -16,7 +16,7 @@ PROGRAM: Any = typer.main.get_command(app)
 
 
 def contexts(context: Any) -> Iterator[Any]:
-    """A command in its context, and those below it."""
+    """Yield a command's context, and those of its subcommands."""
     yield context
     command = context.command
     for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
@@ -76,7 +76,7 @@ def test_no_description_is_cut_off(name: str) -> None:
 
 
 def unbroken(text: str) -> str:
-    """A text without all that a line can end with; words may be broken at hyphens."""
+    """Return a text without whitespace, as words may be broken at hyphens."""
     return "".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""Whatever a snapshot holds, nothing that is printed steers a terminal, hides, or runs when it is pasted."""
+"""Output never controls a terminal, hides text, or runs when pasted, whatever a snapshot contains."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _node(name: str, cpu: str, **spec: Any) -> dict[str, Any]:
 
 
 def snapshot(x: str) -> dict[str, Any]:
-    """A cluster that has a text in every field that takes one."""
+    """Return a cluster with a text in every field that takes one."""
     spread = {"maxSkew": 1, "topologyKey": x, "whenUnsatisfiable": "DoNotSchedule"}
     claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": x, "resources": {"requests": {"storage": "1Gi"}}}
     volume = {
@@ -149,7 +149,7 @@ def commands(x: str) -> list[list[str]]:
 
 
 def hidden(text: str) -> set[str]:
-    """The characters that people cannot see, or that do more than stand there."""
+    """Return the characters of a text that are invisible or have a side effect."""
     fillers = "\u3164\ufe0f\U000e0041\u2028\u2029"
     return {c for c in text if c != "\n" and (unicodedata.category(c)[0] == "C" or c in fillers)}
 

@@ -82,7 +82,7 @@ def test_write_ends_where_nobody_reads(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 class _Broken:
-    """Standard output whose reader has gone away."""
+    """A standard output whose reader is gone."""
 
     def __init__(self, number: int) -> None:
         self._number = number

@@ -1,4 +1,4 @@
-"""Whatever lasts longer than a second says so on a terminal, and on nothing else."""
+"""Progress is shown on a terminal for everything that takes longer than a second, and nowhere else."""
 
 from __future__ import annotations
 

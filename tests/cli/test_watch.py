@@ -29,7 +29,7 @@ SELECTIONS = [
 def test_selection_means_the_same_pods_as_elsewhere(
     given: dict[str, Any], expected: list[str], words: str, tmp_path: Path
 ) -> None:
-    """Without -n those of the context's namespace are meant, as for kubectl."""
+    """Without -n the context's namespace is used, as in kubectl."""
     config = kubeconfig("http://127.0.0.1:1")
     config["contexts"][0]["context"]["namespace"] = "shop"
     path = tmp_path / "kubeconfig"

@@ -1,4 +1,4 @@
-"""The answers of the fixtures on terminals of any width: every word is there, and none is broken."""
+"""The answers about the fixtures on terminals of any width: no word is missing or broken."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMMANDS = (
 
 
 def words(text: str) -> Counter[str]:
-    """The words, without what joins them on one line or stands for a heading on another."""
+    """Return the words without separators and colons, whose use depends on the width."""
     # The age of the fixtures may change meanwhile.
     text = re.sub(r"written\s+\w+\s+\w+\s+ago", "", text)
     return Counter(word.rstrip(":") for word in text.replace("\N{MIDDLE DOT}", " ").split())

@@ -14,7 +14,7 @@ from tests.builders import told
 
 
 def reasons_in(theme: str) -> Iterator[tuple[str, Reason]]:
-    """Every reason why a node is turned away in a theme, with its plugin."""
+    """Yield every reason for a rejection in a theme, with its plugin."""
     for case in cases(theme):
         decision = our_decision(case, LATEST)
         for row in range(len(decision.cluster.nodes)) if decision.statuses is not None else ():

@@ -26,7 +26,7 @@ def selector(*requirements: Any) -> dict[str, Any]:
 
 
 def written(claim: Any, *objects: ApiObject, rules: Any = DEVICES_1_36) -> Any:
-    """The allocation on node b, as the API has it, without driver and pool."""
+    """Return the allocation on node b as in the API, without driver and pool."""
     nodes = [make_node("a"), make_node("b", labels={"disk": "ssd", "zone": "red"})]
     cluster = make_cluster(nodes, [], make_class(), *objects)
     found = allocate([claim], Inventory(cluster, rules), np.array([0, 1]))

@@ -1,4 +1,4 @@
-"""The manifests of ``deploy/``: they are fine by our own rules, and allow what is asked of the server and no more."""
+"""The manifests of ``deploy/``: they pass lint, and grant exactly the permissions that the program uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promises are held by tests that exist, and the list of what a snapshot keeps is that of the program."""
+"""The promises are kept by tests that exist, and the list of fields in a snapshot equals the program's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROMISES = ROW.findall(TABLES)
 
 
 def folded(paths: Iterable[str]) -> Iterator[str]:
-    """Paths, with what they begin with said once: ``a.{b, c}``; a map is there by itself as well, for its keys."""
+    """Yield the paths with common beginnings factored out: ``a.{b, c}``; a map is also listed itself, for its keys."""
     below: dict[str, list[str]] = defaultdict(list)
     whole = set()
     for path in paths:
@@ -47,7 +47,7 @@ def folded(paths: Iterable[str]) -> Iterator[str]:
 
 
 def unfolded(text: str, before: str = "") -> set[str]:
-    """The paths of what ``folded`` gives, joined by commas."""
+    """Return the paths in a text with the paths from ``folded``, joined by commas."""
     found: set[str] = set()
     depth, word = 0, ""
     for character in f"{text},":
@@ -69,7 +69,7 @@ def by_kind() -> dict[str, list[str]]:
 
 
 def kept() -> str:
-    """The table."""
+    """Return the table of the fields that a snapshot keeps."""
     fields = by_kind()
     metadata = [path for path in fields["Pod"] if path.startswith("metadata.")]
     rows = [f"| all | `{', '.join(folded(metadata))}` |"]

@@ -1,4 +1,4 @@
-"""README, the tour and docs/sweep.md show what the commands print. Rewritten by: make golden"""
+"""README, the tour and docs/sweep.md show the current output of the commands. Rewritten by: make golden"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stable(text: str) -> str:
 
 
 def commands() -> list[tuple[Path, str, str]]:
-    """The commands of each page with the output that stands below them."""
+    """Return the commands of each page with the output shown below them."""
     return [
         (page, command, output.rstrip("\n"))
         for page in (README, TOUR, SWEEP, SCHEDULING)

@@ -22,7 +22,7 @@ README = ROOT / "README.md"
 
 
 def commands() -> str:
-    """The commands, with the first sentence of their help."""
+    """Return the table of commands, with the first sentence of their help."""
     program: Any = typer.main.get_command(app)
     rows = ["| command | what it does |", "|---|---|"]
     for name in COMMANDS:
@@ -32,7 +32,7 @@ def commands() -> str:
 
 
 def what_ifs() -> str:
-    """The what-ifs, with their help."""
+    """Return the table of what-ifs, with their help."""
     rows = ["| option | what if |", "|---|---|"]
     for edit in EDITS:
         state = edit.option.help.removeprefix("Answer as if ").replace("|", "\\|")

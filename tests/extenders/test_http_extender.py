@@ -372,7 +372,7 @@ GOES_ON = b"..."
 
 @pytest.fixture
 def raw_server() -> Iterator[Callable[[bytes | None], str]]:
-    """Starts a server that sends some bytes to whoever asks and hangs up; nothing at all and no end for ``None``."""
+    """Start a server that sends some bytes to each client and disconnects; with ``None`` it never responds."""
     opened: list[socket.socket] = []
 
     def start(sends: bytes | None) -> str:

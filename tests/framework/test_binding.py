@@ -29,7 +29,7 @@ class Log(list[str]):
     """The calls of plugins, in order."""
 
     def plugin(self, name: str, *bases: type[Plugin], **answers: Any) -> type[Plugin]:
-        """A plugin whose methods are logged and give these answers."""
+        """Return a plugin whose method calls are logged and return these answers."""
 
         def logged(method: str, answer: Any) -> Any:
             def call(plugin: Plugin, state: CycleState, pod: Pod, node_name: str) -> Any:

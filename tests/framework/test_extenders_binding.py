@@ -1,4 +1,4 @@
-"""Extenders that bind, told over HTTP."""
+"""Extenders that bind, called over HTTP."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_bounds(settings: ElectionSettings, conditions: Conditions, expected: Bo
 
 @pytest.mark.parametrize(("drift", "exclusive"), [(0.0, True), (0.1, True), (0.11, True), (0.112, False), (0.5, False)])
 def test_how_far_clocks_may_be_off(drift: float, exclusive: bool) -> None:
-    """12 s of a slow clock against 15 s of a fast one: (1 + d) / (1 - d) < 15 / 12."""
+    """Compare 12 s of a slow clock with 15 s of a fast one: (1 + d) / (1 - d) < 15 / 12."""
     assert bounds(SAFE, Conditions(drift=drift)).exclusive == exclusive
 
 

@@ -24,7 +24,7 @@ SETTINGS = ElectionSettings()
 
 
 class CountingLock(MemoryLock):
-    """Notes what is asked of it, and fails on demand."""
+    """A lock that records its calls, and fails on demand."""
 
     def __init__(self, api: MemoryApi, identity: str) -> None:
         super().__init__(api, NAME, identity)
@@ -77,7 +77,7 @@ class World:
 
 
 def at_once(steps: Steps[bool]) -> bool:
-    """The outcome of a try that waits for nothing."""
+    """Return the outcome of an attempt that does not wait."""
     try:
         next(steps)
     except StopIteration as ended:
@@ -137,7 +137,7 @@ def test_a_try_to_acquire(
 
 
 def test_a_renewal_puts_the_end_off_whatever_its_times_say() -> None:
-    """The standby goes by when it saw the record change; the times in it are of another clock."""
+    """The standby uses the time at which it saw the record change, as the record's times are of another clock."""
     world = World()
     world.api.create(NAME, replace(held("b"), renew_time=START - 10_000))
     elector, _ = world.candidate("a")
@@ -201,7 +201,7 @@ def test_a_leader_learns_that_another_has_taken_over() -> None:
 
 
 def test_of_two_that_take_over_at_once_one_does() -> None:
-    """Both read the same version; the second to write is refused."""
+    """Both read the same version; the second update is rejected."""
     world = World()
     world.api.create(NAME, held("", duration=1))
     (first, _), (second, lock) = world.candidate("a"), world.candidate("b")
@@ -328,7 +328,7 @@ def test_the_next_one_leads_and_counts() -> None:
 
 
 def test_release_overwrites_the_lease_of_another_unless_it_looks() -> None:
-    """client-go goes by what it saw last: it reads the lease of another, and gives that up."""
+    """client-go checks only the record that it saw last: it then reads another holder's lease and releases it."""
     for looks, holder in ((False, ""), (True, "b")):
         world = World(replace(SETTINGS, release_checks_holder=looks))
         elector, _ = world.candidate("a")
@@ -395,7 +395,7 @@ def test_a_candidate_has_a_name() -> None:
     [(0, True, True), (34.9, True, True), (35.1, True, False), (1000, False, True)],
 )
 def test_health(age: float, leads: bool, healthy: bool) -> None:
-    """20 s are borne beyond a lease of 15 s, and a standby is always healthy."""
+    """A leader stays healthy up to 20 s beyond a lease of 15 s, and a standby is always healthy."""
     world, check = World(), HealthzAdaptor(20)
     assert check.check() == ""
     if not leads:

@@ -1,4 +1,4 @@
-"""A command that runs while a lease is held: how it begins, what reaches it, and how it ends whatever happens."""
+"""A command that runs while a lease is held: its start, its signals, and its end in every case."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOON = 50.0
 
 
 class BreakingLock(MemoryLock):
-    """A lock that cannot be reached any more once it is broken."""
+    """A lock that becomes unreachable once it is broken."""
 
     broken = False
 
@@ -131,7 +131,7 @@ def test_nothing_runs_while_another_leads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
 def test_signals_are_handed_on(number: signal.Signals, tmp_path: Path) -> None:
-    """The command ends as it likes, and the lease is kept until it has."""
+    """The command decides when it ends, and the lease is held until then."""
     case = Case()
     after(0.8, lambda: os.kill(os.getpid(), number))
     script = "import signal, time, sys; signal.signal(int(sys.argv[1]), lambda *_: (time.sleep(1.5), sys.exit(9)))\n"

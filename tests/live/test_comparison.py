@@ -30,7 +30,7 @@ def pod(name: str, version: int, *, node: str = "", message: str = "", **meta: A
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> SchedulingCluster:
-    """Room for one pod of 1 CPU on node a, for two on node b."""
+    """Return a cluster with free capacity for one pod of 1 CPU on node a, and two on node b."""
     nodes = [make_node("a", cpu="1"), make_node("b", cpu="2")]
     waiting = [make_pod(name, requests={"cpu": "1"}) for name in ("one", "two", "three", "four")]
     write_snapshot(tmp_path, nodes, [*waiting, make_pod("large", requests={"cpu": "9"})])

@@ -73,7 +73,7 @@ DEVICE_KINDS = {
 
 
 def answer(*forbidden: str) -> Any:
-    """A server where a user may list everything else."""
+    """Return a server on which a user may list everything else."""
 
     def of(path: str, _: dict[str, str]) -> tuple[int, Any]:
         plural = path.rpartition("/")[2]
@@ -92,7 +92,7 @@ def answer(*forbidden: str) -> Any:
 
 
 def run(folder: Path, forbidden: str, *arguments: str) -> Printed:
-    """A command as somebody who may not list some kinds."""
+    """Run a command as a user who is not allowed to list some kinds."""
     (folder / "pod.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **named("new", spec=SPEC)}))
     with serving(answer(*forbidden.split()), folder) as (live, _):
         return in_process.run(*arguments, "--kubeconfig", live.kubeconfig, columns=500, folder=folder)

@@ -1,4 +1,4 @@
-"""Kubeconfigs are read as kubectl reads them; what is wrong with one is told with file and field."""
+"""Kubeconfigs are read as kubectl reads them; problems are reported with file and field."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def token(expires: int) -> str:
 
 
 def expired_login(issuer: str, **more: str) -> Callable[[Any], object]:
-    """A user whose OIDC token has to be renewed."""
+    """Return a user whose OIDC token must be renewed."""
     config = {"id-token": token(1), "refresh-token": "r", "client-id": "c", "client-secret": "s", **more}
     return user(auth_provider={"name": "oidc", "config": {**config, "idp-issuer-url": issuer}})
 
@@ -164,7 +164,7 @@ def test_login_is_renewed_by_its_issuer(tmp_path: Path) -> None:
         do_GET = do_POST = do_any  # noqa: N815
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     asked: list[str] = []
     renewed = {"access_token": "a", "token_type": "Bearer", "id_token": token(2**40), "refresh_token": "r2"}
@@ -283,7 +283,7 @@ def test_whoever_is_acted_as_is_sent(tmp_path: Path) -> None:
 
 
 def plugin(folder: Path, script: str, **fields: Any) -> Callable[[Any], object]:
-    """A user whose credentials come from a program."""
+    """Return a user whose credentials come from a program."""
     path = folder / "plugin"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
@@ -309,7 +309,7 @@ def credential(**status: str) -> str:
 def test_plugin_that_fails_is_an_error(
     tmp_path: Path, script: str, problem: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody goes on without the credentials."""
+    """No request is sent without the credentials."""
     with pytest.raises(ClusterError) as error:
         settings(tmp_path, plugin(tmp_path, script))
     assert problem in str(error.value)
@@ -359,7 +359,7 @@ def test_plugin_is_run_again_once_its_token_has_expired(tmp_path: Path) -> None:
 
 
 def in_namespace(name: str, **namespaces: str) -> dict[str, Any]:
-    """A kubeconfig with contexts and their namespaces."""
+    """Return a kubeconfig with contexts and their namespaces."""
     config = kubeconfig("https://here", *namespaces)
     for found in config["contexts"]:
         found["context"] |= {"namespace": namespaces[found["name"]]} if namespaces[found["name"]] else {}

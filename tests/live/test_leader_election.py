@@ -1,4 +1,4 @@
-"""Elections on a real API server: our candidates and kube-schedulers contend for one Lease."""
+"""Elections on a real API server: kschedctl's candidates and kube-schedulers contend for one Lease."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ while True:
 
 
 def wait_for(what: Callable[[], Any], name: str, seconds: float = 30.0) -> Any:
-    """Wait until something is so, and return it."""
+    """Wait until a function returns a true value, and return the value."""
     until = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < until, f"waited in vain for {name}"
@@ -70,7 +70,7 @@ def wait_for(what: Callable[[], Any], name: str, seconds: float = 30.0) -> Any:
 
 
 class History:
-    """Every state of a Lease, as it is read over and over."""
+    """The states of a Lease, polled continuously."""
 
     def __init__(self, plane: ControlPlane, name: str) -> None:
         self._client = ObjectClient(LiveContext(kubeconfig=str(plane.kubeconfig)))
@@ -200,7 +200,7 @@ def contenders(control_plane: ControlPlane) -> Iterator[ControlPlane]:
 def test_whoever_is_killed_the_next_takes_over_in_time(
     contenders: ControlPlane, tmp_path: Path, runs: list[Run]
 ) -> None:
-    """Two kube-schedulers and we; the one that leads is killed with SIGKILL, twice, so that each leads once."""
+    """Two kube-schedulers and kschedctl contend; the leader is killed with SIGKILL twice, so that each leads once."""
     lease = "contended"
     flags = (*FLAGS, f"--leader-elect-resource-name={lease}")
     history = History(contenders, lease)
@@ -260,7 +260,7 @@ def test_we_take_over_from_a_kube_scheduler(contenders: ControlPlane, tmp_path: 
 def test_an_upgrade_hands_over_without_waiting_for_the_end_of_the_lease(
     control_plane: ControlPlane, tmp_path: Path, runs: list[Run]
 ) -> None:
-    """Two replicas are replaced one after the other: a new one starts, an old one gets SIGTERM."""
+    """Two replicas are replaced one after the other: a new one starts, then an old one gets SIGTERM."""
     lease = "upgraded"
     runs += [Run(control_plane.kubeconfig, lease, f"old-{n}", tmp_path) for n in (1, 2)]
     path = runs[0].notes
@@ -284,7 +284,7 @@ def test_an_upgrade_hands_over_without_waiting_for_the_end_of_the_lease(
 def test_the_command_is_dead_before_another_can_lead(
     control_plane: ControlPlane, tmp_path: Path, runs: list[Run], stubborn: bool
 ) -> None:
-    """The API server is gone for longer than the deadline; the other candidate reaches it all the time."""
+    """The API server is unreachable for longer than the deadline; the other candidate reaches it all the time."""
     lease = f"cut-off-{stubborn}".lower()
     cable = Cable(control_plane.kubeconfig, tmp_path / "over-cable")
     try:
@@ -342,7 +342,7 @@ def test_whatever_becomes_of_us_the_command_is_dead_before_another_can_lead(
 
 
 def test_an_update_conflict_is_overcome(control_plane: ControlPlane) -> None:
-    """Somebody labels the Lease between two renewals: the leader reads it and goes on."""
+    """A client labels the Lease between two renewals: the leader reads it and continues."""
     clock = RealClock()
     client = ObjectClient(LiveContext(kubeconfig=str(control_plane.kubeconfig)))
     lock = LeaseLock(client, "kube-system", "labelled", "ours", clock)
@@ -362,7 +362,7 @@ def test_an_update_conflict_is_overcome(control_plane: ControlPlane) -> None:
 
 
 def test_what_the_simulation_says_of_kube_scheduler_is_so(contenders: ControlPlane, tmp_path: Path) -> None:
-    """Cut off, kube-scheduler goes on until its release has timed out: after the lease may be another's."""
+    """A disconnected kube-scheduler runs until its release times out, when the lease may be another candidate's."""
     lease, times = "overlapping", ElectionSettings(lease_duration=4.0, renew_deadline=3.0, retry_period=1.0)
     cable = Cable(contenders.kubeconfig, tmp_path / "over-cable")
     flags = ("--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=1s")
@@ -399,7 +399,7 @@ def test_what_the_simulation_says_of_kube_scheduler_is_so(contenders: ControlPla
 
 
 def test_the_overview_of_a_running_cluster(control_plane: ControlPlane, tmp_path: Path, runs: list[Run]) -> None:
-    """``leader`` reads what the elector has written; Leases of nodes are not even asked for."""
+    """``leader`` reads the elector's record, and does not request the Leases of nodes."""
     runs.append(Run(control_plane.kubeconfig, "shown", "somebody_1", tmp_path))
     wait_for(lambda: notes(runs[0].notes), "the command to run")
     command = [sys.executable, "-c", ENTRY, "leader", "--kubeconfig", str(control_plane.kubeconfig), "-o", "name"]

@@ -29,7 +29,7 @@ REVISION = "example.com/revision"
 
 
 class Play:
-    """A control plane on which pods seem to run."""
+    """A control plane on which pods appear to run."""
 
     def __init__(self, plane: ControlPlane) -> None:
         from kubernetes import client, config
@@ -70,7 +70,7 @@ class Play:
 
     @contextlib.contextmanager
     def applied(self, text: str, namespace: str) -> Iterator[list[dict[str, Any]]]:
-        """Objects in a namespace of their own, which is gone afterwards."""
+        """Create objects in a new namespace, and delete them afterwards."""
         objects = [each for each in yaml.safe_load_all(text) if each]
         self.plane.kubectl("create", "namespace", namespace)
         for each in objects:
@@ -90,7 +90,7 @@ class Play:
         return len([pod for pod in self.pods(namespace) if pod.status.phase == "Running"]) >= n
 
     def roll(self, workload: dict[str, Any], namespace: str) -> None:
-        """Change the template, so that a rollout begins."""
+        """Change the template, so that a rollout starts."""
         kind, name = workload["kind"].lower(), workload["metadata"]["name"]
         patch = {"spec": {"template": {"metadata": {"annotations": {REVISION: "2"}}}}}
         self.plane.kubectl("patch", kind, name, "-n", namespace, "-p", json.dumps(patch))
@@ -135,7 +135,7 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
 
 
 def hangs(is_done: Callable[[], bool], is_stuck: Callable[[], bool], name: str) -> None:
-    """Something does not go on: it is stuck, and is still so after a while."""
+    """Check that a rollout is stuck, and still is after ``HANGS_SECONDS``."""
     wait_for(is_stuck, f"{name} to be stuck")
     until = time.monotonic() + HANGS_SECONDS
     while time.monotonic() < until:
@@ -145,7 +145,7 @@ def hangs(is_done: Callable[[], bool], is_stuck: Callable[[], bool], name: str) 
 
 
 def volume() -> dict[str, Any]:
-    """A volume for the claim of KS205."""
+    """Return a volume for the claim of KS205."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",

@@ -1,6 +1,6 @@
-"""Claims for devices against a real control plane: what kube-scheduler allocates is what we find.
+"""ResourceClaims on a real control plane: kschedctl finds the allocations of kube-scheduler.
 
-Each pod is held back by a gate until we have decided for it, so that both see the same cluster.
+A gate holds back each pod until kschedctl has decided, so that both see the same cluster.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ WAITING = {
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane of its own, with nodes in two zones, devices and claims."""
+    """Start a separate control plane, with nodes in two zones, devices and claims."""
     missing = missing_assets()
     if missing:
         pytest.skip(f"no control plane to test against: {missing}")
@@ -214,7 +214,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="module")
 def decided(plane: ControlPlane) -> dict[str, tuple[dict[str, Any], tuple[ClaimAllocation, ...]]]:
-    """Per bound pod where the scheduler put it, with the claims, and what we said of its node before."""
+    """Return per bound pod its node and claims, and kschedctl's earlier answer about the node."""
     out = {}
     for name, manifest in BOUND.items():
         plane.create([manifest])
@@ -236,7 +236,7 @@ def load(plane: ControlPlane) -> SchedulingCluster:
 
 
 def release(plane: ControlPlane, name: str) -> None:
-    """Take the gate of a pod away."""
+    """Remove a pod's gate."""
     patch = json.dumps([{"op": "remove", "path": "/spec/schedulingGates"}])
     plane.kubectl("patch", "pod", name, "-n", "ml", "--type=json", "-p", patch)
 
@@ -265,7 +265,7 @@ def _allocations(plane: ControlPlane, found: dict[str, Any]) -> list[AllocationR
 
 
 def _comparable(result: AllocationResult) -> Any:
-    """An allocation without what is drawn at random or taken from a clock; amounts as numbers."""
+    """Return an allocation without random values and times; amounts are numbers."""
     out = msgspec.to_builtins(msgspec.structs.replace(result, allocation_timestamp=None))
     for device in out["devices"]["results"]:
         if "shareID" in device:
@@ -286,7 +286,7 @@ def test_allocation_is_the_one_that_we_find(
 
 
 def test_device_that_is_bound_once_it_is_ready(plane: ControlPlane) -> None:
-    """The allocation is written first; the pod is bound once its condition is true."""
+    """The allocation is written first; the pod is bound once the device's condition is true."""
     plane.create([pod("slow", "slow")])
     cluster = load(plane)
     decision = cluster.decide("ml/slow")

@@ -1,4 +1,4 @@
-"""Extenders against the real kube-scheduler: what it asks, what it makes of the answers, and its words for failures."""
+"""Extenders with the real kube-scheduler: its requests, its use of the answers, and its messages about failures."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def config(server: ExtenderServer) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def plane(config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Three nodes, one of them almost full, and the real scheduler with the extenders."""
+    """Start three nodes, one of them almost full, and the real scheduler with the extenders."""
     missing = missing_assets()
     if missing:
         pytest.skip(f"no control plane to test against: {missing}")
@@ -134,7 +134,7 @@ class Said:
 def run(
     plane: ControlPlane, config: dict[str, Any], server: ExtenderServer, scene: Scene, name: str
 ) -> tuple[Decision, Said, list[Asked], list[Asked]]:
-    """Ask both about a pod: ours first, while a gate holds it back."""
+    """Decide about a pod with both: first with kschedctl, while a gate holds back the pod."""
     server.answers.update({**DEFAULTS, **scene.answers})
     plane.create([pod(name, schedulingGates=[{"name": GATE}], **scene.spec)])
     try:
@@ -256,13 +256,13 @@ def test_placement_message_and_requests_are_those_of_the_real_scheduler(
 
 
 def _ordered(asked: list[Asked]) -> list[Asked]:
-    """Requests in their order, those for scores by extender: they are made at the same time."""
+    """Return requests in their order, but score requests by extender, as they are sent concurrently."""
     rates = iter(sorted((each for each in asked if each.verb.endswith("/rate")), key=lambda each: each.verb))
     return [next(rates) if each.verb.endswith("/rate") else each for each in asked]
 
 
 def _restore(plane: ControlPlane) -> None:
-    """Bring victims back."""
+    """Recreate the victims."""
     plane.kubectl("delete", "pods", "-n", "shop", "--all", "--force", "--grace-period=0")
     plane.create([pod("old-a", cpu="3", nodeName="a"), pod("old-b", cpu="1", nodeName="b")])
 
@@ -276,7 +276,7 @@ def _lines(about: Any) -> list[str]:
 
 
 def _comparable(value: Any) -> Any:
-    """A request without what is empty or changes in between, nodes in any order."""
+    """Return a request without empty and changing fields, its lists in sorted order."""
     value = deepcopy(value)
     if isinstance(value, dict) and isinstance(value.get("Pod"), dict):
         for part in (value["Pod"], value["Pod"].get("metadata", {}), value["Pod"].get("spec", {})):

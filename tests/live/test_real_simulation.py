@@ -1,4 +1,4 @@
-"""Hundreds of pods on a real control plane: where the real scheduler put each is among the best in our simulation."""
+"""Hundreds of pods on a real control plane: each pod's node is among the best nodes in kschedctl's simulation."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _template(app: str, cpu: str, wants: Object) -> Object:
 
 
 def _pods(plane: ControlPlane) -> list[Object]:
-    """The pods of all Deployments in an order that mixes them."""
+    """Return the pods of all Deployments in a mixed order."""
     uids: Object = {each["metadata"]["name"]: each["metadata"]["uid"] for each in plane.get("replicasets")}
     pods = []
     for namespace, app, number, cpu, wants in DEPLOYMENTS:
@@ -236,12 +236,12 @@ class Record:
 
 
 class Waves:
-    """A cluster whose scheduler is started when all pods of the first wave are there.
+    """A cluster whose scheduler is started after all pods of the first wave are created.
 
     Parameters
     ----------
     plane : ControlPlane
-        Etcd and an API server that runs already.
+        The running etcd and API server.
     """
 
     def __init__(self, plane: ControlPlane) -> None:
@@ -250,12 +250,12 @@ class Waves:
         self._n_attempts = 0
 
     def load(self) -> SchedulingCluster:
-        """The cluster as it is now."""
+        """Return the current cluster."""
         live = LiveContext(kubeconfig=str(self._plane.kubeconfig))
         return kschedctl.load(live=live, config=CONFIG, feature_gates={BATCHING: False})
 
     def restart(self) -> Record:
-        """Let a new scheduler try all pods that wait."""
+        """Let a new scheduler try all pending pods."""
         before = self._plane.get("pods")
         self._plane.stop(SCHEDULER)
         self._n_attempts = 0
@@ -263,13 +263,13 @@ class Waves:
         return self._record(before, [_key(pod) for pod in before if not pod["spec"].get("nodeName")])
 
     def create(self, pod: Object) -> Record:
-        """Create a pod, and let the scheduler do what comes of it."""
+        """Create a pod, and wait for the scheduler's actions."""
         before = self._plane.get("pods")
         self._plane.create([pod])
         return self._record(before, [_key(pod)], placed=True)
 
     def run_bound_pods(self) -> None:
-        """Let pods that are on a node run, as kubelets would, each from a moment of its own."""
+        """Set bound pods to running like kubelets, each with another start time."""
         pods = [pod for pod in self._plane.get("pods") if pod["spec"].get("nodeName")]
         for i, pod in enumerate(Chance("starts").some(pods, len(pods))):
             since = (_LONG_AGO + timedelta(seconds=i)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -291,7 +291,7 @@ class Waves:
         return self._plane.kubectl("get", "pod", name, "-n", namespace, "-o", "jsonpath={.spec.nodeName}")
 
     def _attempts(self) -> list[str]:
-        """The pods that were tried since the last record."""
+        """Return the pods that were tried since the last record."""
         return _ATTEMPT.findall(self._plane.log(SCHEDULER))[self._n_attempts :]
 
     def _is_quiet(self) -> bool:
@@ -347,7 +347,7 @@ class Replay:
         self.simulation = cluster.simulation(choose=self._choose, world=SCHEDULER_ALONE)
 
     def compare(self, record: Record) -> None:
-        """Run the simulation; what comes of it is what the real scheduler did."""
+        """Run the simulation, and check that its outcome is the real scheduler's."""
         self._record = record
         again = {} if record.gone else record.again()
         attempts = []
@@ -374,14 +374,14 @@ class Replay:
         return self.simulation.scheduler.decide(pods.pod(pods.index[_names(key)])).message
 
     def _choose(self, pod: Pod, nodes: Sequence[str]) -> str:
-        """The node that the pod really went to, which is one of the best."""
+        """Return the node of the real pod, which is one of the best."""
         node = self._record.nodes.get(pod.key, "")
         assert node in nodes, f"{pod.key} is on {node or 'no node'}, ours: {', '.join(nodes)}"
         return node
 
 
 def test_waves_of_pods_are_placed_as_in_our_simulation(plane: ControlPlane) -> None:
-    """First 500 pods that are all there when the scheduler starts, then urgent ones for which others have to go."""
+    """The first wave is 500 pods created before the scheduler starts, the next are urgent pods that need victims."""
     waves = Waves(plane)
     before = waves.load()
     record = waves.restart()
@@ -410,9 +410,9 @@ def test_waves_of_pods_are_placed_as_in_our_simulation(plane: ControlPlane) -> N
 
 
 def _arrived(cluster: SchedulingCluster, order: Sequence[str]) -> SchedulingCluster:
-    """The cluster whose waiting pods came in that order, those of low priority before all others.
+    """Return the cluster with its pending pods created in that order, those of low priority before all others.
 
-    A scheduler that starts gets the pods in an order of chance, and goes by priority first.
+    A starting scheduler receives the pods in random order, and sorts them by priority first.
     """
     pods = [cluster.pods.pod(cluster.pods.index[_names(key)]) for key in order]
     pods.sort(key=lambda pod: pod.spec.priority or 0)

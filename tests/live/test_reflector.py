@@ -1,4 +1,4 @@
-"""A kind that is watched, and all that can come between; what a real server does is in `test_watch.py`."""
+"""A watched kind and all events that can intervene; the behaviour of a real server is in `test_watch.py`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def silence() -> Iterator[bytes]:
 def reflected(
     watches: Sequence[Callable[[], Any]], until: Callable[[Heard], bool], folder: Path, lists: Sequence[Any] = ()
 ) -> tuple[Heard, list[dict[str, str]]]:
-    """Watch a server that answers one watch after the other as given, and then with silence; what it was asked."""
+    """Watch a server that answers the watches as given, then with silence; return its requests."""
     answers, pages = iter(watches), iter(lists)
 
     def answer(path: str, query: dict[str, str]) -> tuple[int, Any]:

@@ -1,4 +1,4 @@
-"""Against a real API server: what it refuses and warns of is what we refuse and warn of, in its words."""
+"""Validation compared with a real API server: equal rejections and warnings, with equal messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ANY_ORDER: Final = "must populate the given metric source only"
 
 
 class Asked:
-    """An API server that is asked what it would do."""
+    """A connection to an API server for dry-run requests."""
 
     def __init__(self, kubeconfig: Path) -> None:
         context = ssl.create_default_context()
@@ -52,7 +52,7 @@ class Asked:
         return Said(normal(refused), (), texts)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         self._connection.close()
 
 

@@ -1,4 +1,4 @@
-"""``kschedctl watch`` on a real control plane: changes, restarts, cut connections, two copies, and many pods."""
+"""``kschedctl watch`` on a real control plane: changes, restarts, cut connections, two replicas, and many pods."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Object = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """etcd and an API server of our own, as it is restarted; the test is the scheduler."""
+    """Start a separate etcd and API server, as tests restart it; the test acts as the scheduler."""
     missing = missing_assets()
     if missing:
         pytest.skip(f"no control plane to test against: {missing}")
@@ -50,7 +50,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 @pytest.fixture
 def nodes(plane: ControlPlane) -> Iterator[ControlPlane]:
-    """Two nodes, and nothing left behind."""
+    """Return a cluster with two nodes, and remove all other objects afterwards."""
     plane.create_nodes([node("red-1", zone="red", cpu="2"), node("blue-1", zone="blue", cpu="4")])
     yield plane
     plane.kubectl("delete", "pods,nodes", "--all", "-A", "--force", "--grace-period=0")
@@ -63,7 +63,7 @@ Start = Callable[..., Watching]
 
 @pytest.fixture
 def watching(tmp_path: Path) -> Iterator[Start]:
-    """Starts watches, none of which outlives the test."""
+    """Return a function that starts watches; all of them end with the test."""
     started: list[Watching] = []
 
     def start(kubeconfig: Path, *options: str, name: str = "watch") -> Watching:
@@ -83,7 +83,7 @@ def bind(plane: ControlPlane, name: str, to: str) -> None:
 
 
 def agree(watch: Watching, plane: ControlPlane) -> None:
-    """The last answers are those of a fresh look, once all is quiet."""
+    """Check that the last answers equal those of a new snapshot, once the cluster is idle."""
 
     def same() -> bool:
         fresh = explained(plane.kubeconfig)
@@ -94,7 +94,7 @@ def agree(watch: Watching, plane: ControlPlane) -> None:
 
 
 def events(plane: ControlPlane) -> list[tuple[str, str, str]]:
-    """Our Events: pod, reason and note."""
+    """Return kschedctl's Events: pod, reason and note."""
     return [
         (event["regarding"]["name"], event["reason"], event["note"])
         for event in plane.get("events.v1.events.k8s.io")
@@ -242,7 +242,7 @@ N_NODES, N_RUNNING, N_WAITING, N_CHANGES = 1000, 4800, 200, 2000
 
 
 class Load:
-    """Many objects, made and changed over a few connections."""
+    """Many objects, created and changed over a few connections."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._clients = [ObjectClient(LiveContext(kubeconfig=str(plane.kubeconfig))) for _ in range(6)]
@@ -250,7 +250,7 @@ class Load:
         self._random = Random(1)
 
     def all(self, method: str, paths: list[tuple[str, Object | None]]) -> None:
-        """Ask all of it, several at a time."""
+        """Send all requests, several at a time."""
 
         def part(at: int) -> None:
             for path, body in paths[at :: len(self._clients)]:
@@ -263,7 +263,7 @@ class Load:
         self._clients[client].request(method, path, None if body is None else json.dumps(body).encode(), 30.0)
 
     def running(self, number: int) -> Object:
-        """A pod on some node."""
+        """Return a pod on some node."""
         on = f"node-{self._random.randrange(N_NODES):04}"
         return pod(f"run-{number}", cpu="500m", labels={"app": f"a{number % 40}"}, nodeName=on, tolerations=[NOT_READY])
 

@@ -1,4 +1,4 @@
-"""Catalogs: what is read, and what is wrong with which line."""
+"""Catalogs: valid content, and problems with their lines."""
 
 from __future__ import annotations
 

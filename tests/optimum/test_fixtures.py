@@ -1,4 +1,4 @@
-"""The stories of ``fixtures/optimum``: what the scheduler does one pod after another, and what could be."""
+"""The scenarios of ``fixtures/optimum``: the scheduler's placement pod after pod, and the best placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cheapest nodes: what is bought, and that nothing cheaper does."""
+"""The cheapest nodes to buy, compared with all other purchases."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _CPUS = st.sampled_from(["500m", "1", "1500m", "2", "3"])
 
 @st.composite
 def shops(draw: st.DrawFn) -> tuple[Cluster, tuple[NodeKind, ...]]:
-    """Two or three pods that wait, one small node, and two kinds that can be bought."""
+    """Draw two or three pending pods, one small node, and two kinds of nodes to buy."""
     apart = {
         "podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [

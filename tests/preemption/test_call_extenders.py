@@ -1,4 +1,4 @@
-"""Extenders that have a say in preemption, asked over HTTP."""
+"""Extenders that take part in preemption, called over HTTP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PODS = [
 
 
 def candidates(**uids: str) -> dict[str, Any]:
-    """An answer that leaves these nodes, with victims by name."""
+    """Return an answer that keeps these nodes, with victims by name."""
     return {
         "NodeNameToMetaVictims": {
             node: {"Pods": [{"UID": f"uid-default-{name}"} for name in names.split()]} for node, names in uids.items()

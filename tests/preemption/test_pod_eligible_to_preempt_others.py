@@ -17,7 +17,7 @@ EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionBy
 
 
 def going(priority: int = 0, **condition: str) -> Pod:
-    """A pod that is being deleted."""
+    """Return a terminating pod."""
     return running("going", "a", "4", priority, terminating=True, status={"conditions": [{**EVICTED, **condition}]})
 
 

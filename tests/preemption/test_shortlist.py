@@ -18,7 +18,7 @@ def full(node: str, *, guarded: bool = False) -> Pod:
 
 
 def preempt(guarded: str = "", empty: str = "") -> PreemptionResult:
-    """Every node is full; on the guarded ones a budget allows nothing, the ones in ``empty`` are too small."""
+    """Preempt on full nodes: guarded nodes have protected pods, ``empty`` nodes have no pod of lower priority."""
     budget = make_object(
         PodDisruptionBudget,
         "guard",

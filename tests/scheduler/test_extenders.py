@@ -1,4 +1,4 @@
-"""Extenders in a scheduling cycle, asked over HTTP."""
+"""Extenders in a scheduling cycle, called over HTTP."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_an_error_about_a_nominated_node_only_has_all_nodes_looked_at() -> None:
 
 
 def scores(decision: Decision) -> dict[str, dict[str, int]]:
-    """By plugin or extender the weighted score of each node."""
+    """Return the weighted score of each node, by plugin or extender."""
     found = decision.scores
     assert found is not None
     names = [decision.cluster.nodes.names[row] for row in found.rows]

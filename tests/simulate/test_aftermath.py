@@ -22,7 +22,7 @@ ON_A = {
 
 
 def follow(*, spare_cpu: str) -> Aftermath:
-    """A pod of 4 cpu takes node a from three pods; node b has some room, but not for it."""
+    """Let a pod of 4 CPU evict three pods from node a; node b has some free capacity, but not enough for the pod."""
     started = {"startTime": "2026-01-01T08:00:00Z"}
     pods = [
         make_pod(

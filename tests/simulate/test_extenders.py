@@ -1,4 +1,4 @@
-"""Many pods with an extender that is asked over HTTP."""
+"""Simulations with an extender that is called over HTTP."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ MOST = 60
 )
 @settings(max_examples=40)
 def test_simulations_keep_the_rules(world: Objects, priorities: list[int], surroundings: World, seed: int) -> None:
-    """A pod goes only where it fits and scores highest; nobody is passed over; no node holds more than it offers."""
+    """A pod is placed only where it fits and scores highest, no pod is skipped, and no node is overcommitted."""
     pods = [
         replace(pod, spec=replace(pod.spec, priority=priority))
         for pod, priority in zip(world.pods, priorities, strict=False)
@@ -63,13 +63,13 @@ def test_simulations_keep_the_rules(world: Objects, priorities: list[int], surro
 
 
 def decided_anew(simulation: Simulation, decision: Decision) -> Decision:
-    """The decision over a cluster that is built of the objects of the one that was decided over."""
+    """Return the decision over a cluster built from the objects of the decision's cluster."""
     objects = [obj for obj, _ in ClusterReader(decision.cluster, ReadSummary())]
     return Scheduler(make_cluster([], [], *objects), simulation.scheduler.release).decide(decision.pod)
 
 
 def overfull(scheduler: Scheduler) -> set[tuple[str, str]]:
-    """The nodes whose pods request more than they offer, with the resource."""
+    """Return the nodes whose pods request more than is allocatable, with the resource."""
     columns = scheduler.cluster.resources(RequestRules.of(LATEST))
     names = scheduler.cluster.nodes.names
     return {

@@ -1,4 +1,4 @@
-"""A manifest is read once: one parse of its text, one decoding to its type, one reading as an API server's."""
+"""A manifest is read once: one parse of its text, one decoding to its type, one decoding like an API server's."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ PARSERS = {
 
 
 class Readings:
-    """Counts what is read of texts and data that have the mark in them."""
+    """A counter of the parses and decodings of marked data."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()

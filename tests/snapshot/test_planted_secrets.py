@@ -1,4 +1,4 @@
-"""Secrets planted in every text of objects of all kinds: a capture has those of the fields that it keeps, at most."""
+"""Secrets planted in every text of objects of all kinds: a capture contains at most those in its kept fields."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FORMS = [
 
 
 class Planter:
-    """Makes objects, and knows where it planted what."""
+    """A generator of objects that records the place of every planted secret."""
 
     def __init__(self, form: str) -> None:
         self.paths: dict[str, tuple[str, str]] = {}

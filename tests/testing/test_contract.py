@@ -28,7 +28,7 @@ Method = Callable[..., Any]
 
 
 def filter_by(judge: Method, **fields: Any) -> type[Plugin]:
-    """A Filter plugin that turns masked nodes away."""
+    """Return a Filter plugin that rejects the masked nodes."""
 
     def filter_(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
         return Rejections.where(np.array(judge(self, nodes), dtype=np.bool_), Code.UNSCHEDULABLE, "no")
@@ -37,12 +37,12 @@ def filter_by(judge: Method, **fields: Any) -> type[Plugin]:
 
 
 def score_by(score: Method, **methods: Any) -> type[Plugin]:
-    """A Score plugin."""
+    """Return a Score plugin."""
     return make_plugin("Sample", ScorePlugin, score=lambda self, state, pod, rows: score(self, rows), **methods)
 
 
 def used(plugin: Plugin, nodes: Any) -> Any:
-    """The number of pods on each node, changes included."""
+    """Return the number of pods on each node, changes included."""
     columns = plugin.handle.cluster.resources(plugin.handle.request_rules)
     at = columns.index["pods"]
     return columns.requested[at][nodes.rows] + nodes.delta("pods", columns.per_class[at])
@@ -71,7 +71,7 @@ def busiest(plugin: Plugin, nodes: Any) -> Any:
 
 
 class Counting(PreFilterPlugin, FilterPlugin):
-    """Counts pods before any node is looked at, and does not say so."""
+    """A plugin with an undeclared dependency: it counts pods before any node is evaluated."""
 
     name = "Sample"
     prepares_from = OF_NOTHING
@@ -87,7 +87,7 @@ class Counting(PreFilterPlugin, FilterPlugin):
 
 
 class Named(ScorePlugin):
-    """Scores by the pod's name, and does not say so."""
+    """A plugin with an undeclared dependency: it scores by the pod's name."""
 
     name = "Sample"
     reads = OF_NOTHING
@@ -147,13 +147,13 @@ class Wrong(Arithmetic, frozen=True):
 
 
 def telling(expression: str, score: int = 100) -> type[Plugin]:
-    """A Score plugin that tells how it came to 100."""
+    """Return a Score plugin that explains a score of 100."""
     told = {"explain_score": lambda self, state, pod, row: Wrong(expression)}
     return score_by(lambda plugin, rows: rows * 0 + score, **told)
 
 
 def because(operands: Any) -> type[Plugin]:
-    """A Filter plugin that turns every node away with these operands."""
+    """Return a Filter plugin that rejects every node with these operands."""
 
     def filter_(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
         every = np.ones(len(nodes), dtype=np.bool_)

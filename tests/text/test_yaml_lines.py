@@ -1,4 +1,4 @@
-"""Lines are read as libyaml's events are, or left to these: the same documents, numbers and errors."""
+"""The line reader gives the same documents, numbers and errors as libyaml's events, or leaves the text to libyaml."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ values = st.recursive(
 
 @st.composite
 def written(draw: st.DrawFn) -> str:
-    """Documents as some program writes them."""
+    """Draw documents as various programs write them."""
 
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data: Any) -> bool:
@@ -270,7 +270,7 @@ def test_whatever_is_written_is_read_the_same(text: str) -> None:
     st.lists(st.tuples(st.integers(0), st.sampled_from(("", " ", "  ", "\n", "- ", "#", "'", "|"))), max_size=3),
 )
 def test_whatever_becomes_of_it_is_read_the_same(text: str, changes: list[tuple[int, str]]) -> None:
-    """Lines are moved in or out, cut in two or joined, opened or closed."""
+    """Lines are indented, dedented, split, joined, opened or closed at random."""
     for where, what in changes:
         at = where % (len(text) + 1)
         text = text[:at] + what + text[at + (not what) :]

@@ -93,7 +93,7 @@ def test_first_lines_say_what_is_watched() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=33, max_size=60), st.integers(3, 12))
 def test_the_closest_of_many_nodes_is_that_of_all(sizes: list[tuple[int, int]], wanted: int) -> None:
-    """Although few of them are asked."""
+    """The closest node is the same although only a few nodes are evaluated."""
     nodes = [make_node(f"n{i:02}", cpu=str(size)) for i, (size, _) in enumerate(sizes)]
     pods = [make_pod(f"p{i}", node=f"n{i:02}", requests={"cpu": str(used)}) for i, (_, used) in enumerate(sizes)]
     decision = decide(make_pod("new", requests={"cpu": str(wanted)}), make_cluster(nodes, pods))

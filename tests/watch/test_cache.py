@@ -1,4 +1,4 @@
-"""A cache that moves: whatever came and went, it answers as a cluster that is built anew from what there is."""
+"""A cache under changes answers like a cluster built from the current objects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def model_of(*objects: ApiObject) -> Model:
 
 
 def changes_of(**kinds: Any) -> FeedChanges:
-    """``nodes=[...]`` are all nodes there are, ``put=[...]`` and ``gone=[...]`` objects of any kind."""
+    """Return changes: ``nodes=[...]`` are all current nodes, ``put=[...]`` and ``gone=[...]`` objects of any kind."""
     changes = FeedChanges()
     for obj in kinds.get("put", ()):
         changes.objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
@@ -88,7 +88,7 @@ def test_moved_cache_answers_as_a_cluster_that_is_built_anew(world: World, data:
 
 @st.composite
 def _told(draw: st.DrawFn, model: Model, world: World, others: list[Node]) -> FeedChanges:
-    """A few objects that come, change or go."""
+    """Draw a few objects that are added, changed or deleted."""
     changes = FeedChanges()
     pods = draw(st.lists(st.sampled_from([*model[Pod].values(), *world.pods]), max_size=3)) if world.pods else []
     names = [node.name for node in (*world.nodes, *others)]
@@ -114,7 +114,7 @@ def _told(draw: st.DrawFn, model: Model, world: World, others: list[Node]) -> Fe
 
 @st.composite
 def _relisted(draw: st.DrawFn, model: Model, others: list[Node]) -> FeedChanges:
-    """A kind that is listed anew, after some of its objects have gone unseen and others come."""
+    """Draw a new list of a kind, after unseen deletions and additions."""
     if draw(st.booleans()):
         nodes = [*model[Node].values(), *others]
         return changes_of(
@@ -198,7 +198,7 @@ def test_what_cannot_be_understood_is_left_out_and_told() -> None:
 
 
 def test_what_is_appended_is_let_go_of() -> None:
-    """A thousand pods come and go, each of a class, a spec and a node label of its own."""
+    """A thousand pods are added and deleted, each with its own class, spec and node label."""
     cache = Cache(make_cluster([make_node("a")], [RUNS]), few_changes=50)
     most = 0
     for i in range(1000):

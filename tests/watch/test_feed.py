@@ -25,7 +25,7 @@ PODS = Served("Pod", Pod, "pods", "/api/v1/pods")
 
 @pytest.fixture
 def feed(tmp_path: Path) -> Feed:
-    """A feed that nobody but the test tells anything."""
+    """Return a feed that only the test writes to."""
     config = tmp_path / "kubeconfig"
     config.write_text(str(kubeconfig("http://127.0.0.1:1")).replace("'", '"'))
     return Feed(Connection(LiveContext(kubeconfig=str(config))), [NODES, PODS])

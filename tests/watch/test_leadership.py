@@ -22,7 +22,7 @@ Join = Callable[[str], tuple[Elected, "Cuttable", list[str]]]
 
 
 class Cuttable(MemoryLock):
-    """A lock that cannot be reached while it is cut off."""
+    """A lock that is unreachable while it is cut off."""
 
     cut = False
 
@@ -46,7 +46,7 @@ def api() -> MemoryApi:
 
 @pytest.fixture
 def join(api: MemoryApi) -> Iterator[Join]:
-    """Has a copy take part."""
+    """Return a function that starts a replica."""
     copies: list[Elected] = []
 
     def join(identity: str) -> tuple[Elected, Cuttable, list[str]]:

@@ -1,4 +1,4 @@
-"""The loop: what has changed is taken over and said, by who leads alone; what is wrong is told once."""
+"""The watch loop: only the leader takes over and reports changes; a problem is reported once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["feed"]
 
 
 class Turns(Alone):
-    """Leads or does not, as the test says."""
+    """A leadership that the test sets."""
 
     left: Any = 60.0
 
 
 class Case:
-    """A loop that nobody but the test turns."""
+    """A loop that only the test drives."""
 
     def __init__(self, feed: Feed, **options: Any) -> None:
         self.feed, self.leadership = feed, Turns()

@@ -117,7 +117,7 @@ def test_loop_that_hangs_is_not_healthy(status: LoopStatus, port: int) -> None:
 def test_cache_that_is_old_is_not_ready_but_healthy(
     status: LoopStatus, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new start would not make the server answer."""
+    """A restart would not bring back the API server."""
     monkeypatch.setattr(status_module, "MOST_AGE", -1.0)
     status.feed.failed(NODES, ClusterError("it is away"))
     assert get(port, "/healthz")[0] == 200

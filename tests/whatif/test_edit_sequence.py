@@ -35,7 +35,7 @@ def owned(name: str, kind: str = "ReplicaSet", owner: str = "web-abc", **fields:
 
 
 def shop() -> Cluster:
-    """Two zones; web of a Deployment, whose third pod waits; db of a StatefulSet; and pods bound to a node."""
+    """Return a cluster of two zones with a Deployment (one pod is pending), a StatefulSet, and pods bound to nodes."""
     nodes = [
         make_node("a1", zone="a"),
         make_node("a2", zone="a", taints=["gpu=true:NoSchedule"], labels={"disk": "ssd"}),
@@ -81,7 +81,7 @@ def places(cluster: Cluster) -> dict[str, str]:
 
 
 def differing(before: Cluster, after: Cluster) -> dict[str, str | None]:
-    """The pods whose place differs: the new one, ``None`` for a pod that is gone."""
+    """Return the pods whose place differs, with the new place; ``None`` for a deleted pod."""
     old, new = places(before), places(after)
     return {name: new.get(name) for name in (*old, *new) if old.get(name, "new") != new.get(name)}
 

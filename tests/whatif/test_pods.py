@@ -22,7 +22,7 @@ TEMPLATE = make_object(
 
 
 def templated(name: str, claim: str, **fields: Any) -> Pod:
-    """A pod whose claim is made from a template."""
+    """Return a pod whose claim is created from a template."""
     entry = {"name": "gpu", "resourceClaimTemplateName": "gpus"}
     status = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": claim}]}
     return make_pod(name, resourceClaims=[entry], status=status if claim else {}, **fields)
@@ -33,7 +33,7 @@ def held(name: str, *pods: str, **fields: Any) -> ResourceClaim:
 
 
 def shown(claims: Any) -> dict[str, str]:
-    """Per claim who it is reserved for, or that it has no devices."""
+    """Return per claim the pods for which it is reserved, or that it has no devices."""
     return {
         claim.name: " ".join(user.name for user in claim.status.reserved_for) or "nobody"
         if claim.status.allocation is not None
@@ -76,7 +76,7 @@ def test_what_is_told() -> None:
 
 
 def test_a_pod_in_the_place_of_another_gets_a_claim_of_its_own() -> None:
-    """The new pod is decided for with its own claim, and finds the device that the old one had."""
+    """The new pod has its own claim, and finds the device that the old pod had."""
     old = templated("x", "x-gpu-f7k2p", node="a")
     cluster = make_cluster(
         [make_node("a")],

@@ -1,4 +1,4 @@
-"""Nothing small is missed: every single change of the kinds that are tried, one by one, over random small clusters."""
+"""Completeness of suggestions: every single change of the tried kinds, one by one, over random small clusters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REQUIRED = "required_during_scheduling_ignored_during_execution"
 
 
 def pods_with_one_change(pod: Pod, cluster: Cluster) -> Iterator[tuple[str, Pod]]:
-    """The pod with each single change of the kinds that are looked for, and the kind."""
+    """Yield the pod with each single change of the tried kinds, and the kind."""
     spec = pod.spec
 
     def with_spec(**fields: Any) -> Pod:
@@ -79,7 +79,7 @@ def pods_with_one_change(pod: Pod, cluster: Cluster) -> Iterator[tuple[str, Pod]
 
 
 def clusters_with_one_change(cluster: Cluster) -> Iterator[tuple[str, Cluster]]:
-    """The cluster with each single change of a node, or a pod less, and the kind."""
+    """Yield the cluster with each single change of a node or one pod deleted, and the kind."""
     nodes = cluster.nodes.objects
     for i, node in enumerate(nodes):
         for j, taint in enumerate(node.spec.taints):
@@ -101,7 +101,7 @@ def _toleration(taint: Taint) -> Toleration:
 
 
 def helping(decision: Decision) -> set[str]:
-    """The kinds of single changes with which the pod fits."""
+    """Return the kinds of single changes after which the pod fits."""
     found = set()
     for kind, pod in pods_with_one_change(decision.pod, decision.cluster):
         if kind not in found and schedule_pod(decision.framework, pod).schedulable:

@@ -255,7 +255,7 @@ def test_of_many_nodes_those_that_are_alike_are_asked_once() -> None:
 
 
 def test_the_pods_of_a_daemon_set_need_room_on_a_new_node() -> None:
-    """A node that a DaemonSet's pod fills up is no use."""
+    """A node that a DaemonSet's pod fills does not help."""
     agent = make_pod("agent", node="a", requests={"cpu": "3"}, owner=("apps/v1", "DaemonSet", "agent"))
     found = told(make_pod(requests={"cpu": "2"}), [make_node("a")], [agent])
     assert not [one for one in found if "node more" in one.summary], summaries(found)

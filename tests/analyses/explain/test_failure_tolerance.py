@@ -97,7 +97,7 @@ def test_what_is_told_holds_where_little_can_be_tried(data: st.DataObject) -> No
 
 @given(data=st.data())
 def test_nodes_that_stand_for_each_other_leave_as_many(data: st.DataObject) -> None:
-    """Every node has a twin without pods, so that there are some."""
+    """Every node has a twin without pods, so that equivalent nodes exist."""
     world = data.draw(worlds("podAffinity", "requests", of_nodes=("labels",)))
     twins = [make_node(f"{node.name}-twin", labels=_without_host(node)) for node in world.nodes]
     pod = data.draw(pods("spread", "podAffinity", "requests"))
@@ -165,7 +165,7 @@ def test_a_zone_that_takes_the_others_along_is_told() -> None:
 
 
 def test_a_lost_zone_can_set_others_free() -> None:
-    """With min 0 in c, a and b are full of the one that they may have; without c they are not."""
+    """While c has 0 pods, a and b are full with the one pod that the skew allows; without c they are not."""
     running = [make_pod(f"web-{node}", labels=WEB, node=node) for node in ("a1", "b1")]
     told = found(IN_THREE_ZONES, running, make_pod(labels=WEB, topologySpreadConstraints=spread(ZONE)))
     assert told is not None

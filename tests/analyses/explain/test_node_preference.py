@@ -54,7 +54,7 @@ def _liking(disk: str, weight: int) -> dict[str, Any]:
 
 @st.composite
 def choices(draw: st.DrawFn) -> tuple[World, Pod]:
-    """A few nodes, some pods on them, and a pod that likes some of them better."""
+    """Draw a few nodes, some pods on them, and a pod with preferences among the nodes."""
     nodes = [make_node(f"n{i}", **fields) for i, fields in enumerate(draw(_NODES))]
     names = st.sampled_from([node.name for node in nodes])
     running = [
@@ -101,7 +101,7 @@ def made(world: World, pod: Pod, config: Mapping[str, Any], move: SuggestedChang
 
 
 def plain(change: Any) -> Any:
-    """The operations of a change as they are written."""
+    """Return the operations of a change as plain data."""
     return json.loads(msgspec.json.encode(change["patch"]))
 
 
@@ -142,7 +142,7 @@ def test_every_change_that_is_told_does_it(config: dict[str, Any], choice: tuple
 
 @given(choice=choices())
 def test_no_smaller_weight_does_it(choice: tuple[World, Pod]) -> None:
-    """All weights between the profile's own and the one that is told are tried, and those on the other side as far."""
+    """Try all weights between the profile's own and the reported one, and as many in the other direction."""
     world, pod = choice
     scheduler = scheduler_of(world.cluster)
     decision = scheduler.decide(pod)
@@ -219,7 +219,7 @@ def test_a_node_that_is_not_there_is_an_error() -> None:
 
 
 def test_the_nearest_weight_of_a_plugin_is_told() -> None:
-    """b is behind by resources and ahead by its image."""
+    """Node b scores less by resources and more by its image."""
     nodes = [make_node("a", cpu="8"), make_node("b", images={"registry.example/app:1": 300_000_000})]
     pod = make_pod(requests={"cpu": "3", "memory": "1Gi"})
     preference = found(nodes, pod, "b")

@@ -1,4 +1,4 @@
-"""The story of a node's score against the score itself, over the recorded cases of the real scheduler."""
+"""The explanation of a node's score compared with the score itself, over the recorded cases of the real scheduler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STRIDE = 25
 
 
 def told(decision: Decision) -> Counter[str]:
-    """Check the stories of all nodes of a decision, and count them by plugin and rule."""
+    """Check the explanations of all nodes of a decision, and count them by plugin and rule."""
     seen: Counter[str] = Counter()
     for row in decision.searched.tolist():
         verdict = decision.verdict(row)
@@ -82,7 +82,7 @@ def test_so_it_does_in_all_recorded_cases(theme: str, version: str) -> None:
 
 
 def test_extenders_and_nodes_that_they_send_back_are_told_as_they_were_scored() -> None:
-    """Pods of nodes that are sent back do not count for what Score itself counts, and do for what PreScore did."""
+    """Pods on nodes that an extender returns do not count in Score, but they do in PreScore."""
     near = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "web"}}}
     liked = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
     soft = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -18,12 +18,12 @@ def check(cluster: Cluster, namespace: str = "") -> BoundPods:
 
 
 def misplaced(cluster: Cluster) -> dict[str, str]:
-    """The plugin that turns each pod away that would not fit any more."""
+    """Return the plugin that rejects each pod that would not fit any more."""
     return {cluster.pods.key(each.pod): each.status.plugin for each in check(cluster).misplaced}
 
 
 def one_by_one(cluster: Cluster) -> dict[str, str]:
-    """The same from a cluster of its own for each pod, without that pod."""
+    """Return the same from a separate cluster for each pod, without the pod."""
     out = {}
     for index in range(len(cluster.pods)):
         pod = cluster.pods.pod(index)

@@ -1,4 +1,4 @@
-"""Our messages beside those that a snapshot holds, and why they may differ."""
+"""kschedctl's messages compared with those in a snapshot, and the reasons for differences."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ PORT = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
 
 
 def test_pods_with_claims_made_for_them_fit_where_they_are() -> None:
-    """Claims of templates are known by the pod's status; those for extended resources count as the pod's own."""
+    """A pod's status names the claims from templates; claims for extended resources count as the pod's own."""
     entry = {"name": "gpu", "resourceClaimTemplateName": "gpus"}
     status = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "made"}]}
     pods = [

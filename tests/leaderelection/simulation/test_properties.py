@@ -1,4 +1,4 @@
-"""Random faults on the virtual clock: never two leaders where the bounds say so, else two; and one in time."""
+"""Random faults on the virtual clock: two leaders only outside the bounds, and a new leader in time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KUBE_SCHEDULER = ElectionSettings()
 
 @st.composite
 def settings(draw: st.DrawFn) -> ElectionSettings:
-    """Times that client-go takes."""
+    """Draw election times that client-go accepts."""
     lease = draw(st.integers(2, 60))
     renew = draw(st.floats(0.2, 0.99)) * lease
     retry = draw(st.floats(0.05, 0.8)) * renew
@@ -39,7 +39,7 @@ def settings(draw: st.DrawFn) -> ElectionSettings:
 
 @st.composite
 def scenarios(draw: st.DrawFn, times: ElectionSettings) -> Scenario:
-    """Candidates with clocks that are off, and anything that goes wrong."""
+    """Draw candidates with inaccurate clocks, and any faults."""
     seed = draw(st.integers(0, 2**32))
     slow = draw(st.sampled_from([0.02, 0.5, times.request_timeout * 0.9]))
     scenario = Scenario(
@@ -133,7 +133,7 @@ def test_another_leads_in_time_after_a_crash(data: st.DataObject) -> None:
 
 
 def test_one_pause_after_the_lease_is_not_enough() -> None:
-    """A standby sees the last renewal up to a pause after it was written, and its end up to another pause later."""
+    """A standby sees the last renewal up to a pause between attempts late, and its expiry up to another pause later."""
     one_pause = KUBE_SCHEDULER.lease_duration + KUBE_SCHEDULER.longest_pause
     seen = []
     for seed in range(60):
@@ -148,7 +148,7 @@ def test_one_pause_after_the_lease_is_not_enough() -> None:
 @example(267)
 @example(871)
 def test_an_upgrade_hands_the_lease_on_without_waiting_for_its_end(seed: int) -> None:
-    """But where SIGTERM comes while a renewal is on its way, which then changes the record under the release."""
+    """The exception is a SIGTERM during a renewal, which then changes the record before the release."""
     scenario = Scenario(duration=80.0, faults=(Upgrade(20.0),), seed=seed)
     timeline = simulate(KUBE_SCHEDULER, scenario)
     promised = bounds(KUBE_SCHEDULER, Conditions(request=scenario.request))

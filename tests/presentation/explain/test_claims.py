@@ -102,7 +102,7 @@ def test_allocations_are_told_by_node() -> None:
 
 
 def test_what_pods_do_not_request_is_used_by_nobody() -> None:
-    """Devices that are short are no resource of pods: nobody is named who requests most of them."""
+    """Scarce devices are not a pod resource: the answer names no pod that requests most of them."""
     held = make_claim("held", holds=["a/gpu-0"], node="a")
     found = answer(claiming_pod("c"), make_slice("s", node="a"), held, make_claim("c"))
     assert (found.schedulable, found.usage) == (False, None)

@@ -1,4 +1,4 @@
-"""``--set-priority``: as it is written, and what it makes of a pod."""
+"""``--set-priority``: its syntax, and its effect on a pod."""
 
 from __future__ import annotations
 
