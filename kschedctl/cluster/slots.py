@@ -1,8 +1,9 @@
-"""Slots of pods: append-only columns that are shared by all clusters derived from one another.
+"""Slots of pods: append-only columns, shared by a cluster and the clusters derived from it.
 
 A pod gets the next slot when it is added and keeps it; when it is removed, its slot becomes empty. A list of pods
 (``Mark``) is the first ``end`` slots without its empty slots, so the cost of deriving one depends only on the pods
-added and removed. A value computed for one list is updated for a later one by the slots between the two (``Moves``).
+added and removed. The columns are copied only if two lists are extended from the same one, or the nodes change. A value
+computed for one list is updated for a list derived from it, by the slots filled and emptied since (``Moves``).
 """
 
 from __future__ import annotations
@@ -272,9 +273,12 @@ class Mark:
         return np.delete(column, self.empty) if len(self.empty) else column
 
     def moves_since(self, before: Mark) -> Moves | None:
-        """Return the pods added and removed since another list; ``None`` if this list was not derived from it."""
+        """Return the pods added and removed since an earlier list.
+
+        Return ``None`` if this list has other nodes or was not derived from the earlier one.
+        """
         if self.slots is not before.slots:
-            # Values by node row cannot be updated for other nodes, even if there are no pods.
+            # Values by node row cannot be updated for other nodes; an empty list would pass the next check.
             if self.slots.nodes.row is not before.slots.nodes.row:
                 return None
             if self.slots.shared_with(before.slots) < before.end:

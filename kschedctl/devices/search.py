@@ -78,7 +78,9 @@ class Search:
             ]
             for plan in plans
         ]
-        # Unless a constraint forgets devices, every order of the same devices gives the same result as the first.
+        # Trying only later devices is enough for the further devices of a request, because another order of the same
+        # devices gives the same result. A ``distinctAttribute`` constraint may forget devices, so that upstream's order
+        # is kept with one.
         forgets = any(c.match_attribute is None for plan in plans for c in plan.claim.spec.devices.constraints)
         self._combines = self._rules.combinations or not forgets
         self._work: list[list[list[RequestWork]]] = []
@@ -101,13 +103,14 @@ class Search:
             raise AllocationError("allocation max size exceeded") from None
 
     def _next(self, claim: int, request: int) -> bool:
-        """Continue with a request, or with the next claim after the last one; return whether a solution was found."""
+        """Search on from a request of a claim, or from the next claim; return true if a solution was found."""
         if claim >= len(self._plans):
             return True
         if request >= len(self._work[claim]):
             try:
                 return self._next(claim + 1, 0)
             except _TooManyResultsError:
+                # Other devices for this claim may leave a later claim with fewer.
                 return False
         alternatives = self._work[claim][request]
         if not alternatives[0].asked.alternative:
@@ -120,6 +123,7 @@ class Search:
             except _TooManyResultsError:
                 continue
             exceeded = False
+        # The error is raised only if every alternative needs too many devices.
         if exceeded:
             raise _TooManyResultsError
         return False
@@ -238,7 +242,7 @@ class Search:
             constraint.remove(asked.request, asked.alternative)
 
     def _hold(self, claim: int, request: int, asked: Alternative, device: int, following: tuple[int, int, int]) -> bool:
-        """Mark a device as taken and continue with the next one."""
+        """Add a device to the solution and search for the rest; remove the device if the search fails."""
         site = self._site
         consumed = None
         if site.shareable[device]:

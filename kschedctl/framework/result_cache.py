@@ -38,7 +38,20 @@ _encode = msgspec.msgpack.Encoder().encode
 
 @dataclass(slots=True)
 class _Entry(Generic[V]):
-    """A cached result, the versions of the cluster it is valid for, and the pod's ``own_part`` it is valid for."""
+    """A cached result, with the inputs for which it is valid.
+
+    Attributes
+    ----------
+    versions : Versions
+        The versions of the parts of the cluster that the plugin depends on.
+    whose : hashable
+        The part of the pod that the plugin depends on besides namespace and spec (``Plugin.own_part``).
+    value : object
+        The result.
+    effects : Effects
+        The values that the plugin wrote to the cycle state. They are written again if the result is reused without
+        running the plugin.
+    """
 
     versions: Versions
     whose: Hashable
@@ -72,8 +85,11 @@ class CachedResults:
         self._filter: dict[str, _Entry[_Filtered]] = {}
         self._pre_score: dict[str, _Entry[object]] = {}
         self._score: dict[str, _Entry[_Scored]] = {}
+        #: By plugin: the raw scores, and the normalized scores computed from that array.
         self._normalized: dict[str, tuple[Int64Array, Int64Array]] = {}
+        #: By plugin: the normalized scores of the previous cycle.
         self._last: dict[str, Int64Array] = {}
+        #: The plugins whose scores are the same arrays as in the previous cycle, and the weighted sum of these scores.
         self._steady: tuple[set[str], Int64Array] = set(), _NO_ROWS
         self.begin(framework)
 
@@ -116,7 +132,11 @@ class CachedResults:
     def pre_score(
         self, plugin: str, state: CycleState, pod: Pod, rows: Rows, ask: Callable[[str, CycleState, Pod, Rows], Status]
     ) -> Status:
-        """Return the PreScore status, cached as in ``pre_filter``; ``rows`` are the feasible nodes."""
+        """Return the PreScore status, from the cache if its dependencies are unchanged.
+
+        The feasible nodes, ``rows``, are not compared: a plugin whose PreScore depends on them must not declare
+        ``prepares_from``.
+        """
         found = self._recall(self._pre_score, plugin, state, pod)
         if isinstance(found, Status):
             return found

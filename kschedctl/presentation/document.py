@@ -103,11 +103,11 @@ class ScatterPoint:
     Attributes
     ----------
     label : str
-        The name, shown if the point is on the front.
+        The name, shown if the point is on the Pareto front.
     about : str
         A description, shown as a tooltip.
     front : bool
-        True if the point is highlighted as part of the front.
+        True if the point is on the Pareto front, which is highlighted.
     """
 
     x: float
@@ -178,7 +178,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The end of a section."""
+    """A blank line, which also ends the section of the last heading."""
 
 
 GAP = Gap()

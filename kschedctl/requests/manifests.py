@@ -50,7 +50,7 @@ class ObjectSubject:
 
     @property
     def where(self) -> Where:
-        """The place of the object and, for a workload, its name, for errors."""
+        """The source of the object, for errors: its place in a manifest, and the name of a workload."""
         if self.place is None:
             return self.obj.ref
         return self.place if isinstance(self.obj, Pod) else Subject(self.place, self.obj.ref)
@@ -104,15 +104,15 @@ class Manifests:
     Attributes
     ----------
     asked : tuple of ObjectSubject
-        Their pods and workloads.
+        The pods and workloads that the question is about, including those added by ``beside``.
     others : tuple of (object, place)
         The other objects that scheduling reads; applying the manifests creates them in the cluster.
     otherwise : tuple of ObjectSubject
         The objects of another kind that the question is about if a manifest has no pod and no workload.
     written : OriginalObjects
-        The text that the objects were read from.
+        The originals of nodes and pods, for extenders.
     new : tuple of ManifestObject
-        All objects that an API server has to accept first.
+        The objects that ``accepted`` still has to validate.
     """
 
     asked: tuple[ObjectSubject, ...]
@@ -174,7 +174,7 @@ def read_manifests(
     Parameters
     ----------
     cluster : ClusterRequest
-        The cluster, for its own paths: standard input can be read only once.
+        The request of the cluster. Its paths are checked as well, because standard input can be read only once.
     otherwise : type, optional
         The kind that the question is about if a manifest has no pod and no workload.
 

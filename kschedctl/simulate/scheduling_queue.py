@@ -153,7 +153,11 @@ class SchedulingQueue:
             self._happened.clear()
 
     def add_unschedulable(self, info: QueuedPodInfo) -> None:
-        """Put a pod whose attempt failed back into the queue; its sets of plugins hold those that rejected it."""
+        """Put a pod back into the queue after a failed attempt.
+
+        ``info.unschedulable_plugins`` and ``info.pending_plugins`` name the plugins that rejected the pod; both are
+        empty after an error.
+        """
         if info.rejectors:
             info.unschedulable_count += 1
             info.consecutive_errors = 0
@@ -204,7 +208,7 @@ class SchedulingQueue:
             self._unschedulable.pop(key, None)
 
     def activate(self, key: str) -> bool:
-        """Make a pod active at once, whatever it waits for; return false if it is not in the queue or remains gated."""
+        """Make a pod active at once; return false if it is neither unschedulable nor in back-off, or remains gated."""
         info = self._unschedulable.get(key)
         from_backoff = info is None
         if info is None:

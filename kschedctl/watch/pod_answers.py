@@ -127,9 +127,9 @@ class Round:
     Attributes
     ----------
     told : list
-        The answers and events that are new.
+        The new reports: pending pods with a new answer, and reported pods that were bound or deleted.
     causes : Counter
-        The number of pending pods, by the plugin that rejects most nodes.
+        The number of pending pods by cause.
     decisions : int
         The number of decisions made.
     """
@@ -184,7 +184,11 @@ class PodAnswers:
         return out
 
     def _new(self, pod: Pod, answer: PodAnswer) -> bool | None:
-        """Return whether an earlier answer was reported for a pod; ``None`` if this answer need not be reported."""
+        """Remember an answer if it must be reported.
+
+        Return true if an earlier answer was reported, false if this answer is the pod's first, and ``None`` if it need
+        not be reported.
+        """
         name, uid = (pod.namespace, pod.name), pod.metadata.uid
         last = self._last.get(name)
         if last is None:

@@ -40,7 +40,7 @@ _PER_GROUP: Final = 8
 _MOST_NODES: Final = 100
 #: The number of bisection steps for the largest request with which a group fits.
 _STEPS: Final = 12
-#: The search ends after as many changes as are wanted and 3 more, whether or not they place pods.
+#: The number of extra tries: the search ends after ``most`` + 3 candidates, whether or not they place pods.
 _IN_VAIN: Final = 3
 
 
