@@ -83,6 +83,8 @@ def explain(
 
     With -o name, each node that the pod can be scheduled to is printed on a line: node/NODE, and for several pods
     pod/NAMESPACE/NAME node/NODE.
+
+    docs/scheduling.md explains how a pod gets its node, and what the messages mean.
     """
     if show_admission and which.no_admission:
         raise typer.BadParameter("--no-admission is given, too: give only one of them", param_hint="--show-admission")

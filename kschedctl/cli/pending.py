@@ -45,6 +45,7 @@ def pending(
 
     Each change is made and tried in a simulation of the whole scheduling queue, in which the pending pods compete for
     free capacity and no pod is evicted. With -o wide, all groups are shown, and the commands that make the changes.
+    docs/scheduling.md explains why pods stay pending.
 
     The exit code is 0 if every pending pod could be scheduled without a change, and 1 otherwise.
     """
