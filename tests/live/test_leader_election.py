@@ -303,7 +303,7 @@ def test_the_command_is_dead_before_another_can_lead(
     log = (tmp_path / "cut-off.log").read_text()
     assert "the lease is lost: the command gets SIGTERM" in log
     assert ("the command is killed: its deadline has passed" in log) == stubborn
-    assert f"error: the command was ended, as Lease kube-system/{lease} was lost" in log
+    assert f"error: the command was stopped, as Lease kube-system/{lease} was lost" in log
 
 
 def test_a_short_cut_is_borne(control_plane: ControlPlane, tmp_path: Path, runs: list[Run]) -> None:

@@ -111,7 +111,7 @@ def test_answers_follow_the_cluster_and_are_told_once(nodes: ControlPlane, watch
         "unschedulable",
         [{"nodes": 2, "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"]}],
     )
-    assert first["closest"] == "none could hold it even empty: the largest offers 4 cpu"
+    assert first["closest"] == "no node could hold the pod even if empty: the largest has 4 cpu"
     assert watch.lines[0][1]["kind"] == "WatchBegun"
     bind(nodes, "fits", "red-1")
     nodes.create([pod("later", cpu="7")])
@@ -211,7 +211,8 @@ def test_two_copies_write_each_answer_once_whoever_dies(nodes: ControlPlane, wat
     agree(other, nodes)
     assert set(Counter(pod for pod, _, _ in events(nodes)).values()) == {3}
     assert {reason for _, reason, _ in events(nodes)} == {"Unschedulable"}
-    assert any("Insufficient cpu" in note and "none could hold it even empty" in note for _, _, note in events(nodes))
+    too_small = "no node could hold the pod even if empty"
+    assert any("Insufficient cpu" in note and too_small in note for _, _, note in events(nodes))
     assert other.end() == 0
     (lease,) = [lease for lease in nodes.get("leases") if lease["metadata"]["name"] == "watch"]
     assert not lease["spec"].get("holderIdentity"), "it is given up"

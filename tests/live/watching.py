@@ -23,7 +23,7 @@ from kschedctl.loading import load
 from kschedctl.watch.pod_answers import PendingReport, PodAnswer, PodAnswers
 
 ENTRY: Final = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
-_PORT: Final = re.compile(r"answered on port ([0-9]+)")
+_PORT: Final = re.compile(r"on port ([0-9]+)")
 
 
 class Watching:
