@@ -46,9 +46,13 @@ _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def has_document(kind: type) -> bool:
-    """Report whether answers of a type can be laid out."""
-    return kind.__name__ in _DOCUMENTS or issubclass(kind, AnswerList)
+def layout_of(kind: type) -> Callable[[Any, View], Document] | None:
+    """Return the function that lays out answers of a type; ``None`` if there is none."""
+    found = _DOCUMENTS.get(kind.__name__)
+    if found is None:
+        return None
+    module, function = found
+    return cast("Callable[[Any, View], Document]", getattr(import_module(f"kschedctl.presentation.{module}"), function))
 
 
 def document(answer: Answer | AnswerStream[Any], view: View) -> Document:
@@ -56,14 +60,12 @@ def document(answer: Answer | AnswerStream[Any], view: View) -> Document:
     if isinstance(answer, AnswerStream):
         yield from _several(answer, view)
         return
-    found = _DOCUMENTS.get(type(answer).__name__)
-    if found is None and isinstance(answer, AnswerList):
-        yield from one_by_one(answer.answers, view, document)
+    lay_out = layout_of(type(answer))
+    if lay_out is not None:
+        yield from lay_out(answer, view)
         return
-    assert found is not None, f"no document of {type(answer).__name__}"
-    module, function = found
-    lay_out = getattr(import_module(f"kschedctl.presentation.{module}"), function)
-    yield from cast("Callable[[Answer, View], Document]", lay_out)(answer, view)
+    assert isinstance(answer, AnswerList), f"no document of {type(answer).__name__}"
+    yield from one_by_one(answer.answers, view, document)
 
 
 def _several(stream: AnswerStream[Any], view: View) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, cast
 
 from kschedctl.analyses.handle import AnalysisHandle
@@ -15,12 +15,10 @@ from kschedctl.api.wording import similar
 from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
-from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import ManifestRequest, ObjectSubject, read_manifests
 from kschedctl.requests.pods import POD_PREFIXES, named_pod
-from kschedctl.requests.scope import NamespaceScope
+from kschedctl.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.snapshot.pod_choice import is_manifest
-from kschedctl.snapshot.validation import Validation
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
 _CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pod/NAME, NAME or the path of a manifest"
@@ -30,32 +28,8 @@ _DEVICE_FORMS: Final = "NAMESPACE/NAME, claim/NAME, class/NAME or NAME"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimRequest:
-    """The claims and pods that ``volumes`` is about.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of claims and pods, and paths of manifests; if this and ``filenames`` are empty, all claims in scope.
-    """
-
-    cluster: ClusterRequest = field(default_factory=ClusterRequest)
-    names: tuple[str, ...] = ()
-    filenames: tuple[str, ...] = ()
-    namespace: str = ""
-    all_namespaces: bool = False
-    selector: str = ""
-    validation: Validation = Validation.STRICT
-
-    @property
-    def named(self) -> bool:
-        """True if claims or pods are named, not selected."""
-        return bool(self.names or self.filenames)
-
-    @property
-    def scope(self) -> NamespaceScope:
-        """The namespaces in scope."""
-        return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+class ClaimRequest(SubjectRequest):
+    """The claims and pods that ``volumes`` is about; all claims in scope if none are named."""
 
     def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[ClaimSubject | PodSubject]]:
         """Load the cluster and find the claims and pods.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,53 +20,16 @@ from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
-from kschedctl.requests.scope import NamespaceScope
+from kschedctl.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest
-from kschedctl.snapshot.validation import Validation
 
 POD_PREFIXES: Final = ("pod/", "pods/", "po/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PodRequest:
-    """The pods that a request is about.
-
-    Attributes
-    ----------
-    cluster : ClusterRequest
-        The cluster that has the pods, or in which they are created.
-    names : tuple of str
-        Names of pods and workloads, and paths of manifests.
-    filenames : tuple of str
-        Paths of manifests.
-    namespace : str
-        The namespace of names without one, and of the selection; empty for the default.
-    all_namespaces : bool
-        True for the pods of all namespaces.
-    selector : str
-        A label selector; empty to select the pending pods if nothing is named.
-    validation : Validation
-        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
-    """
-
-    cluster: ClusterRequest = field(default_factory=ClusterRequest)
-    names: tuple[str, ...] = ()
-    filenames: tuple[str, ...] = ()
-    namespace: str = ""
-    all_namespaces: bool = False
-    selector: str = ""
-    validation: Validation = Validation.STRICT
-
-    @property
-    def named(self) -> bool:
-        """True if pods are named, not selected."""
-        return bool(self.names or self.filenames)
-
-    @property
-    def scope(self) -> NamespaceScope:
-        """The namespaces in scope."""
-        return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+class PodRequest(SubjectRequest):
+    """The pods that a request is about; the pending ones if none are named or selected by labels."""
 
     @property
     def pod_names(self) -> list[str]:

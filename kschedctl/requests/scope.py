@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.api.selectors import matches
 from kschedctl.errors import InputError
-from kschedctl.requests.cluster import ClusterSource
+from kschedctl.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.snapshot.validation import Validation
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -91,3 +92,44 @@ class NamespaceScope:
     def __str__(self) -> str:
         namespace = self.namespace
         return "any namespace" if namespace is None else f"namespace {namespace}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectRequest:
+    """The objects that a request is about: named, in manifests, or selected.
+
+    Attributes
+    ----------
+    cluster : ClusterRequest
+        The cluster that has the objects, or in which they are created.
+    names : tuple of str
+        Names of objects, and paths of manifests.
+    filenames : tuple of str
+        Paths of manifests.
+    namespace : str
+        The namespace of names without one, and of the selection; empty for the default.
+    all_namespaces : bool
+        True for the objects of all namespaces.
+    selector : str
+        A label selector; empty for the default selection if nothing is named.
+    validation : Validation
+        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
+    """
+
+    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    names: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    namespace: str = ""
+    all_namespaces: bool = False
+    selector: str = ""
+    validation: Validation = Validation.STRICT
+
+    @property
+    def named(self) -> bool:
+        """True if objects are named, not selected."""
+        return bool(self.names or self.filenames)
+
+    @property
+    def scope(self) -> NamespaceScope:
+        """The namespaces in scope."""
+        return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)

@@ -20,7 +20,6 @@ from kschedctl.simulate.pods import age
 from kschedctl.simulate.revisions import MakePod, Revisions
 from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.world import replacement
-from kschedctl.workloads.template import generated_name
 from kschedctl.workloads.update_strategy import DeploymentRolling
 
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
@@ -179,8 +178,3 @@ class RollingDeployment:
 def _replica_set(pod: Pod) -> str:
     owner = pod.metadata.controller
     return owner.name if owner is not None else ""
-
-
-def generated(pod: Pod, number: int) -> str:
-    """Return the generated name of new pod number ``number``."""
-    return generated_name(pod.metadata.generate_name, number)

@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.formats import range_problems
-from kschedctl.api.names import label_problems, subdomain_problems, too_long
+from kschedctl.api.names import subdomain_problems, too_long
 from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.values import invalid_findings, label_name, one_of, require, without_backsteps
 
@@ -218,11 +218,6 @@ def driver_name(name: str, path: str, context: ValidationContext) -> Found:
     if too_long(name, _LONGEST_DRIVER):
         yield field_errors.too_long(path, _LONGEST_DRIVER)
     yield from invalid_findings(subdomain_problems(name.lower()), name, path)
-
-
-def namespace_name(name: str, path: str) -> Found:
-    """Yield the problems of the name of a namespace."""
-    yield from invalid_findings(label_problems(name), name, path)
 
 
 def one_source(
