@@ -131,6 +131,8 @@ def _change(found: Unblocking) -> UnblockingData:
         changes=tuple(map(msgspec.to_builtins, found.changes)),
         workload_changes=tuple(map(msgspec.to_builtins, found.through)),
         commands=found.commands,
+        consequences=(),
+        untried="",
         would_place=found.placed,
     )
 

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from kschedctl.answers.base import AnswerList, AnswerOutcome, ClusterAnswer, CompoundAnswer, Data
 from kschedctl.answers.devices import AllocationData, PlaceData
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.node_story import NodeStoryData
 from kschedctl.answers.operands import OperandsData
 from kschedctl.answers.tried_changes import AppliedData, ThenData, TriedData
@@ -54,7 +55,7 @@ class PreferenceData(Data, frozen=True):
 
 
 class SuggestionData(AppliedData, frozen=True):
-    """Changes that were made and tried: with them the pod fits."""
+    """Changes with which the pod fits: they were made and tried, unless ``untried`` says otherwise."""
 
     then: ThenData
 
@@ -401,6 +402,10 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
     scores: ScoresData | None
     preemption: Annotated[PreemptionData | None, Meta(description="The result of preemption; null if it was not run.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
+    diagnoses: Annotated[
+        tuple[DiagnosisData, ...],
+        Meta(description="The causes for which the pod is not scheduled, or does not start, the most important first."),
+    ] = ()
     suggestions: Annotated[
         tuple[SuggestionData, ...] | None,
         Meta(

@@ -56,3 +56,13 @@ class AppliedData(TriedData, frozen=True):
             "a manifest."
         ),
     ]
+    consequences: Annotated[
+        tuple[str, ...],
+        Meta(description="The side effects of the changes, such as the replicas that restart."),
+    ]
+    untried: Annotated[
+        str,
+        Meta(
+            description="The reason why the changes cannot be tried on a snapshot; empty if they were tried and help."
+        ),
+    ]

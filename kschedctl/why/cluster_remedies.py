@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Final
-
-import msgspec
-from msgspec.structs import replace
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
-from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import CPU, MEMORY, PODS, RequestRules
-from kschedctl.api.tolerations import OWN_TAINTS
+from kschedctl.api.resources import PODS, RequestRules
 from kschedctl.api.wording import counted, listed
-from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.new_nodes import nodes_like, shape_of, size_of
 from kschedctl.framework.operands import Shortfall
 from kschedctl.framework.remedy import (
-    Change,
     Remedy,
     RemedyContext,
     Risk,
     add_operation,
-    created,
     delete_command,
     leaves_for_good,
     pod_deleted,
 )
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.decision import Decision
-from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 
 #: At most 16 kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16
@@ -48,57 +39,9 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
     cluster = decision.cluster
     shapes: dict[bytes, Node] = {}
     for node in cluster.nodes.objects:
-        shapes.setdefault(_shape(node), node)
-    ordered = sorted(shapes.values(), key=_size)
+        shapes.setdefault(shape_of(node), node)
+    ordered = sorted(shapes.values(), key=size_of)
     return (nodes_like(cluster, node.name, 1, within=i) for i, node in enumerate(ordered[:_MOST_SHAPES]))
-
-
-def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0) -> Remedy:
-    """Return the remedy that adds copies of an existing node.
-
-    The copies are schedulable, and have none of the taints that the control plane sets on unhealthy nodes. Pods of
-    DaemonSets follow.
-    """
-    node = cluster.nodes.objects[cluster.nodes.row[model]]
-    names = list(islice(numbered_names(model, cluster.nodes.row), number))
-    taints = tuple(taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS))
-    healthy = replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
-    belongings = copies_of_belongings((cluster,), model, names)
-    return Remedy(
-        summary=f"add {'a node' if number == 1 else counted(number, 'node')} like {model}",
-        scope=RemedyScope.CLUSTER,
-        changes=tuple(map(created, (*(copy_of_node(healthy, name) for name in names), *belongings))),
-        risk=Risk.CAPACITY,
-        family="node",
-        within=within,
-        model=model,
-        command=f"# add {counted(number, 'node')} to the group of {model}",
-        follows=tuple(change for name in names for change in _daemon_pods(cluster, model, name)),
-    )
-
-
-def _shape(node: Node) -> bytes:
-    """Return the properties that nodes of one kind share: allocatable resources, labels except the name, and taints."""
-    labels = {key: value for key, value in node.metadata.labels.items() if value != node.name}
-    taints = [taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS)]
-    return msgspec.json.encode((node.status.allocatable, labels, taints), order="deterministic")
-
-
-def _size(node: Node) -> tuple[int, ...]:
-    offered = node.status.allocatable
-    sizes = [parse_quantity(offered.get(name, "0")) for name in (CPU, MEMORY)]
-    return (len(offered), *sizes)
-
-
-def _daemon_pods(cluster: Cluster, model: str, name: str) -> Iterator[Change]:
-    """Yield the creation of a copy of each DaemonSet pod of a node, on a new node."""
-    pods = cluster.pods
-    for index in pods.on_node(cluster.nodes.row[model]).tolist():
-        owner = pods.owner(index)
-        if owner is not None and owner.kind == "DaemonSet":
-            pod = pods.pod(index)
-            metadata = replace(pod.metadata, name=f"{pod.name}-{name}", uid="")
-            yield created(replace(pod, metadata=metadata, spec=replace(pod.spec, node_name=name)))
 
 
 def fewer_pods(decision: Decision) -> Iterator[Remedy]:

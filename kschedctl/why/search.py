@@ -7,6 +7,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.framework.remedy import Remedy, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.decision import Decision
@@ -37,16 +39,25 @@ class SearchResult:
     Attributes
     ----------
     suggestions : tuple of Suggestion
-        The suggestions, the smallest and safest first.
+        The suggestions, those of lowest risk first.
     tried : int
         The number of changes that were tried.
     exhausted : bool
         True if the search was not cut short by the limit on tries.
+    advice : tuple of Advice
+        The cures that cannot be tried, from the diagnosis.
     """
 
     suggestions: tuple[Suggestion, ...]
     tried: int
     exhausted: bool = True
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def ranked(self) -> tuple[Suggestion | Advice, ...]:
+        """The suggestions and the cures that cannot be tried, those of lowest risk first."""
+        every: list[Suggestion | Advice] = [*self.suggestions, *self.advice]
+        return tuple(sorted(every, key=_rank))
 
 
 def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
@@ -62,12 +73,16 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
     if decision.schedulable or most <= 0 or (decision.error and decision.statuses is None):
         return SearchResult((), 0)
     collected = collect(decision)
+    diagnoses = diagnose(decision)
+    cures = [CandidateRemedy(remedy) for each in diagnoses for remedy in each.remedies]
     search = _Search(decision, most)
-    search.singles(_in_order(collected, _everything(decision, collected)))
+    search.singles(_in_order(collected, [*cures, *_everything(decision, collected)]))
     if not search.found:
         search.begin_anew()
         search.pairs(collected)
-    return SearchResult(tuple(sorted(search.found, key=_rank)[:most]), search.tried, not search.out_of_tries)
+    advice = tuple(one for each in diagnoses for one in each.advice)
+    found = tuple(sorted(search.found, key=_rank)[:most])
+    return SearchResult(found, search.tried, not search.out_of_tries, advice)
 
 
 def _everything(decision: Decision, collected: Collected) -> list[CandidateRemedy]:
@@ -115,8 +130,10 @@ def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> It
     return (remedy for _, remedy in sorted(ranked, key=lambda one: one[0]))
 
 
-def _rank(suggestion: Suggestion) -> tuple[object, ...]:
+def _rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:
     """Return the sort key of a suggestion: low risk before high risk, few victims before many."""
+    if isinstance(suggestion, Advice):
+        return False, suggestion.risk, 0, 0.0, suggestion.summary
     remedies = suggestion.remedies
     risk = max(remedy.risk for remedy in remedies)
     waits = risk is Risk.WAIT

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.framework.remedy import Change, Patch, Remedy, RemedyContext, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
@@ -23,7 +24,6 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.whatif.patches import make_changes
-from kschedctl.why.cluster_remedies import nodes_like
 from kschedctl.why.commands import commands_of
 from kschedctl.why.pending_groups import PendingGroup
 from kschedctl.why.proof import broken_budgets

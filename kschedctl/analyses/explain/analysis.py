@@ -26,11 +26,13 @@ from kschedctl.answers.explain import (
 )
 from kschedctl.api.wording import counted, similar
 from kschedctl.completeness.missing import Missing
+from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.errors import InputError
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import DEFAULT_MOST, suggest
 
 #: Up to 8 pods are explained one by one, with suggestions; more are summarized.
@@ -157,8 +159,8 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
     if not most and not wanted:
         return decided.explanation(), decided.decision
     searched = suggest(decided.decision, most)
-    there = [each for each in searched.suggestions if set(each.nodes) & set(request.nodes)]
-    found = there or searched.suggestions
+    there = [each for each in searched.ranked if isinstance(each, Suggestion) and set(each.nodes) & set(request.nodes)]
+    found = there or searched.ranked
     if not wanted:
         told = structs.replace(
             decided.explanation(),
@@ -170,6 +172,12 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
     if wanted > len(found):
         raise _no_such_suggestion(decided.decision, wanted, len(found))
     applied = found[wanted - 1]
+    if isinstance(applied, Advice):
+        raise InputError(
+            f"suggestion {wanted} cannot be tried: {applied.untried}",
+            path="--apply-suggestion",
+            hint="choose a suggestion with a result",
+        )
     if decided.workload is not None:
         # The number of replicas that fit was counted without the change.
         decided.workload = structs.replace(decided.workload, placed=None)

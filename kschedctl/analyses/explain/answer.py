@@ -9,6 +9,7 @@ from kschedctl.analyses.explain.claims import claims_data
 from kschedctl.analyses.explain.summary import summary
 from kschedctl.analyses.explain.usage import usage_data
 from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.explain import (
     AdmissionData,
     CandidateData,
@@ -30,6 +31,8 @@ from kschedctl.answers.explain import (
 from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.resources import pod_requests, scheduler_units
 from kschedctl.api.well_known import zone_of
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import Reason, Status
 from kschedctl.scheduler.decision import Decision
@@ -62,11 +65,12 @@ def explanation(
     nodes = _nodes(decision)
     scores = _scores(decision)
     preemption = _preemption(decision)
+    diagnoses = diagnose(decision)
     return Explanation(
         pod=pod,
         **envelope(decision.cluster, provenance, decision.not_modelled),
         admission=_admission(admitted),
-        verdict=_verdict(decision, pod, nodes, scores, preemption, seed),
+        verdict=_verdict(decision, pod, scores, preemption, seed, diagnoses),
         pre_enqueue=_status(decision.pre_enqueue),
         pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
         pre_filter_nodes=(
@@ -81,7 +85,13 @@ def explanation(
         scores=scores,
         preemption=preemption,
         message=decision.message,
+        diagnoses=tuple(map(diagnosis_data, diagnoses)),
     )
+
+
+def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
+    """Return a diagnosis as data."""
+    return DiagnosisData(diagnosis.rule, diagnosis.cause, diagnosis.evidence, diagnosis.checks)
 
 
 def _pod(decision: Decision, node_name: str) -> PodData:
@@ -102,10 +112,10 @@ def _pod(decision: Decision, node_name: str) -> PodData:
 def _verdict(
     decision: Decision,
     pod: PodData,
-    nodes: tuple[NodeData, ...],
     scores: ScoresData | None,
     preemption: PreemptionData | None,
     seed: int | None,
+    diagnoses: Sequence[Diagnosis],
 ) -> VerdictData:
     result, picked = decision.outcome, decision.pick(seed)
     n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
@@ -124,7 +134,7 @@ def _verdict(
         gate=decision.pre_enqueue.message,
         scores=scores,
         preemption=preemption,
-        nodes=nodes,
+        cause=diagnoses[0].cause if diagnoses else "",
     )
     return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
 

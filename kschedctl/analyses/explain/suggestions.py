@@ -6,13 +6,29 @@ import msgspec
 
 from kschedctl.answers.explain import SuggestionData
 from kschedctl.answers.tried_changes import ThenData
+from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.why.commands import commands_of
+from kschedctl.why.consequences import consequences
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.template import through_templates
 
 
-def suggestion_data(suggestion: Suggestion) -> SuggestionData:
-    """Return a suggestion as data."""
+def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:
+    """Return a suggestion, or a cure that cannot be tried, as data."""
+    if isinstance(suggestion, Advice):
+        return SuggestionData(
+            summary=suggestion.summary,
+            kind=RemedyScope.CLUSTER,
+            evicts=(),
+            violates=(),
+            changes=(),
+            workload_changes=(),
+            commands=(suggestion.command,) if suggestion.command else (),
+            consequences=(),
+            untried=suggestion.untried,
+            then=ThenData(()),
+        )
     before = suggestion.before
     through = through_templates(before.cluster, before.pod, suggestion.remedies)
     return SuggestionData(
@@ -23,5 +39,7 @@ def suggestion_data(suggestion: Suggestion) -> SuggestionData:
         changes=tuple(map(msgspec.to_builtins, suggestion.changes)),
         workload_changes=tuple(map(msgspec.to_builtins, through)),
         commands=commands_of(before.cluster, suggestion.remedies, through),
+        consequences=consequences(suggestion, through),
+        untried="",
         then=ThenData(suggestion.nodes),
     )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from kschedctl.answers.explain import NodeData, PodData, PreemptionData, ScoresData, VerdictData
-from kschedctl.answers.node_groups import amount
-from kschedctl.api.amounts import format_amount
+from kschedctl.answers.explain import PodData, PreemptionData, ScoresData, VerdictData
 from kschedctl.api.wording import counted, listed
-from kschedctl.framework.operands import Shortfall
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
 from kschedctl.scheduler.outcome import Outcome
 
@@ -28,7 +24,7 @@ def summary(
     gate: str,
     scores: ScoresData | None,
     preemption: PreemptionData | None,
-    nodes: Sequence[NodeData] = (),
+    cause: str = "",
 ) -> str:
     """Return the outcome in one or two sentences.
 
@@ -42,8 +38,8 @@ def summary(
         The message of the gate that keeps the pod out of the queue.
     preemption : PreemptionData or None
         The result of preemption; ``None`` if it did not run.
-    nodes : sequence of NodeData
-        The verdicts on the nodes.
+    cause : str
+        The cause of the diagnosis; empty if there is none.
     """
     subject = f"{pod.namespace}/{pod.name}"
     start = subject
@@ -60,9 +56,11 @@ def summary(
             )
             return f"{subject} is not tried: {gate}. {then}"
         case Outcome.UNSCHEDULABLE:
-            fact = decisive_fact(nodes)
-            text = f"{start} fits on none of {counted(n_nodes, 'node')}{f': {fact}' if fact else ''}."
+            text = f"{start} fits on none of {counted(n_nodes, 'node')}{f': {cause}' if cause else ''}."
             return f"{text} {_preemption(preemption)}" if preemption is not None else text
+    if cause:
+        # Only a pod with a node, or about to get one, has a cause although it fits.
+        start = f"{subject} does not start: {cause}. If rescheduled, it" if pod.node_name else f"{subject}: {cause}. It"
     of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
     return f"{start} fits on {of} and is scheduled to {_destination(pod, verdict, scores)}."
 
@@ -91,27 +89,3 @@ def _preemption(preemption: PreemptionData) -> str:
     if len(preemption.nominated) > 1:
         whom = counted(len(taken.victims), "pod")
     return f"Preemption would help: {listed(preemption.nominated, 'or')}, evicting {whom}{against}."
-
-
-def decisive_fact(nodes: Sequence[NodeData]) -> str:
-    """Return a text about the resource of which no node offers enough, even if empty; "" if there is no such resource.
-
-    Parameters
-    ----------
-    nodes : sequence of NodeData
-        The verdicts on the nodes, none of which fits.
-    """
-    short: dict[str, list[Shortfall]] = {}
-    for node in nodes:
-        for reason in node.reasons:
-            found = reason.operands.shortfall() if reason.operands is not None else None
-            if found is not None and found.hopeless:
-                short.setdefault(found.resource, []).append(found)
-    for resource, found_of in short.items():
-        if len(found_of) == len(nodes):
-            largest = max(shortfall.offered for shortfall in found_of)
-            wanted = amount(resource, found_of[0].wanted)
-            if not largest:
-                return f"no node offers {resource}"
-            return f"no node has {wanted}, the largest offers {format_amount(resource, largest)}"
-    return ""

@@ -9,6 +9,7 @@ from kschedctl.api.wording import listed
 from kschedctl.presentation.document import INDENT, Document, Heading, Paragraph, Tone, Verbatim, table
 
 _HEADING: Final = "Suggestions (each tried)"
+_SOME_UNTRIED: Final = "Suggestions (each tried, unless it says otherwise)"
 
 
 def suggestions_section(
@@ -27,7 +28,7 @@ def suggestions_section(
     every : bool
         True to show the commands that make the changes.
     """
-    yield Heading(_HEADING)
+    yield Heading(_SOME_UNTRIED if any(one.untried for one in suggestions) else _HEADING)
     if not suggestions:
         if exhausted:
             told = "none: no single change and no pair of changes of the supported kinds helps"
@@ -45,9 +46,11 @@ def suggestions_section(
 
 
 def _then(one: SuggestionData) -> str:
+    if one.untried:
+        return f"not tried: {one.untried}"
     told = f"is scheduled to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
     if one.evicts:
         told = f"evicts {listed(one.evicts)}, then {told}"
     if one.violates:
         told += f"; violates disruption budget {listed(one.violates)}"
-    return told
+    return "; ".join((told, *one.consequences))

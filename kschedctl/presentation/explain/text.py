@@ -11,6 +11,7 @@ from kschedctl.answers.explain import Explanation, NodeData, ReasonData, UsageDa
 from kschedctl.answers.node_groups import NodeGroup, deciding_reasons, group_nodes, wording
 from kschedctl.answers.node_story import NodeStoryData
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.explain.admission import admission_section
 from kschedctl.presentation.explain.claims import claims_section, node_claims_section
@@ -79,6 +80,7 @@ def document(explanation: Explanation, view: View) -> Document:
         yield Paragraph(refusal, Tone.BAD)
     yield Paragraph(explanation.verdict.summary, style)
     yield from header(explanation, view.now, explanation.pod)
+    yield from diagnosis_section(explanation.diagnoses)
     yield from _decision_section(explanation, view)
     if explanation.message:
         yield Heading("Message of kube-scheduler")
@@ -90,6 +92,7 @@ def document(explanation: Explanation, view: View) -> Document:
             exhausted=explanation.suggestions_exhausted,
             every=view.why or bool(view.nodes),
         )
+    yield from checks_section(explanation.diagnoses)
     yield from cautions(explanation)
     yield from _next_section(explanation, view)
 

@@ -10,17 +10,13 @@ from msgspec.structs import replace
 from kschedctl.analyses.explain.summary import summary
 from kschedctl.answers.explain import (
     CandidateData,
-    NodeData,
     NodeScoreData,
     PodData,
     PreemptionData,
-    ReasonData,
     ScoresData,
     StatusData,
     VerdictData,
 )
-from kschedctl.framework.status import Reason
-from kschedctl.plugins.node_resources.fit import InsufficientResource
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER
 from kschedctl.scheduler.outcome import Outcome
 
@@ -139,28 +135,6 @@ def test_a_pod_that_may_not_evict_is_not_told_that_evicting_would_not_help() -> 
     assert text == "shop/web fits on none of 9 nodes. It cannot preempt: its preemptionPolicy is Never."
 
 
-@pytest.mark.parametrize(
-    ("offered", "fact"),
-    [
-        ((1, 2), ": no node has 4 example.com/gpu, the largest offers 2"),
-        ((0, 0), ": no node offers example.com/gpu"),
-        ((1, 8), ""),
-    ],
-    ids=["too small everywhere", "nowhere", "one could hold it empty"],
-)
-def test_the_decisive_fact_is_in_the_first_line(offered: tuple[int, ...], fact: str) -> None:
-    nodes = [
-        NodeData(
-            name,
-            "",
-            fits=False,
-            code="Unschedulable",
-            plugin="TaintToleration",
-            reasons=(
-                ReasonData.of("NodeResourcesFit", Reason("", InsufficientResource("example.com/gpu", 4, 0, amount))),
-            ),
-        )
-        for name, amount in zip("ab", offered, strict=True)
-    ]
-    text = summary(POD, NOWHERE, n_nodes=2, gate="", scores=None, preemption=None, nodes=nodes)
-    assert text == f"shop/web fits on none of 2 nodes{fact}."
+def test_the_cause_is_in_the_first_line() -> None:
+    text = summary(POD, NOWHERE, n_nodes=2, gate="", scores=None, preemption=None, cause="no node offers x")
+    assert text == "shop/web fits on none of 2 nodes: no node offers x."

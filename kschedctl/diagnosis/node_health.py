@@ -1,0 +1,85 @@
+"""The health of nodes: taints that the node controller, a cloud provider or an autoscaler sets, and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from kschedctl.api.core import Condition, Node, Taint
+from kschedctl.api.pod import Toleration
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
+
+#: The problem that a taint stands for, by the beginning of its key (kubernetes.io reference "Well-Known Taints").
+PROBLEMS: Final = {
+    "node.kubernetes.io/not-ready": "not ready",
+    "node.kubernetes.io/unreachable": "unreachable",
+    "node.kubernetes.io/memory-pressure": "under memory pressure",
+    "node.kubernetes.io/disk-pressure": "under disk pressure",
+    "node.kubernetes.io/pid-pressure": "short of process IDs",
+    "node.kubernetes.io/network-unavailable": "without a network",
+    "node.kubernetes.io/out-of-service": "out of service",
+    "node.kubernetes.io/": "unhealthy",
+    "node.cloudprovider.kubernetes.io/uninitialized": "not initialized by the cloud provider",
+    "node.cloudprovider.kubernetes.io/shutdown": "shut down",
+    "ToBeDeletedByClusterAutoscaler": "being removed by the cluster autoscaler",
+    "DeletionCandidateOfClusterAutoscaler": "a candidate for removal by the cluster autoscaler",
+    "karpenter.sh/disrupted": "being removed by Karpenter",
+    "karpenter.sh/disruption": "being removed by Karpenter",
+    "karpenter.sh/unregistered": "not registered by Karpenter yet",
+    "node.cilium.io/agent-not-ready": "waiting for the Cilium agent",
+    "ebs.csi.aws.com/agent-not-ready": "waiting for the EBS CSI driver",
+    "efs.csi.aws.com/agent-not-ready": "waiting for the EFS CSI driver",
+}
+#: The condition that shows since when a node has the problem of a taint.
+_CONDITIONS: Final = {
+    "node.kubernetes.io/memory-pressure": "MemoryPressure",
+    "node.kubernetes.io/disk-pressure": "DiskPressure",
+    "node.kubernetes.io/pid-pressure": "PIDPressure",
+    "node.kubernetes.io/network-unavailable": "NetworkUnavailable",
+}
+
+
+def health_taints(node: Node, tolerations: Sequence[Toleration] = ()) -> list[Taint]:
+    """Return the untolerated taints of a node that stand for a problem of the node; a cordon is none."""
+    return [
+        taint
+        for taint in node.spec.taints
+        if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
+        and taint.key != UNSCHEDULABLE_TAINT.key
+        and taint.key.startswith(tuple(PROBLEMS))
+        and not tolerated(tolerations, taint)
+    ]
+
+
+def is_unhealthy(node: Node, tolerations: Sequence[Toleration] = ()) -> bool:
+    """Report whether a taint that the tolerations do not cover stands for a problem of the node."""
+    return bool(health_taints(node, tolerations))
+
+
+def health_problem(node: Node) -> str:
+    """Return the problem of an unhealthy node as text, with the time since when, the reason and the taint."""
+    taint = health_taints(node)[0]
+    problem = next(words for key, words in PROBLEMS.items() if taint.key.startswith(key))
+    condition = condition_of(node, _CONDITIONS.get(taint.key, "Ready"))
+    reason = ""
+    if condition is not None and (condition.status == "True") == (condition.type != "Ready"):
+        reason = f"{since(condition.last_transition_time)}{f' ({condition.reason})' if condition.reason else ''}"
+    return f"{problem}{reason}: taint {taint.key}"
+
+
+def condition_of(node: Node, kind: str) -> Condition | None:
+    """Return the condition of a type, or ``None``."""
+    return next((each for each in node.status.conditions if each.type == kind), None)
+
+
+def since(time: datetime | None) -> str:
+    """Return `` since 2026-11-20 09:41 UTC``; empty if the time is unknown.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> since(datetime(2026, 11, 20, 9, 41, tzinfo=UTC)), since(None)
+    (' since 2026-11-20 09:41 UTC', '')
+    """
+    return f" since {time:%Y-%m-%d %H:%M} UTC" if time is not None else ""

@@ -1,0 +1,243 @@
+"""What stands in the way on the nodes that the pod itself selects and that its volumes can be used on.
+
+This rule applies where no other explains the rejection. Nodes that the pod's own selector excludes are no cause as long
+as others are left: they are named as the scope. Of several obstacles, unusual ones come first: unhealthy and cordoned
+nodes, then what other pods use, then taints that reserve nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from kschedctl.api.amounts import format_amount
+from kschedctl.api.resources import PODS
+from kschedctl.api.selectors import label_map_selector
+from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
+from kschedctl.api.wording import counted, listed
+from kschedctl.arrays import Mask
+from kschedctl.cluster.node_selection import required_node_selector
+from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
+from kschedctl.diagnosis.situation import Situation, all_rows
+from kschedctl.plugins.inter_pod_affinity.reasons import NoPodNear, PodsInTheWay
+from kschedctl.plugins.node_ports import PortInUse
+from kschedctl.plugins.node_volume_limits import TooManyVolumes
+from kschedctl.plugins.taint_toleration import untolerated_taint
+
+#: The reasons of at most this many nodes of a group are looked at.
+_SAMPLE = 50
+_FIT = "NodeResourcesFit"
+
+
+def check(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield the obstacles on the nodes within reach, or the reason why no node is."""
+    if not situation.filtered:
+        outcome = situation.decision.pre_filter
+        if outcome is not None and outcome.status.message:
+            yield Diagnosis(rule="pre-filter", cause=outcome.status.message)
+        return
+    if not situation.n_nodes:
+        return
+    nodes, scope = _scope(situation)
+    if nodes.any():
+        yield Diagnosis(
+            rule="obstacles",
+            cause="; ".join(_phrases(situation, nodes, scope)),
+            evidence=tuple(_fragments(situation, nodes)),
+        )
+    elif not situation.selected.any():
+        yield Diagnosis(rule="selects-no-node", cause=_no_node_selected(situation))
+    else:
+        rows = all_rows(situation.selected)
+        said = [
+            o.words()
+            for row in rows[:1]
+            for plugin in ("VolumeBinding", "VolumeZone")
+            for o in situation.operands(row, plugin)
+        ]
+        where = _subject(situation, situation.selected, "", of_all=bool(situation.selected.all()))
+        yield Diagnosis(rule="volume-elsewhere", cause=f"{where}: {'; '.join(said)}")
+
+
+def _scope(situation: Situation) -> tuple[Mask, str]:
+    """Return the nodes within reach, and what they have in common as text; empty if these are all nodes."""
+    nodes = situation.in_reach
+    if nodes.all():
+        return nodes, ""
+    parts = [f"{key}={value}" for key, value in situation.pod.spec.node_selector.items()]
+    if required_node_selector(situation.pod.spec) is not None:
+        parts.append("the required node affinity")
+    scope = f" with {' and '.join(parts)}" if parts and not situation.selected.all() else ""
+    if not np.array_equal(situation.selected, nodes):
+        scope += " where its volumes are"
+    return nodes, scope
+
+
+def _no_node_selected(situation: Situation) -> str:
+    labels = situation.cluster.nodes.labels
+    selector = label_map_selector(situation.pod.spec.node_selector)
+    unmet = [str(one) for one in selector if not labels.matches((one,)).any()]
+    if unmet:
+        return f"no node has the label {listed(unmet)} of nodeSelector"
+    if len(selector) > 1 and not labels.matches(selector).any():
+        return f"no node has all labels of nodeSelector: {listed([str(one) for one in selector])}"
+    if situation.pod.spec.node_name:
+        return f"nodeName is {situation.pod.spec.node_name}, and there is no such node"
+    return "no node matches the required node affinity" + (" and nodeSelector" if selector else "")
+
+
+def _phrases(situation: Situation, nodes: Mask, scope: str) -> Iterator[str]:
+    """Yield one phrase per obstacle; together they cover all nodes."""
+    left = nodes.copy()
+    total = int(nodes.sum())
+
+    def subject(found: Mask) -> str:
+        return _subject(situation, found, scope, of_all=int(found.sum()) == total)
+
+    yield from _unhealthy(situation, left)
+    cordoned = left & situation.rejected_by("NodeUnschedulable")
+    if cordoned.any():
+        left &= ~cordoned
+        verb = "is" if cordoned.sum() == 1 else "are"
+        yield f"{_named(situation, cordoned)} {verb} cordoned"
+    tainted = left & situation.rejected_by("TaintToleration")
+    left &= ~tainted
+    while left.any():
+        # The filter that rejects most of the nodes explains them; the order of the profile decides between equals.
+        counts = {plugin: int((left & mask).sum()) for plugin, mask in situation.rejected.items()}
+        plugin = max(counts, key=lambda name: counts[name], default="")
+        found = left & situation.rejected_by(plugin)
+        if not plugin or not found.any():
+            yield f"{subject(left)}: {situation.decision.verdict(all_rows(left)[0]).status.message}"
+            break
+        left &= ~found
+        if plugin == _FIT:
+            yield from _short(situation, found, scope, total)
+        else:
+            yield _worded(situation, plugin, found, subject(found))
+    by_taint: dict[str, Mask] = {}
+    for row in all_rows(tainted):
+        node = situation.cluster.nodes.objects[row]
+        taint = untolerated_taint(node.spec.taints, situation.pod.spec.tolerations)
+        key = str(taint or UNSCHEDULABLE_TAINT)
+        by_taint.setdefault(key, np.zeros_like(nodes))[row] = True
+    for taint_text, found in sorted(by_taint.items(), key=lambda item: -int(item[1].sum())):
+        verb = "has" if found.sum() == 1 else "have"
+        yield f"{subject(found)} {verb} the taint {taint_text}, which the pod does not tolerate"
+
+
+def _unhealthy(situation: Situation, left: Mask) -> Iterator[str]:
+    """Yield the problems of unhealthy nodes, and remove these nodes from ``left``."""
+    found: dict[str, list[str]] = {}
+    for row in all_rows(left & situation.rejected_by("TaintToleration")):
+        node = situation.cluster.nodes.objects[row]
+        if is_unhealthy(node, situation.pod.spec.tolerations):
+            left[row] = False
+            found.setdefault(health_problem(node), []).append(node.name)
+    for problem, names in found.items():
+        yield f"{listed(names, most=3)} {'is' if len(names) == 1 else 'are'} {problem}"
+
+
+def _subject(situation: Situation, found: Mask, scope: str, *, of_all: bool) -> str:
+    """Return nodes as the subject of a sentence: the name of a single one, else their number."""
+    n_found = int(found.sum())
+    if n_found == 1:
+        name = situation.names(found)[0]
+        return f"its node {name}" if situation.is_of_daemon_set else f"{name}{scope if of_all else ''}"
+    return f"all {n_found} nodes{scope}" if of_all else f"{n_found} nodes"
+
+
+def _named(situation: Situation, found: Mask) -> str:
+    return listed(situation.names(found), most=3)
+
+
+def _short(situation: Situation, found: Mask, scope: str, total: int) -> Iterator[str]:
+    """Yield what the nodes lack, one phrase per resource; together they cover the nodes."""
+    left = found.copy()
+    while left.any():
+        counts = {name: int((left & situation.short_of(name)).sum()) for name in situation.requests}
+        resource = max(counts, key=lambda name: counts[name])
+        here = left & situation.short_of(resource)
+        if not here.any():
+            subject = _subject(situation, left, scope, of_all=int(left.sum()) == total)
+            yield f"{subject}: {_first_words(situation, left)}"
+            return
+        left &= ~here
+        yield _lacking(situation, resource, here, scope, of_all=int(here.sum()) == total)
+
+
+def _lacking(situation: Situation, resource: str, here: Mask, scope: str, *, of_all: bool) -> str:
+    wanted = situation.requests[resource]
+    offered, free = situation.offered(resource), situation.offered(resource) - situation.used(resource)
+    rows = np.flatnonzero(here)
+    most, largest = int(rows[np.argmax(free[rows])]), int(offered[rows].max())
+    subject, closest = _subject(situation, here, scope, of_all=of_all), situation.cluster.nodes.names[most]
+    one = len(rows) == 1
+    of_none = of_all and not one
+    need = f"{format_amount(resource, wanted)} {resource}"
+    if resource == PODS:
+        taken = f"{int(situation.used(PODS)[most])} of {int(offered[most])} pods"
+        return f"{subject} runs {taken}" if one else f"{subject} run as many pods as they may ({closest}: {taken})"
+    if not largest:
+        return f"no node{scope} offers {resource}" if of_none else f"{subject} offer{'s' * one} no {resource}"
+    if wanted > largest:
+        has = format_amount(resource, largest)
+        if one:
+            return f"{subject} has {has} {resource} in all, the pod wants {need}"
+        if of_all:
+            return f"no node{scope} has {need}, the largest offers {has}"
+        return f"{subject} are too small: the pod wants {need}, the largest of them offers {has}"
+    left = format_amount(resource, max(int(free[most]), 0))
+    if one:
+        total = format_amount(resource, int(offered[most]))
+        return f"{subject} has {left} of {total} {resource} free, the pod wants {need}"
+    if of_all:
+        return f"no node{scope} has {need} free: the most is {left}, on {closest}"
+    return f"{subject} lack {resource}: the pod wants {need}, the most free is {left}, on {closest}"
+
+
+def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str:
+    """Return what a filter says about nodes, as one phrase."""
+    rows = all_rows(found)[:_SAMPLE]
+    operands = [one for row in rows for one in situation.operands(row, plugin)]
+    has = "has" if found.sum() == 1 else "have"
+    if in_the_way := [one for one in operands if isinstance(one, PodsInTheWay)]:
+        owners = Counter(_owner(situation, one.pod) for one in in_the_way)
+        return f"{subject} {has} a pod of {listed(list(owners), most=2)}, which anti-affinity keeps apart from it"
+    if near := [one for one in operands if isinstance(one, NoPodNear)]:
+        wanted, where = near[0].wanted, near[0].topology_key
+        return f"pod affinity wants a pod with {wanted} in the same {where}, and {subject} {has} none"
+    if ports := [one for one in operands if isinstance(one, PortInUse)]:
+        owners = Counter(_owner(situation, one.pod) for one in ports)
+        first = f" ({ports[0].pod})" if len(ports) == 1 else ""
+        return f"host port {ports[0].port} is taken on {subject} by {listed(list(owners), most=2)}{first}"
+    if full := [one for one in operands if isinstance(one, TooManyVolumes)]:
+        return f"{subject} {has} {full[0].attached} of at most {full[0].limit} volumes of {full[0].driver} attached"
+    return f"{subject}: {_first_words(situation, found)}"
+
+
+def _owner(situation: Situation, key: str) -> str:
+    namespace, _, name = key.partition("/")
+    index = situation.cluster.pods.index.get((namespace, name))
+    return situation.owner_of(index) if index is not None else f"Pod {key}"
+
+
+def _first_words(situation: Situation, found: Mask) -> str:
+    verdict = situation.decision.verdict(all_rows(found)[0])
+    said = next((reasons for _, reasons in verdict.reasons), ())
+    return ", ".join(reason.detail or reason.text for reason in said) or verdict.status.message
+
+
+def _fragments(situation: Situation, nodes: Mask) -> Iterator[str]:
+    """Yield the resources that are free in sum and on no single node."""
+    if int(nodes.sum()) < 2:
+        return
+    for resource, wanted in situation.requests.items():
+        free = np.maximum(situation.offered(resource) - situation.used(resource), 0)[nodes]
+        if resource != PODS and situation.short_of(resource)[nodes].all() and int(free.sum()) >= wanted:
+            total, most = (format_amount(resource, int(n)) for n in (free.sum(), free.max()))
+            where = counted(int(nodes.sum()), "node")
+            yield f"{total} {resource} are free in sum on {where}, at most {most} on one of them"
