@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from kschedctl.arrays import Rows
+from kschedctl.api.resources import PODS, pod_requests, scheduler_units
+from kschedctl.arrays import Int64Array, Rows
+from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.scheduler.decision import Decision
@@ -118,31 +120,55 @@ def representatives(decision: Decision) -> Iterator[int]:
     if len(rows) <= FEW_NODES:
         yield from rows.tolist()
         return
+    shortfall = _shortfall(decision)
     for group in _alike(decision, rows):
-        # The nodes of a group share their reasons: if the first is short of no resource, neither are the others.
-        if _shortfall(decision, group[0]):
-            group.sort(key=lambda row: _shortfall(decision, row))
-        yield from group[:_REPRESENTATIVES]
+        # A stable sort keeps the order of rows between nodes that lack equally much.
+        yield from group[np.argsort(shortfall[group], kind="stable")][:_REPRESENTATIVES].tolist()
 
 
-def _alike(decision: Decision, rows: Rows) -> list[list[int]]:
+def _alike(decision: Decision, rows: Rows) -> list[Rows]:
     """Group nodes by the rejections of their filters, the groups with the fewest rejecting filters first."""
     statuses = decision.statuses
     assert statuses is not None
-    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for row in rows.tolist():
-        found = statuses.deciding(row)
-        if found is None:
-            groups[()].append(row)
-            continue
-        run, world = found
-        key = tuple((plugin, int(said.reason[world])) for plugin, said in run.rejections.items() if said.code[world])
-        groups[key].append(row)
-    return [group for _, group in sorted(groups.items(), key=lambda item: (len(item[0]), str(item[0])))]
+    plugins, reasons = _reasons(statuses)
+    kinds, kind_of = np.unique(reasons[rows], axis=0, return_inverse=True)
+    said = [
+        tuple((plugin, reason) for plugin, reason in zip(plugins, kind, strict=True) if reason >= 0)
+        for kind in kinds.tolist()
+    ]
+    order = sorted(range(len(said)), key=lambda i: (len(said[i]), str(said[i])))
+    return [rows[kind_of.ravel() == i] for i in order]
 
 
-def _shortfall(decision: Decision, row: int) -> float:
-    """Return the sum over a node's reasons of the missing amount as a share of the requested one."""
-    reasons = (reason for _, said in decision.verdict(row).reasons for reason in said)
-    found = (reason.operands.shortfall() for reason in reasons if reason.operands is not None)
-    return sum(shortfall.share for shortfall in found if shortfall is not None)
+def _reasons(statuses: NodeStatuses) -> tuple[tuple[str, ...], Int64Array]:
+    """Return the filters, and the number of each filter's reason by node: -1 where it does not reject the node.
+
+    Returns
+    -------
+    plugins : tuple of str
+        The filters.
+    reasons : ndarray of int64, shape (n_nodes, n_plugins)
+        The numbers; the run that decides a node's status counts.
+    """
+    runs = [run for run in (statuses.snapshot, statuses.nominated) if run is not None]
+    plugins = tuple(dict.fromkeys(plugin for run in runs for plugin in run.plugins))
+    reasons = np.full((statuses.n_nodes, len(plugins)), -1, dtype=np.int64)
+    for run in runs:
+        decides = ~run.passed if run is statuses.nominated else np.ones(len(run.rows), dtype=np.bool_)
+        for i, plugin in enumerate(plugins):
+            said = run.rejections.get(plugin)
+            if said is not None:
+                reasons[run.rows[decides], i] = np.where(said.code != 0, said.reason, -1)[decides]
+    return plugins, reasons
+
+
+def _shortfall(decision: Decision) -> NDArray[np.float64]:
+    """Return the missing amount as a share of the requested one, summed over resources: float64, shape (n_nodes,)."""
+    rules = decision.framework.handle.request_rules
+    columns = decision.cluster.resources(rules)
+    out = np.zeros(len(decision.cluster.nodes))
+    for name, wanted in {**scheduler_units(pod_requests(decision.pod, rules)), PODS: 1}.items():
+        index = columns.index.get(name)
+        if index is not None and wanted > 0:
+            out += np.maximum(wanted - columns.allocatable[index] + columns.requested[index], 0) / wanted
+    return out

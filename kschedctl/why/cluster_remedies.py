@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import numpy as np
+
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
 from kschedctl.api.resources import PODS, RequestRules
 from kschedctl.api.wording import counted, listed
 from kschedctl.diagnosis.new_nodes import nodes_like, shape_of, size_of
+from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.operands import Shortfall
 from kschedctl.framework.remedy import (
     Remedy,
@@ -30,6 +33,15 @@ _MOST_SHAPES: Final = 16
 _FEW_PODS: Final = 300
 #: At most 5 pods are deleted to free capacity.
 _MOST_DELETED: Final = 5
+#: The filters whose result for a node no pod changes.
+_WITHOUT_PODS: Final = frozenset((
+    "NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodeDeclaredFeatures", "VolumeBinding",
+    "VolumeZone",
+))  # fmt: skip
+#: The filters that look at the pods of the node, apart from their requests.
+_BY_PODS_OF_NODE: Final = frozenset(("NodePorts", "NodeVolumeLimits"))
+#: The filters whose result for a node no pod of another node changes.
+_BY_NODE: Final = _WITHOUT_PODS | _BY_PODS_OF_NODE | {"NodeResourcesFit"}
 _NEVER: Final = "Never"
 _PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
 
@@ -45,12 +57,25 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
 
 
 def fewer_pods(decision: Decision) -> Iterator[Remedy]:
-    """Yield the deletion of each single pod, if at most 300 pods are assigned to nodes."""
+    """Yield the deletion of each single pod that can matter, if at most 300 pods are assigned to nodes.
+
+    A pod matters everywhere if a filter that looks across nodes rejects one. Otherwise it matters on its own node, if
+    a filter that looks at the node's pods rejects that; the shortage of resources is the matter of `freeing_deletions`.
+    """
     pods = decision.cluster.pods
     if len(pods.assigned) > _FEW_PODS:
         return
+    rejected = Situation(decision).rejected
+    if any(plugin not in _BY_NODE and mask.any() for plugin, mask in rejected.items()):
+        there = np.ones(len(decision.cluster.nodes), dtype=np.bool_)
+    else:
+        there = np.zeros(len(decision.cluster.nodes), dtype=np.bool_)
+        for plugin in _BY_PODS_OF_NODE & set(rejected):
+            there |= rejected[plugin]
+        for plugin in _WITHOUT_PODS & set(rejected):
+            there &= ~rejected[plugin]
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
-    for index in pods.assigned.tolist():
+    for index in pods.assigned[there[pods.node_row[pods.assigned]]].tolist():
         if pods.key(index) != decision.pod.key:
             yield from context.pod_removed(pods.key(index), within=float(pods.priority[index]))
 

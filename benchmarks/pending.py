@@ -1,0 +1,58 @@
+"""CPU time of the report of pending pods, on a small and on a large cluster: python -m benchmarks.pending"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from benchmarks import synthetic
+from benchmarks.suggestions import waiting
+from kschedctl.api.pod import Pod
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.why.pending_groups import group_pending_pods
+from kschedctl.why.unblocking_changes import unblock
+
+#: The number of workloads, and nodes, pods and pending pods of the clusters.
+N_WORKLOADS = 20
+SIZES = ((14, 93, 23), (1_213, 6_823, 40))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pending", description=__doc__)
+    parser.parse_args()
+    for n_nodes, n_pods, n_pending in SIZES:
+        scheduler = Scheduler(synthetic.cluster(n_nodes, n_pods - n_pending))
+        pods = list(pending(n_pending))
+        scheduler = scheduler.moved(scheduler.cluster.with_pods(added=pods))
+        start = time.process_time()
+        groups = group_pending_pods(scheduler, pods)
+        grouped = time.process_time()
+        found = unblock(scheduler, groups)
+        done = time.process_time()
+        print(
+            f"{n_nodes:5} nodes, {n_pending} of {n_pods} pods pending in {len(groups)} groups: {done - start:.2f} s of "
+            f"CPU, {grouped - start:.2f} of them to decide; {len(found.changes)} changes place {len(found.together)}"
+        )
+
+
+def pending(number: int) -> Iterator[Pod]:
+    """Yield pods that do not fit, of 20 workloads: every reason in several sizes and priorities."""
+    kinds = list(waiting().values())
+    for i in range(number):
+        workload = i % N_WORKLOADS
+        kind = kinds[workload % len(kinds)]
+        owners = tuple(
+            replace(one, name=f"waits-{workload}", uid=f"o-{workload}") for one in kind.metadata.owner_references
+        )
+        labels = {**kind.metadata.labels, "app": f"waits-{workload}"}
+        metadata = replace(
+            kind.metadata, name=f"waits-{workload}-{i}", uid=f"u-{i}", labels=labels, owner_references=owners
+        )
+        yield replace(kind, metadata=metadata, spec=replace(kind.spec, priority=(kind.spec.priority or 0) + workload))
+
+
+if __name__ == "__main__":
+    main()
