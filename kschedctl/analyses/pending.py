@@ -132,6 +132,7 @@ def _change(found: Unblocking) -> UnblockingData:
         workload_changes=tuple(map(msgspec.to_builtins, found.through)),
         commands=found.commands,
         consequences=(),
+        alternatives=(),
         untried="",
         would_place=found.placed,
     )

@@ -60,6 +60,10 @@ class AppliedData(TriedData, frozen=True):
         tuple[str, ...],
         Meta(description="The side effects of the changes, such as the replicas that restart."),
     ]
+    alternatives: Annotated[
+        tuple[str, ...],
+        Meta(description="Other ways to make the same change, each tried; the changes are those of the first way."),
+    ]
     untried: Annotated[
         str,
         Meta(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -12,11 +13,24 @@ from kschedctl.api.core import Node
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.resources import CPU, MEMORY
 from kschedctl.api.tolerations import OWN_TAINTS
+from kschedctl.api.well_known import ZONE, zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Change, Remedy, Risk, created
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
+
+_INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+#: The labels that name the pool of a node, each with the provider's word for a pool.
+_POOL_LABELS: Final = {
+    "eks.amazonaws.com/nodegroup": "nodegroup",
+    "alpha.eksctl.io/nodegroup-name": "nodegroup",
+    "cloud.google.com/gke-nodepool": "node pool",
+    "kubernetes.azure.com/agentpool": "agent pool",
+    "karpenter.sh/nodepool": "NodePool",
+}
+#: The ends of label keys that name a place.
+_PLACES: Final = ("/zone", "/region", "/hostname", "-zone", "-region")
 
 
 def nodes_like(
@@ -47,7 +61,11 @@ def nodes_like(
     healthy = replace(node, metadata=elsewhere, spec=replace(node.spec, unschedulable=False, taints=taints))
     belongings = copies_of_belongings((cluster,), model, names)
     where = f" in {listed(sorted(set(place.values())))}" if place else ""
-    what = f"{'a node' if number == 1 else counted(number, 'node')} like {model}{where}"
+    if not place and len(cluster.nodes.labels[ZONE].values) > 1 and (zone := zone_of(node.metadata.labels)):
+        where = f" in {zone}"
+    pool = pool_of(node.metadata.labels)
+    told = f" ({pool})" if pool else ""
+    what = f"{'a node' if number == 1 else counted(number, 'node')} like {model}{told}{where}"
     return Remedy(
         summary=f"add {what}",
         scope=RemedyScope.CLUSTER,
@@ -58,7 +76,27 @@ def nodes_like(
         model=model,
         command=f"# add {what}",
         follows=tuple(change for name in names for change in _daemon_pods(cluster, model, name)),
+        side_of=("node", kind_of(node), number),
+        side=where.strip() or f"like {model}",
     )
+
+
+def pool_of(labels: Mapping[str, str]) -> str:
+    """Return the instance type and the pool of a node, from its labels; empty if they tell neither.
+
+    Examples
+    --------
+    >>> pool_of({"node.kubernetes.io/instance-type": "m5.xlarge", "eks.amazonaws.com/nodegroup": "general"})
+    'm5.xlarge, nodegroup general'
+    """
+    pools = (f"{kind} {labels[key]}" for key, kind in _POOL_LABELS.items() if key in labels)
+    return ", ".join(part for part in (labels.get(_INSTANCE_TYPE, ""), next(pools, "")) if part)
+
+
+def kind_of(node: Node) -> bytes:
+    """Return the properties that nodes of one kind share wherever they are: the shape without labels of places."""
+    labels = {key: value for key, value in node.metadata.labels.items() if not key.endswith(_PLACES)}
+    return shape_of(replace(node, metadata=replace(node.metadata, labels=labels)))
 
 
 def shape_of(node: Node) -> bytes:

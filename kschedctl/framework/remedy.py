@@ -143,6 +143,11 @@ class Remedy:
         The equivalent kubectl command, if one is clearer than a patch; else empty.
     follows : tuple of Change
         Changes that controllers then make by themselves, such as the DaemonSet pods of a new node.
+    side_of : hashable
+        The change of which this is one way, such as a toleration and the removal of the taint; ways of one change are
+        reported as one suggestion. ``None`` for a remedy without other ways.
+    side : str
+        The words that tell this way from the others, such as ``in zone b``.
     """
 
     summary: str
@@ -157,6 +162,8 @@ class Remedy:
     model: str = ""
     command: str = ""
     follows: tuple[Change, ...] = ()
+    side_of: Hashable = None
+    side: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +201,7 @@ class RemedyContext:
         within: float = 0.0,
         once: bool = False,
         resource: str = "",
+        side_of: Hashable = None,
     ) -> Remedy:
         """Return a remedy that patches the pod."""
         change = patched(self.pod, *patch)
@@ -206,6 +214,7 @@ class RemedyContext:
             within=within,
             once=once,
             resource=resource,
+            side_of=side_of,
         )
 
     def node_patch(
@@ -217,6 +226,8 @@ class RemedyContext:
         risk: Risk = Risk.SHARED,
         within: float = 0.0,
         once: bool = False,
+        side_of: Hashable = None,
+        side: str = "",
     ) -> Remedy:
         """Return a remedy that patches the node; ``command`` is the part after ``kubectl``."""
         return Remedy(
@@ -228,6 +239,8 @@ class RemedyContext:
             within=within,
             once=once,
             command=f"kubectl {command}",
+            side_of=side_of,
+            side=side,
         )
 
     def pod_removed(self, key: str, *, within: float = 0.0) -> Iterator[Remedy]:
@@ -249,6 +262,8 @@ class RemedyContext:
             within=within,
             evicts=(key,),
             command=delete_command((key,)),
+            side_of="delete a pod",
+            side=key,
         )
 
 

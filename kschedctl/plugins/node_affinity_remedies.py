@@ -141,6 +141,8 @@ def node_label_remedies(
         *_relabelled(before, after),
         family=("label", told),
         command=f"label node --overwrite {name} {' '.join(labels)}",
+        side_of=("label", told),
+        side=f"node {name}",
     )
 
 

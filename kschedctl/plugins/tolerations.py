@@ -33,22 +33,25 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
         cordon = [replace_operation(False, "spec", "unschedulable")] if node.spec.unschedulable else []
         patch = (*cordon, *_untaint(node, [taint]))
         yield context.node_patch(
-            f"uncordon node {node.name}", *patch, family="uncordon", risk=Risk.MISTAKE, command=f"uncordon {node.name}"
+            f"uncordon node {node.name}",
+            *patch,
+            family="uncordon",
+            risk=Risk.MISTAKE,
+            command=f"uncordon {node.name}",
+            side_of="uncordon",
+            side=node.name,
         )
     if taint.key.startswith(UNSAFE_TAINTS) or _is_of_devices(context, taint):
         return
-    family = ("tolerate", taint.key, taint.value, taint.effect)
-    yield context.pod_patch(f"tolerate {taint}", _tolerating(context, taint), risk=Risk.POD, family=family)
+    yield _tolerated(context, taint, f"tolerate {taint}", str(taint))
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     if len(same_key) > 1:
-        whatever = Taint(key=taint.key)
-        told = f"tolerate every taint {taint.key}"
-        yield context.pod_patch(told, _tolerating(context, whatever), risk=Risk.POD, family=("tolerate", taint.key))
+        yield _tolerated(context, Taint(key=taint.key), f"tolerate every taint {taint.key}", taint.key)
     if describes_pool(taint.key):
         return
-    yield from _untainted(context, [taint], f"taint {taint}", f"{taint}-")
+    yield from _untainted(context, [taint], str(taint), f"taint {taint}")
     if len(same_key) > 1:
-        yield from _untainted(context, same_key, f"every taint {taint.key}", f"{taint.key}-")
+        yield from _untainted(context, same_key, taint.key, f"every taint {taint.key}")
 
 
 def _is_of_devices(context: RemedyContext, taint: Taint) -> bool:
@@ -58,7 +61,12 @@ def _is_of_devices(context: RemedyContext, taint: Taint) -> bool:
     return not requested(context.pod, context.release, taint.key)
 
 
-def _untainted(context: RemedyContext, taints: Sequence[Taint], what: str, argument: str) -> Iterator[Remedy]:
+def _tolerated(context: RemedyContext, taint: Taint, summary: str, which: str) -> Remedy:
+    patch, family = _tolerating(context, taint), ("tolerate", which)
+    return context.pod_patch(summary, patch, risk=Risk.POD, family=family, side_of=("taint", which))
+
+
+def _untainted(context: RemedyContext, taints: Sequence[Taint], which: str, what: str) -> Iterator[Remedy]:
     node = context.node
     patch = list(_untaint(node, taints))
     if patch:
@@ -68,7 +76,9 @@ def _untainted(context: RemedyContext, taints: Sequence[Taint], what: str, argum
             family=("untaint", what),
             within=1,
             once=True,
-            command=f"taint nodes {node.name} {argument}",
+            command=f"taint nodes {node.name} {which}-",
+            side_of=("taint", which),
+            side=f"remove the taint from node {node.name}",
         )
 
 

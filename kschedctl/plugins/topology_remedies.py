@@ -96,4 +96,7 @@ def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:
         label = add_operation(value, "metadata", "labels", key)
         patch = label if node.metadata.labels else add_operation({key: value}, "metadata", "labels")
         summary = f"label node {node.name} {key}={value}"
-        yield context.node_patch(summary, patch, family=("label", f"{key}={value}"), command=summary)
+        family = ("label", f"{key}={value}")
+        yield context.node_patch(
+            summary, patch, family=family, command=summary, side_of=family, side=f"node {node.name}"
+        )

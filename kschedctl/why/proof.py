@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import KschedctlError
 from kschedctl.framework.remedy import Change, Remedy
@@ -35,6 +36,8 @@ class Suggestion:
         The pods that are lost, ``namespace/name``: deleted ones, or the victims of the preemption that follows.
     violates : tuple of str
         The disruption budgets that this breaks, ``namespace/name``.
+    others : tuple of Suggestion
+        Other ways to make the same change, which help too.
     """
 
     remedies: tuple[Remedy, ...]
@@ -42,11 +45,19 @@ class Suggestion:
     decision: Decision
     evicts: tuple[str, ...] = ()
     violates: tuple[str, ...] = ()
+    others: tuple[Suggestion, ...] = ()
 
     @property
     def summary(self) -> str:
-        """The changes in a few words."""
-        return ", and ".join(remedy.summary for remedy in self.remedies)
+        """The changes in a few words, with the other ways."""
+        told = ", and ".join(remedy.summary for remedy in self.remedies)
+        sides = [other.remedies[0].side or other.summary for other in self.others]
+        return f"{told}, or {listed(sides, 'or')}" if sides else told
+
+    @property
+    def side_of(self) -> Hashable:
+        """The change of which this is one way; ``None`` if there are no other ways."""
+        return self.remedies[0].side_of if len(self.remedies) == 1 else None
 
     @property
     def scope(self) -> RemedyScope:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kschedctl.diagnosis.diagnose import diagnose
@@ -30,6 +30,8 @@ _MOST_PROOFS: Final = 80
 #: Limits of the pair search: 12 first remedies are tried, and 12 second ones for each.
 _MOST_FIRST: Final = 12
 _MOST_SECOND: Final = 12
+#: At most 4 ways of one change are reported.
+_MOST_WAYS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,14 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
     diagnoses = diagnose(decision)
     cures = [CandidateRemedy(remedy) for each in diagnoses for remedy in each.remedies]
     search = _Search(decision, most)
-    search.singles(_in_order(collected, [*cures, *_everything(decision, collected)]))
+    remedies = list(_in_order(collected, [*cures, *_everything(decision, collected)]))
+    search.singles(remedies)
+    search.other_ways(remedies)
     if not search.found:
         search.begin_anew()
         search.pairs(collected)
     advice = tuple(one for each in diagnoses for one in each.advice)
-    found = tuple(sorted(search.found, key=_rank)[:most])
+    found = tuple(_merged(sorted(search.found, key=_rank))[:most])
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
 
 
@@ -146,6 +150,14 @@ def _rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:
     )
 
 
+def _merged(found: Sequence[Suggestion]) -> list[Suggestion]:
+    """Merge suggestions that are ways of one change into the first of them."""
+    ways: dict[object, list[Suggestion]] = {}
+    for i, one in enumerate(found):
+        ways.setdefault(i if one.side_of is None else (one.side_of,), []).append(one)
+    return [replace(first, others=tuple(others)) if others else first for first, *others in ways.values()]
+
+
 class _Search:
     """A search for remedies with a limited number of tries.
 
@@ -177,7 +189,7 @@ class _Search:
         done: set[Hashable] = set()
         evicting: list[Suggestion] = []
         for remedy in remedies:
-            if len(self.found) >= self._most or not self._may_try():
+            if self._n_changes() >= self._most or not self._may_try():
                 break
             if remedy.once and remedy.family in done:
                 continue
@@ -187,7 +199,22 @@ class _Search:
             done.add(remedy.family)
             # Remedies that make preemption possible come after all that do not cause preemption.
             (self.found if not suggestion.evicts or remedy.evicts else evicting).append(suggestion)
-        self.found += evicting[: max(self._most - len(self.found), 0)]
+        self.found += evicting[: max(self._most - self._n_changes(), 0)]
+
+    def other_ways(self, remedies: Iterable[Remedy]) -> None:
+        """Try the other ways of the changes that were found, up to 4 of each."""
+        known = {id(one.remedies[0]) for one in self.found}
+        number = Counter(one.side_of for one in self.found if one.side_of is not None)
+        done = {one.remedies[0].family for one in self.found}
+        for remedy in remedies:
+            if remedy.once and remedy.family in done:
+                continue
+            if 0 < number[remedy.side_of] < _MOST_WAYS and id(remedy) not in known and self._may_try():
+                suggestion = prove(self._decision, (remedy,))
+                if suggestion is not None and suggestion.evicts == remedy.evicts:
+                    self.found.append(suggestion)
+                    number[remedy.side_of] += 1
+                    done.add(remedy.family)
 
     def pairs(self, collected: Collected) -> None:
         """Try pairs of remedies: a first one, and a second proposed by the reasons that are left after it."""
@@ -212,6 +239,10 @@ class _Search:
                     self.found.append(suggestion)
                     if len(self.found) >= self._most:
                         return
+
+    def _n_changes(self) -> int:
+        """Return the number of changes that were found, each with all of its ways."""
+        return len(_merged(self.found))
 
     def _may_try(self) -> bool:
         if self._used >= self._budget:

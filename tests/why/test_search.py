@@ -113,8 +113,8 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             make_pod(),
             [make_node("a", taints=["gpu=yes:NoSchedule"])],
             [],
-            ["tolerate gpu=yes:NoSchedule -> a", "remove taint gpu=yes:NoSchedule from node a -> a"],
-            id="a taint",
+            ["tolerate gpu=yes:NoSchedule, or remove the taint from node a -> a"],
+            id="a taint, with the two sides of one change",
         ),
         pytest.param(
             make_pod(),
@@ -250,7 +250,7 @@ def test_a_volume_in_another_zone() -> None:
 def test_of_many_nodes_those_that_are_alike_are_asked_once() -> None:
     nodes = [make_node(f"n{i}", taints=["gpu:NoSchedule"]) for i in range(200)]
     found = suggest(decide(make_pod(), make_cluster(nodes)), 5)
-    assert found.suggestions[0].summary == "tolerate gpu:NoSchedule"
+    assert found.suggestions[0].summary == "tolerate gpu:NoSchedule, or remove the taint from node n0"
     assert found.tried < 20
 
 
@@ -291,7 +291,7 @@ def test_a_taint_that_comes_back_is_not_removed() -> None:
 
 def test_a_key_with_two_effects_is_one_change() -> None:
     found = told(make_pod(), [make_node("a", taints=["x:NoSchedule", "x:NoExecute"])])
-    assert [one.summary for one in found] == ["tolerate every taint x", "remove every taint x from node a"]
+    assert [one.summary for one in found] == ["tolerate every taint x, or remove the taint from node a"]
 
 
 @pytest.mark.parametrize(
@@ -350,3 +350,16 @@ def test_a_toleration_for_a_stored_pod_is_appended() -> None:
     change = told(pod, [make_node("a", taints=["gpu:NoSchedule"])], [pod])[0].changes[0]
     assert isinstance(change, Patch)
     assert [(one["op"], one["path"]) for one in change.patch] == [("add", "/spec/tolerations/-")]
+
+
+def test_nodes_of_one_kind_in_several_zones_are_one_suggestion() -> None:
+    nodes = [make_node(f"n-{zone}", zone=zone, labels={"pool": "x"}) for zone in "abc"]
+    pods = [make_pod(f"p-{zone}", node=f"n-{zone}", requests={"cpu": "4"}) for zone in "abc"]
+    found = told(make_pod(requests={"cpu": "3"}), nodes, pods)
+    assert found[0].summary == "add a node like n-a in a, or in b or in c"
+    assert [other.nodes for other in found[0].others] == [("n-b-1",), ("n-c-1",)]
+
+
+def test_cordoned_nodes_are_one_suggestion() -> None:
+    nodes = [make_node(name, unschedulable=True) for name in "ab"]
+    assert summaries(told(make_pod(), nodes))[0] == "uncordon node a, or b -> a"

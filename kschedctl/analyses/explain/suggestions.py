@@ -26,6 +26,7 @@ def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:
             workload_changes=(),
             commands=(suggestion.command,) if suggestion.command else (),
             consequences=(),
+            alternatives=(),
             untried=suggestion.untried,
             then=ThenData(()),
         )
@@ -38,8 +39,15 @@ def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:
         violates=suggestion.violates,
         changes=tuple(map(msgspec.to_builtins, suggestion.changes)),
         workload_changes=tuple(map(msgspec.to_builtins, through)),
-        commands=commands_of(before.cluster, suggestion.remedies, through),
+        commands=(*commands_of(before.cluster, suggestion.remedies, through), *_other_commands(suggestion)),
         consequences=consequences(suggestion, through),
+        alternatives=tuple(other.summary for other in suggestion.others),
         untried="",
         then=ThenData(suggestion.nodes),
     )
+
+
+def _other_commands(suggestion: Suggestion) -> tuple[str, ...]:
+    """Return the commands of the other ways, as lines that begin with ``# or``."""
+    lines = (line for other in suggestion.others for line in commands_of(other.before.cluster, other.remedies))
+    return tuple(f"# or {line.removeprefix('# ')}" for line in lines)

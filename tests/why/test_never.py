@@ -1,0 +1,121 @@
+"""Changes that are never proposed, whatever the cluster: they let the pod be placed and cause the next incident."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance import generate
+from kschedctl.analyses.batch.cases import Case, decide
+from kschedctl.api.resources import is_extended_resource, pod_requests, scheduler_units
+from kschedctl.api.tolerations import UNSAFE_TAINTS
+from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.errors import KschedctlError
+from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
+from kschedctl.plugins.node_resources.remedies import MOST_LOWERED
+from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.release import LATEST
+from kschedctl.scheduler.decision import Decision
+from kschedctl.why.proof import Suggestion
+from kschedctl.why.search import suggest
+from kschedctl.workloads.ownership import workload_of
+from kschedctl.workloads.replacement import NODE_BOUND
+
+#: What a pod exists for: it is never taken away.
+PURPOSE = ("/spec/schedulingGates", "/spec/resourceClaims")
+
+
+def offences(decision: Decision, one: Suggestion) -> Iterator[str]:
+    """Yield what a suggestion must not do."""
+    before, after = decision.pod, one.decision.pod
+    added = [each for each in after.spec.tolerations if each not in before.spec.tolerations]
+    if any(not each.key or each.key.startswith(UNSAFE_TAINTS) for each in added):
+        yield "tolerates a taint that protects pods"
+    for change in one.changes:
+        if isinstance(change, Patch):
+            yield from _of_patch(decision, change, repairs=one.remedies[0].family == "repair")
+        elif isinstance(change, ObjectDeletion) and change.delete.kind == "Pod":
+            yield from _of_deletion(decision, change.delete.namespace, change.delete.name, waits=_waits(one))
+    rules = decision.framework.handle.request_rules
+    has, gets = (scheduler_units(pod_requests(pod, rules)) for pod in (before, after))
+    for resource, amount in has.items():
+        left = gets.get(resource, 0)
+        if is_extended_resource(resource) and not left and amount:
+            yield f"does without {resource}"
+        if left < amount * (1 - MOST_LOWERED) - 1 and one.remedies[0].risk is not Risk.MISTAKE:
+            yield f"requests {left} {resource} instead of {amount}"
+    used = {use.claim_name for pod in _others(decision) for use in _claims(pod)}
+    names = {claim.name for claim in decision.cluster.list(PersistentVolumeClaim)}
+    old = {use.claim_name for use in _claims(before)}
+    for use in _claims(after):
+        if use.claim_name not in old and (use.claim_name in used or old <= names):
+            yield f"takes the claim {use.claim_name}"
+
+
+def _of_patch(decision: Decision, change: Patch, *, repairs: bool) -> Iterator[str]:
+    for operation in change.patch:
+        path, value = operation["path"], operation.get("value")
+        if operation["op"] == "remove" and path.startswith(PURPOSE):
+            yield f"removes {path}"
+        if change.kind != "Node":
+            continue
+        node = decision.cluster.nodes.objects[decision.cluster.nodes.row[change.name]]
+        if operation["op"] == "remove" and path.startswith("/spec/taints/"):
+            taint = node.spec.taints[int(path.rsplit("/", 1)[1])]
+            cordon = taint.key == "node.kubernetes.io/unschedulable"
+            if taint.key.startswith(UNSAFE_TAINTS) and not cordon and not repairs:
+                yield f"removes {taint}"
+        if path.startswith("/metadata/labels/"):
+            key = path.removeprefix("/metadata/labels/").replace("~1", "/").replace("~0", "~")
+            if operation["op"] == "remove" or key in node.metadata.labels:
+                yield f"changes the label {key} of a node"
+            elif value not in decision.cluster.nodes.labels[key].values and value != node.name:
+                yield f"gives a node the label {key}={value}, which no node has"
+
+
+def _of_deletion(decision: Decision, namespace: str, name: str, *, waits: bool) -> Iterator[str]:
+    pods = decision.cluster.pods
+    index = pods.index[namespace, name]
+    owner = pods.owner(index)
+    if waits:
+        return
+    if decision.preemption is not None and decision.preemption.nominated:
+        yield "deletes what preemption evicts anyway"
+    if owner is None:
+        return
+    if owner.kind in NODE_BOUND:
+        yield f"deletes {namespace}/{name}, which is created again on its node"
+    mine = workload_of(decision.cluster, decision.pod.metadata)
+    if workload_of(decision.cluster, pods.records[index].metadata) == mine:
+        yield f"deletes the sibling {namespace}/{name}"
+
+
+def _waits(one: Suggestion) -> bool:
+    return one.remedies[0].risk is Risk.WAIT
+
+
+def _claims(pod: Any) -> Iterator[Any]:
+    return (volume.persistent_volume_claim for volume in pod.spec.volumes if volume.persistent_volume_claim is not None)
+
+
+def _others(decision: Decision) -> Iterator[Any]:
+    pods = decision.cluster.pods
+    return (pods.pod(i) for i in range(len(pods)) if pods.key(i) != decision.pod.key)
+
+
+@pytest.mark.parametrize("theme", sorted(set(generate.THEMES) - {"sequence"}))
+@given(seed=st.integers(0, 10**6))
+def test_nothing_harmful_is_suggested(theme: str, seed: int) -> None:
+    case = msgspec.convert(generate.case(theme, seed, seed % 150), Case)
+    try:
+        decision = decide(case, LATEST, in_tree_registry())
+    except KschedctlError:
+        return
+    for one in suggest(decision, 50).suggestions:
+        for way in (one, *one.others):
+            assert not list(offences(decision, way)), (case.id, way.summary)
