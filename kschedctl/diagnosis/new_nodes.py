@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
@@ -9,16 +11,19 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from kschedctl.api.amounts import exact_quantity, format_amount
 from kschedctl.api.core import Node
 from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import CPU, MEMORY
+from kschedctl.api.resources import CPU, MEMORY, RequestRules, pod_requests, scheduler_units
 from kschedctl.api.tolerations import OWN_TAINTS
 from kschedctl.api.well_known import ZONE, zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.remedy import Change, Remedy, Risk, created
+from kschedctl.diagnosis.node_health import PROBLEMS
+from kschedctl.framework.remedy import Change, Create, Remedy, Risk, created
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
+from kschedctl.workloads.replacement import NODE_BOUND
 
 _INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 #: The labels that name the pool of a node, each with the provider's word for a pool.
@@ -56,7 +61,7 @@ def nodes_like(
     """
     node = cluster.nodes.objects[cluster.nodes.row[model]]
     names = list(islice(numbered_names(model, cluster.nodes.row), number))
-    taints = tuple(taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS))
+    taints = tuple(taint for taint in node.spec.taints if not taint.key.startswith((OWN_TAINTS, *PROBLEMS)))
     elsewhere = replace(node.metadata, labels={**node.metadata.labels, **(place or {})})
     healthy = replace(node, metadata=elsewhere, spec=replace(node.spec, unschedulable=False, taints=taints))
     belongings = copies_of_belongings((cluster,), model, names)
@@ -81,6 +86,45 @@ def nodes_like(
     )
 
 
+def larger_node(cluster: Cluster, model: str, room: Mapping[str, int]) -> Remedy:
+    """Return the remedy that adds a node like an existing one, but with more room than any existing node has.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    model : str
+        The node to copy.
+    room : mapping of str to int
+        The amounts that must be free on the new node beside the pods of DaemonSets: milli-CPU, bytes or a count.
+    """
+    like = nodes_like(cluster, model, 1)
+    pods, node = cluster.pods, cluster.nodes.objects[cluster.nodes.row[model]]
+    rules = RequestRules()
+    taken: Counter[str] = Counter()
+    for index in pods.on_node(cluster.nodes.row[model]).tolist():
+        owner = pods.owner(index)
+        if owner is not None and owner.kind in NODE_BOUND:
+            taken.update(scheduler_units(pod_requests(pods.pod(index), rules)))
+    offered = {name: exact_quantity(name, amount + taken[name]) for name, amount in room.items()}
+    amounts = [f"{format_amount(name, amount)} {name}" for name, amount in room.items()]
+    create, *others = like.changes
+    assert isinstance(create, Create)
+    status = create.create["status"]
+    larger = {**create.create, "status": {**status, "allocatable": {**node.status.allocatable, **offered}}}
+    what = f"a larger node than {model}: with {listed(amounts)} free"
+    return dataclasses.replace(
+        like,
+        summary=f"add {what}",
+        changes=(Create(larger), *others),
+        family="larger node",
+        within=like.within + 1,
+        model="",
+        command=f"# add {what}",
+        side_of=None,
+    )
+
+
 def pool_of(labels: Mapping[str, str]) -> str:
     """Return the instance type and the pool of a node, from its labels; empty if they tell neither.
 
@@ -102,7 +146,7 @@ def kind_of(node: Node) -> bytes:
 def shape_of(node: Node) -> bytes:
     """Return the properties that nodes of one kind share: allocatable resources, labels except the name, and taints."""
     labels = {key: value for key, value in node.metadata.labels.items() if value != node.name}
-    taints = [taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS)]
+    taints = [taint for taint in node.spec.taints if not taint.key.startswith((OWN_TAINTS, *PROBLEMS))]
     return msgspec.json.encode((node.status.allocatable, labels, taints), order="deterministic")
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
-from kschedctl.api.resources import PODS, RequestRules
+from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, RequestRules
 from kschedctl.api.wording import counted, listed
-from kschedctl.diagnosis.new_nodes import nodes_like, shape_of, size_of
+from kschedctl.diagnosis.new_nodes import larger_node, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.operands import Shortfall
 from kschedctl.framework.remedy import (
@@ -54,6 +54,23 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
         shapes.setdefault(shape_of(node), node)
     ordered = sorted(shapes.values(), key=size_of)
     return (nodes_like(cluster, node.name, 1, within=i) for i, node in enumerate(ordered[:_MOST_SHAPES]))
+
+
+def larger_nodes(decision: Decision) -> Iterator[Remedy]:
+    """Yield the addition of a larger node, if the pod requests more CPU, memory or storage than any node offers."""
+    situation = Situation(decision)
+    within_reach = np.flatnonzero(situation.in_reach)
+    if not situation.filtered or not len(within_reach):
+        return
+    sized = (CPU, MEMORY, EPHEMERAL_STORAGE)
+    room = {name: situation.requests[name] for name in sized if name in situation.requests}
+    if not any(amount > situation.offered(name)[within_reach].max() for name, amount in room.items()):
+        return
+    largest = within_reach[np.argmax(situation.offered(CPU)[within_reach])]
+    model = decision.cluster.nodes.names[largest]
+    # More than the largest node has is needed of some resources only; of the others the node offers what it has.
+    kept = {name: max(amount, int(situation.offered(name)[largest])) for name, amount in room.items()}
+    yield larger_node(decision.cluster, model, {name: kept[name] for name in room if room[name] == kept[name]})
 
 
 def fewer_pods(decision: Decision) -> Iterator[Remedy]:
@@ -155,6 +172,8 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
         within=len(taken),
         evicts=keys,
         command=delete_command(keys),
+        side_of="free",
+        side=f"{listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods(keys)}",
     )
 
 

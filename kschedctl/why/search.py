@@ -16,6 +16,7 @@ from kschedctl.why.candidate_remedies import FEW_NODES, CandidateRemedy, Collect
 from kschedctl.why.cluster_remedies import (
     fewer_pods,
     freeing_deletions,
+    larger_nodes,
     new_nodes,
     other_priorities,
     preemption_remedies,
@@ -99,6 +100,7 @@ def _everything(decision: Decision, collected: Collected) -> list[CandidateRemed
         *preemption_remedies(decision),
         *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row) if not preempts),
         *new_nodes(decision),
+        *larger_nodes(decision),
         *other_priorities(decision),
         *(fewer_pods(decision) if small and not preempts else ()),
     )
@@ -154,7 +156,8 @@ def _merged(found: Sequence[Suggestion]) -> list[Suggestion]:
     """Merge suggestions that are ways of one change into the first of them."""
     ways: dict[object, list[Suggestion]] = {}
     for i, one in enumerate(found):
-        ways.setdefault(i if one.side_of is None else (one.side_of,), []).append(one)
+        alike = (one.side_of, len(one.evicts), bool(one.violates))
+        ways.setdefault(i if one.side_of is None else alike, []).append(one)
     return [replace(first, others=tuple(others)) if others else first for first, *others in ways.values()]
 
 

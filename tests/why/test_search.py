@@ -59,8 +59,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             [make_pod("x", node="a", requests={"cpu": "2"}), make_pod("y", node="b", requests={"cpu": "3"})],
             [
                 "add a node like a -> a-1",
-                "free 0.5 cpu on a: delete default/x -> a",
-                "free 1.5 cpu on b: delete default/y -> b",
+                "free 0.5 cpu on a: delete default/x, or 1.5 cpu on b: delete default/y -> a",
                 "request 2 cpu or less instead of 2.5 -> a",
             ],
             id="the largest request that fits, a node more, a pod less",
@@ -69,21 +68,21 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             make_pod(requests={"cpu": "5"}),
             [make_node("a")],
             [],
-            ["request 4 cpu or less instead of 5 -> a"],
+            ["add a larger node than a: with 5 cpu free -> a-1", "request 4 cpu or less instead of 5 -> a"],
             id="no node more like one that is too small, and nobody to delete",
         ),
         pytest.param(
             make_pod(requests={"cpu": "9"}),
             [make_node("a")],
             [],
-            [],
+            ["add a larger node than a: with 9 cpu free -> a-1"],
             id="less than four fifths of a request is no cure",
         ),
         pytest.param(
             make_pod(requests={"cpu": "40"}),
             [make_node("a")],
             [],
-            ["request 4 cpu or less instead of 40 -> a"],
+            ["request 4 cpu or less instead of 40 -> a", "add a larger node than a: with 40 cpu free -> a-1"],
             id="but of one that looks like a wrong unit",
         ),
         pytest.param(
@@ -92,7 +91,10 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             ),
             [make_node("a", memory="8Gi")],
             [],
-            ["request 8Gi memory or less instead of 12Gi -> a"],
+            [
+                "request 8Gi memory or less instead of 12Gi -> a",
+                "add a larger node than a: with 12Gi memory free -> a-1",
+            ],
             id="or of one that is the limit",
         ),
         pytest.param(
