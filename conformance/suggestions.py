@@ -56,7 +56,8 @@ def suggestions(case: Object, release: str, most: int) -> tuple[SuggestionData, 
         return None
     if decision.schedulable:
         return None
-    return tuple(map(suggestion_data, suggest(decision, most).suggestions))
+    found = suggest(decision, most).suggestions
+    return tuple(suggestion_data(way) for one in found for way in (one, *one.others))
 
 
 def told(case: Object, release: str, most: int, judge: Side) -> Iterator[Told]:

@@ -11,6 +11,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, CompoundAnswer, Data, MissingData, NotModelledData
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.api.wording import counted
 from kschedctl.scheduler.outcome import Outcome
 
@@ -74,6 +75,10 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
     ]
     message: Annotated[
         str, Meta(description="The reason why the pod is not scheduled, in the scheduler's words; empty if it fits.")
+    ]
+    diagnoses: Annotated[
+        tuple[DiagnosisData, ...],
+        Meta(description="The causes at this moment, the most important first; empty if the pod fits."),
     ]
     groups: Annotated[tuple[NodeGroupData, ...], Meta(description="The rejected nodes by reason, largest group first.")]
     closest: Annotated[

@@ -44,7 +44,8 @@ def said_lines(said: Sequence[PodWaits | PodPlaced | PodGone]) -> Iterator[str]:
             case PodGone():
                 yield f"{start} {'are deleted' if several else 'is deleted'}"
             case PodWaits():
-                yield f"{start} {_WORDS[first.result][several]}"
+                cause = f": {first.diagnoses[0].cause}" if first.diagnoses else ""
+                yield f"{start} {_WORDS[first.result][several]}{cause}"
                 yield from (f"{_INDENT}{line}" for line in _behind(first))
 
 
@@ -53,7 +54,7 @@ def _alike(one: PodWaits | PodPlaced | PodGone) -> object:
         return one.node
     if isinstance(one, PodGone):
         return PodGone
-    return one.result, one.message, one.closest, one.preemption, one.missing, one.not_modelled
+    return one.result, one.message, one.diagnoses, one.closest, one.preemption, one.missing, one.not_modelled
 
 
 def _behind(waits: PodWaits) -> Iterator[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
+from kschedctl.analyses.diagnosis import diagnosis_data
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.base import MissingData, NotModelledData
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.watch import NodeGroupData, PodGone, PodPlaced, PodWaits, PreemptionHelpData, WatchBegun
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch.closest_node import closest
@@ -27,6 +31,16 @@ def begun(cluster: Cluster, provenance: Provenance, context: str, pods: str, at:
     return WatchBegun(at=at, context=context, pods=pods, **envelope(cluster, provenance))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Details:
+    """The details behind an answer; empty if the pod fits."""
+
+    diagnoses: tuple[DiagnosisData, ...] = ()
+    groups: tuple[NodeGroupData, ...] = ()
+    closest: str = ""
+    preemption: PreemptionHelpData | None = None
+
+
 class Lines:
     """A maker of lines for the answers of one moment.
 
@@ -40,7 +54,7 @@ class Lines:
 
     def __init__(self, at: datetime) -> None:
         self._at = at
-        self._behind: dict[int, tuple[Decision, tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]]] = {}
+        self._behind: dict[int, tuple[Decision, _Details]] = {}
 
     def line(self, told: PodReport) -> PodWaits | PodPlaced | PodGone:
         """Return the line for a new answer."""
@@ -53,7 +67,7 @@ class Lines:
 
     def _waits(self, told: PendingReport) -> PodWaits:
         decision, pod = told.decision, told.pod
-        groups, closest, preemption = self._known(decision) if decision is not None else ((), "", None)
+        details = self._known(decision) if decision is not None else _Details()
         missing = told.cluster.missing(pod, decision) if decision is not None else ()
         not_modelled = decision.not_modelled if decision is not None else ()
         return PodWaits(
@@ -63,15 +77,16 @@ class Lines:
             uid=pod.metadata.uid,
             result=told.answer.outcome,
             message=told.answer.message,
-            groups=groups,
-            closest=closest,
-            preemption=preemption,
+            diagnoses=details.diagnoses,
+            groups=details.groups,
+            closest=details.closest,
+            preemption=details.preemption,
             missing=tuple(MissingData(m.kind, m.needed_for, m.effect) for m in missing),
             not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
             again=told.again,
         )
 
-    def _known(self, decision: Decision) -> tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]:
+    def _known(self, decision: Decision) -> _Details:
         known = self._behind.get(id(decision))
         if known is None:
             # The decision is retained, so that no other object can get its id.
@@ -79,12 +94,15 @@ class Lines:
         return known[1]
 
 
-def _behind(decision: Decision) -> tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]:
-    """Return the details behind an answer: node groups, the closest node, and the effect of preemption."""
+def _behind(decision: Decision) -> _Details:
     if decision.outcome is Outcome.SCHEDULED:
-        return (), "", None
-    groups = tuple(NodeGroupData(number, plugin, reasons) for plugin, reasons, number in said_of_nodes(decision))
-    return groups, closest(decision), _room(decision)
+        return _Details()
+    return _Details(
+        diagnoses=tuple(map(diagnosis_data, diagnose(decision))),
+        groups=tuple(NodeGroupData(number, plugin, reasons) for plugin, reasons, number in said_of_nodes(decision)),
+        closest=closest(decision),
+        preemption=_room(decision),
+    )
 
 
 def _room(decision: Decision) -> PreemptionHelpData | None:

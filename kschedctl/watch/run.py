@@ -152,7 +152,7 @@ def _lines(told: Sequence[PodReport], writer: EventWriter | None) -> Sequence[Li
     if writer is not None:
         for one, line in zip(told, made, strict=True):
             if isinstance(one, PendingReport) and isinstance(line, PodWaits):
-                writer.put(one, "; ".join(line.hints))
+                writer.put(one, "; ".join((*(each.cause for each in line.diagnoses[:1]), *line.hints)))
             else:
                 writer.forget(line.uid)
     return made

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kschedctl.admission.chain import Admitted
+from kschedctl.analyses.diagnosis import diagnosis_data
 from kschedctl.analyses.explain.claims import claims_data
 from kschedctl.analyses.explain.summary import summary
 from kschedctl.analyses.explain.usage import usage_data
 from kschedctl.analyses.provenance import Provenance, envelope
-from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.explain import (
     AdmissionData,
     CandidateData,
@@ -87,11 +87,6 @@ def explanation(
         message=decision.message,
         diagnoses=tuple(map(diagnosis_data, diagnoses)),
     )
-
-
-def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
-    """Return a diagnosis as data."""
-    return DiagnosisData(diagnosis.rule, diagnosis.cause, diagnosis.evidence, diagnosis.checks)
 
 
 def _pod(decision: Decision, node_name: str) -> PodData:
