@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +14,8 @@ from kschedctl.api.wording import listed
 from kschedctl.framework.operands import Shortfall
 from kschedctl.text.printable import printable
 
+#: The generated end of the name of a replica (apimachinery ``utilrand.String``).
+_GENERATED: Final = re.compile(r"(?<=\w)-[bcdfghjklmnpqrstvwxz2456789]{5}(?=\s|$)")
 #: The number of wordings up to which each has its own row; with more, all nodes share one.
 _MOST_WORDINGS: Final = 4
 
@@ -55,7 +58,7 @@ def group_nodes(nodes: Iterable[NodeData]) -> tuple[NodeGroup, ...]:
         if not node.fits:
             deciding = deciding_reasons(node)
             family = families.setdefault((node.plugin, tuple(reason.text for reason in deciding)), {})
-            family.setdefault(shape(wording(deciding)), []).append(node)
+            family.setdefault(_likeness(node, wording(deciding)), []).append(node)
     groups = []
     for wordings in families.values():
         if len(wordings) <= _MOST_WORDINGS:
@@ -67,6 +70,11 @@ def group_nodes(nodes: Iterable[NodeData]) -> tuple[NodeGroup, ...]:
             every = [node for members in wordings.values() for node in members]
             groups.append(_group(every, together([wording(deciding_reasons(node)) for node in every])))
     return tuple(sorted(groups, key=lambda group: -len(group.nodes)))
+
+
+def _likeness(node: NodeData, text: str) -> str:
+    """Return a text without what differs between nodes and between replicas: numbers and generated names."""
+    return shape(_GENERATED.sub("-#", re.sub(rf"={re.escape(node.name)}(?=[\s:,;]|$)", "=#", text)))
 
 
 def deciding_reasons(node: NodeData) -> tuple[ReasonData, ...]:

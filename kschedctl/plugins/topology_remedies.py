@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
-from kschedctl.api.pod import PodAffinity
+from kschedctl.api.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.framework.remedy import Remedy, RemedyContext, Risk, add_operation, remove_operation, replace_operation
+from kschedctl.framework.remedy import (
+    Remedy,
+    RemedyContext,
+    Risk,
+    add_operation,
+    patched,
+    remove_operation,
+    replace_operation,
+)
 from kschedctl.plugins.tolerations import without_toleration
 
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 _SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 _HONOR: Final = "Honor"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+#: The weight of a preferred term that was required: the highest.
+_WEIGHT: Final = 100
+_MOST_SIBLINGS: Final = 200
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: The maximum number of label values that are proposed for a node without the label.
 _MOST_DOMAINS: Final = 5
@@ -76,12 +90,51 @@ def _without_term(
     for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution):
         if topology_key in ("", term.topology_key):
             whose = "affinity" if field == "podAffinity" else "anti-affinity"
+            if field == "podAntiAffinity":
+                yield _preferred(context, affinity, i, term)
             yield context.pod_patch(
                 f"drop the required pod {whose} by {term.topology_key}",
                 remove_operation("spec", "affinity", field, _REQUIRED, i),
                 risk=Risk.DROPPED,
                 family=(field, i),
             )
+
+
+def _preferred(context: RemedyContext, affinity: PodAffinity, i: int, term: PodAffinityTerm) -> Remedy:
+    """Return the remedy that prefers a required anti-affinity term, in the pod and in its siblings.
+
+    The template of the workload is changed, so that the pods that run get the weaker term as well.
+    """
+    at = ("spec", "affinity", "podAntiAffinity")
+    weighted = WeightedPodAffinityTerm(weight=_WEIGHT, pod_affinity_term=term)
+    there = affinity.preferred_during_scheduling_ignored_during_execution
+    prefer = add_operation(weighted, *at, _PREFERRED, "-") if there else add_operation((weighted,), *at, _PREFERRED)
+    patch = (prefer, remove_operation(*at, _REQUIRED, i))
+    own = context.pod_patch(
+        f"prefer instead of require the pod anti-affinity by {term.topology_key}",
+        *patch,
+        risk=Risk.REDUCED,
+        family=("prefer", i),
+    )
+    siblings = (patched(pod, *patch) for pod in _siblings(context))
+    return dataclasses.replace(own, changes=(*own.changes, *siblings))
+
+
+def _siblings(context: RemedyContext) -> Iterator[Pod]:
+    """Yield the pods of the same controller with the same affinity, at most 200."""
+    pods, owner = context.cluster.pods, context.pod.metadata.controller
+    if owner is None:
+        return
+    same = (
+        index
+        for index in pods.assigned.tolist()
+        if pods.records[index].metadata.namespace == context.pod.namespace
+        and pods.records[index].metadata.controller == owner
+    )
+    for index in islice(same, _MOST_SIBLINGS):
+        pod = pods.pod(index)
+        if pod.spec.affinity == context.pod.spec.affinity and pod.key != context.pod.key:
+            yield pod
 
 
 def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:

@@ -260,11 +260,11 @@ def _changes_for_all(group: PendingGroup, remedy: Remedy) -> tuple[Change, ...]:
     """Return the changes of a remedy; those of the pod for each pod of the group that has the same spec."""
     if remedy.scope is not RemedyScope.POD:
         return remedy.changes
-    first = group.pods[0].spec
-    alike = (pod for pod in group.pods if pod.spec is first)
-    return tuple(
-        replace(change, name=pod.name) for pod in alike for change in remedy.changes if isinstance(change, Patch)
-    )
+    first = group.pods[0]
+    alike = [pod for pod in group.pods if pod.spec is first.spec]
+    own = [change for change in remedy.changes if isinstance(change, Patch) and change.name == first.name]
+    siblings = [change for change in remedy.changes if change not in own]
+    return (*(replace(change, name=pod.name) for pod in alike for change in own), *siblings)
 
 
 def _unblocking(

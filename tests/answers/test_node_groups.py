@@ -10,6 +10,7 @@ from kschedctl.answers.node_groups import group_nodes
 from kschedctl.answers.operands import OperandsData
 from kschedctl.api.core import Taint
 from kschedctl.framework.status import Reason
+from kschedctl.plugins.inter_pod_affinity.reasons import OwnAntiAffinity
 from kschedctl.plugins.node_resources.fit import InsufficientResource
 from kschedctl.plugins.taint_toleration import UntoleratedTaint
 
@@ -93,3 +94,18 @@ def test_every_node_that_does_not_fit_is_in_one_group(given_nodes: list[tuple[st
 def test_numbers_inside_names_stay() -> None:
     (group,) = group_nodes([node("a", taint("pool-7=1.5:NoSchedule")), node("b", taint("pool-7=1.5:NoSchedule"))])
     assert "pool-7=1.5" in group.why
+
+
+def test_replicas_of_one_workload_are_one_row() -> None:
+    nodes = [
+        node(
+            f"n{i}",
+            ReasonData.of(
+                "InterPodAffinity",
+                Reason("", OwnAntiAffinity("kubernetes.io/hostname", f"n{i}", f"shop/web-7c9d8f6b54-4qzx{end}", 1)),
+            ),
+        )
+        for i, end in enumerate("bcd")
+    ]
+    (group,) = group_nodes(nodes)
+    assert len(group.nodes) == 3

@@ -365,3 +365,17 @@ def test_nodes_of_one_kind_in_several_zones_are_one_suggestion() -> None:
 def test_cordoned_nodes_are_one_suggestion() -> None:
     nodes = [make_node(name, unschedulable=True) for name in "ab"]
     assert summaries(told(make_pod(), nodes))[0] == "uncordon node a, or b -> a"
+
+
+def test_siblings_get_the_weaker_anti_affinity_too() -> None:
+    owner = ("apps/v1", "ReplicaSet", "web")
+    apart = {"podAntiAffinity": {REQUIRED: [on_key("kubernetes.io/hostname")]}}
+    pods = [make_pod(f"w-{n}", node=n, labels={"app": "web"}, affinity=apart, owner=owner) for n in "ab"]
+    found = told(
+        make_pod("w-c", labels={"app": "web"}, affinity=apart, owner=owner), [make_node(n) for n in "ab"], pods
+    )
+    assert summaries(found) == [
+        "add a node like a -> a-1",
+        "prefer instead of require the pod anti-affinity by kubernetes.io/hostname -> a, b",
+    ]
+    assert [getattr(change, "name", "") for change in found[1].changes] == ["w-c", "w-a", "w-b"]
