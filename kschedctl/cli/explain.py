@@ -125,7 +125,12 @@ def explain(
             single=request.named and len(pods) == 1,
         ),
         view=ExplainView(
-            nodes=asked.nodes, nodes_alone=nodes, reasons=why, admission=show_admission, withstand=withstand
+            nodes=asked.nodes,
+            nodes_alone=nodes,
+            reasons=why,
+            admission=show_admission,
+            withstand=withstand,
+            applied=bool(apply_suggestion),
         ),
         arguments=arguments,
     )

@@ -39,10 +39,13 @@ def usage_data(decision: Decision, nodes: Sequence[NodeData]) -> UsageData | Non
     columns, pods = cluster.resources(decision.framework.handle.request_rules), cluster.pods
     rows: dict[str, list[int]] = {}
     for row, node in enumerate(nodes):
-        for reason in node.reasons:
-            found = reason.operands.shortfall() if reason.operands is not None else None
+        shortages = [each.operands.shortfall() if each.operands is not None else None for each in node.reasons]
+        # Room on a node that another filter rejects as well, or that is too small, would not help.
+        if any(found is None or found.hopeless for found in shortages):
+            continue
+        for found in shortages:
             # Not everything that can be short is requested by pods: claims hold devices.
-            if found is not None and not found.hopeless and found.resource in columns.index:
+            if found is not None and found.resource in columns.index:
                 rows.setdefault(found.resource, []).append(row)
     if not rows:
         return None

@@ -44,6 +44,8 @@ class ExplainView(View):
         True to show the changes that admission made to the pod.
     withstand : bool
         True to show the failures that the pod can withstand.
+    applied : bool
+        True if a suggestion was applied, which other commands cannot do.
     """
 
     nodes: tuple[str, ...] = ()
@@ -51,6 +53,7 @@ class ExplainView(View):
     reasons: bool = False
     admission: bool = False
     withstand: bool = False
+    applied: bool = False
 
     @property
     def every_node(self) -> bool:
@@ -256,11 +259,11 @@ def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryD
 def _next_section(explanation: Explanation, view: ExplainView) -> Document:
     looked_at = explanation.pre_filter is not None and explanation.pre_filter.code == "Success"
     if looked_at:
-        yield from next_questions([*_about_changes(explanation), *_about_nodes(explanation, view)])
+        yield from next_questions([*_about_changes(explanation, view), *_about_nodes(explanation, view)])
 
 
-def _about_changes(explanation: Explanation) -> Iterator[Question]:
-    if explanation.preemption is not None and explanation.preemption.nominated:
+def _about_changes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:
+    if explanation.preemption is not None and explanation.preemption.nominated and not view.applied:
         yield Question("Victims", "preempt", explanation.pod.key)
     if explanation.suggestions and not explanation.schedulable:
         yield _explain("Try a suggestion", explanation, apply_suggestion=1)
