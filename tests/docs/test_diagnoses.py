@@ -20,7 +20,7 @@ def test_the_page_is_what_the_rules_say(request: pytest.FixtureRequest) -> None:
     assert FILE.read_text() == text, "make golden writes it anew"
 
 
-@pytest.mark.parametrize("rule", (*RULES, LAST, *RULES_OF_PLACED), ids=lambda rule: rule.__module__.rpartition(".")[2])
+@pytest.mark.parametrize("rule", [*RULES, LAST, *RULES_OF_PLACED], ids=lambda rule: rule.__module__.rpartition(".")[2])
 def test_a_rule_has_a_page_and_a_table_of_tests(rule: Rule) -> None:
     module = sys.modules[rule.__module__]
     assert module.__doc__
