@@ -183,9 +183,9 @@ def _names_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
         summary = f"create PersistentVolume {name}, or recreate claim {claim.name} without volumeName"
         advice = (Advice(summary=summary, risk=Risk.SHARED, untried="the volume is not in the snapshot"),)
         return Diagnosis(rule="claim-names-missing-volume", cause=cause, advice=advice, checks=checks)
-    ignored = ("phase", "selector")
-    found = [one for one in mismatches(claim, volume, None) if one.field not in ignored]
-    if found:
+    found = list(mismatches(claim, volume, None))
+    # The controller ignores the phase and the labels of a volume that the claim names.
+    if {one.field for one in found} - {"phase", "selector"}:
         cause = f"claim {claim.name} names volume {name}, which cannot be bound to it: {_differences(claim, found)}"
         summary = f"recreate claim {claim.name} so that it matches {name}, or without volumeName"
         advice = (Advice(summary=summary, risk=Risk.MISTAKE, untried="the claim has no volume, so no data is lost"),)
@@ -208,19 +208,13 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
     if about_to_be is not None:
         cause = f"claim {claim.name} is not bound yet: the PersistentVolume controller can bind {about_to_be.name}"
         return Diagnosis(rule="binding-not-complete", cause=cause, checks=(_describe(claim),))
-    wanted = _wanted(claim)
     return Diagnosis(
         rule="no-volume-matches",
         cause=f"claim {claim.name} {only}, and {'; '.join(why[:1]) or 'the cluster has no volume'}",
         evidence=tuple(why[1:]),
         remedies=tuple(_released_by_namesake(cluster, claim)),
         advice=(
-            Advice(
-                summary=f"create a PersistentVolume of {wanted}",
-                risk=Risk.CAPACITY,
-                untried="the controller binds it; the snapshot does not contain the disk",
-                command=f"# apply a PersistentVolume of {wanted}, with its disk",
-            ),
+            creation_advice(claim),
             *_released(cluster, claim),
         ),
         checks=(_describe(claim), "kubectl get pv"),
@@ -241,6 +235,17 @@ def releasing_remedies(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[
 def releasing_advice(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Advice, ...]:
     """Return the advice to reuse volumes that deleted claims of other names have left."""
     return tuple(_released(cluster, claim))
+
+
+def creation_advice(claim: PersistentVolumeClaim) -> Advice:
+    """Return the advice to create a volume that matches a claim."""
+    wanted = _wanted(claim)
+    return Advice(
+        summary=f"create a PersistentVolume of {wanted}",
+        risk=Risk.CAPACITY,
+        untried="the claim is bound to it later; the snapshot does not contain the disk",
+        command=f"# apply a PersistentVolume of {wanted}, with its disk",
+    )
 
 
 def _wanted(claim: PersistentVolumeClaim) -> str:

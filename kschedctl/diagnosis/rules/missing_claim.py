@@ -72,7 +72,7 @@ def _how_to_create(situation: Situation, name: str) -> Advice:
         )
     return Advice(
         summary=f"create claim {name} in namespace {namespace}",
-        risk=Risk.MISTAKE,
+        risk=Risk.POD,
         untried="its size and class are unknown",
         command=f"# apply a PersistentVolumeClaim {name} in namespace {namespace}",
     )

@@ -110,7 +110,7 @@ def _lost_disk(situation: Situation, place: VolumePlace) -> Diagnosis:
     again = "its StatefulSet creates the claim again" if is_of_template(situation, claim) else "create the claim again"
     return Diagnosis(
         rule="local-disk-of-a-lost-node",
-        cause=f"{place.name} is a local disk of {node}, and node {node} is gone",
+        cause=f"{place.name} is a local disk of {node}, which is gone",
         evidence=("a local disk can only be used on its node",),
         advice=(
             Advice(

@@ -24,7 +24,13 @@ from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import listed
 from kschedctl.arrays import Mask
-from kschedctl.diagnosis.claims import free_volume_is_missing, is_static, releasing_advice, releasing_remedies
+from kschedctl.diagnosis.claims import (
+    creation_advice,
+    free_volume_is_missing,
+    is_static,
+    releasing_advice,
+    releasing_remedies,
+)
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.situation import VOLUME_TOPOLOGY, Situation, all_rows
 from kschedctl.diagnosis.volume_places import selection_text
@@ -103,7 +109,7 @@ def _no_free_volume(situation: Situation, found: FoundVolumes, check: ProvisionC
     claim, cluster = check.claim, situation.cluster
     start = f"claim {claim.name} wants a volume of class {claim_class(claim)}, which has no provisioner, and "
     matching = next((match.candidates for match in found.matches if match.claim is claim), ())
-    there = ~check.needed
+    there = ~check.needed & ~found.selected_elsewhere
     evidence: tuple[str, ...] = ()
     if there.any():
         nodes = listed(situation.names(there), most=_NAMED)
@@ -113,12 +119,13 @@ def _no_free_volume(situation: Situation, found: FoundVolumes, check: ProvisionC
         why = f"no node that is left can use {names}, which would match"
     else:
         why, evidence = free_volume_is_missing(cluster, claim)
+    new = tuple(_new_volumes(situation, claim))
     return Diagnosis(
         rule="no-free-volume",
         cause=start + why,
         evidence=evidence,
-        remedies=(*releasing_remedies(cluster, claim), *_new_volumes(situation, claim)),
-        advice=releasing_advice(cluster, claim),
+        remedies=(*releasing_remedies(cluster, claim), *new),
+        advice=(*releasing_advice(cluster, claim), *(() if new else (creation_advice(claim),))),
         checks=("kubectl get pv", f"kubectl describe pvc -n {claim.namespace} {claim.name}"),
     )
 
