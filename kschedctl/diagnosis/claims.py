@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from kschedctl.api.selectors import SelectorError
-from kschedctl.api.storage import StorageClass
+from kschedctl.api.storage import CSIDriver, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
@@ -22,8 +22,10 @@ from kschedctl.volumes.claims import (
     volume_class,
     volume_of,
 )
+from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.default_class import default_storage_class
 from kschedctl.volumes.matching import Mismatch, claim_selector, mismatches, show_storage
+from kschedctl.volumes.migration import PLUGINS_BY_NAME
 
 #: At most this many classes are proposed for a claim, and at most this many volumes and classes are named.
 _MOST_CLASSES: Final = 3
@@ -143,7 +145,7 @@ def _no_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Diag
     return Diagnosis(
         rule="no-default-storage-class" if default is None else "default-class-not-set",
         cause=cause,
-        evidence=tuple(_why_no_volume(cluster, claims[0])) if len(claims) == 1 else (),
+        evidence=(why_no_volume(cluster, claims[0]),) if len(claims) == 1 else (),
         remedies=tuple(_other_classes(cluster, claims)),
         advice=(*_other_immediate_classes(cluster, claims), *((advice if classes else create,) if not default else ())),
         checks=checks,
@@ -155,14 +157,17 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     provisioner = storage_class.provisioner if storage_class is not None else ""
     namespace = claims[0].namespace
     names = " ".join(claim.name for claim in claims)
-    has = _verb(claims, "has", "have")
+    driver = unregistered_driver(cluster, storage_class)
+    why = f"; no node has registered CSI driver {driver}" if driver else ""
     return Diagnosis(
         rule="claim-not-provisioned",
         cause=(
-            f"{_subject(claims)} of StorageClass {name} {has} no volume yet: provisioner {provisioner} has not created "
-            f"{_verb(claims, 'it', 'them')} (binding mode Immediate, so it does not wait for the pod)"
+            f"{_subject(claims)} of StorageClass {name} {_verb(claims, 'has', 'have')} no volume yet: provisioner "
+            f"{provisioner} has not created {_verb(claims, 'it', 'them')} (binding mode Immediate, so it does not wait "
+            f"for the pod){why}"
         ),
         advice=(
+            *((install_advice(driver),) if driver else ()),
             Advice(
                 summary=f"look at the events of {_subject(claims)} and the log of provisioner {provisioner}",
                 risk=Risk.WAIT,
@@ -171,6 +176,30 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
             ),
         ),
         checks=(f"kubectl describe pvc -n {namespace} {names}", "kubectl get csidrivers"),
+    )
+
+
+def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) -> str:
+    """Return the CSI driver of a class if no node has registered it; empty if one has, or if that is unknown.
+
+    It is unknown for provisioners that are no CSI drivers, and in a snapshot without CSINodes.
+    """
+    provisioner = storage_class.provisioner if storage_class is not None else ""
+    plugin = PLUGINS_BY_NAME.get(provisioner)
+    driver = plugin.driver if plugin is not None else provisioner
+    nodes = CSINodes.of(cluster)
+    if "csi" not in driver.lower() or not nodes.present.any() or cluster.get(CSIDriver, driver) is not None:
+        return ""
+    return "" if nodes.installed(driver).any() else driver
+
+
+def install_advice(driver: str) -> Advice:
+    """Return the advice to install a CSI driver."""
+    return Advice(
+        summary=f"install CSI driver {driver}, or repair it: no node has registered it",
+        risk=Risk.MISTAKE,
+        untried="the driver creates the volume outside the scheduler",
+        command=f"kubectl get csidriver {driver}; kubectl get pods -A | grep -i csi",
     )
 
 
@@ -203,38 +232,20 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
         only = f"wants class {name}, which only volumes name: there is no such StorageClass to provision one"
     else:
         only = f"wants class {name}, which has no provisioner"
-    why = list(_why_no_volume(cluster, claim))
     about_to_be = next(_matching(cluster, claim), None)
     if about_to_be is not None:
         cause = f"claim {claim.name} is not bound yet: the PersistentVolume controller can bind {about_to_be.name}"
         return Diagnosis(rule="binding-not-complete", cause=cause, checks=(_describe(claim),))
     return Diagnosis(
         rule="no-volume-matches",
-        cause=f"claim {claim.name} {only}, and {'; '.join(why[:1]) or 'the cluster has no volume'}",
-        evidence=tuple(why[1:]),
-        remedies=tuple(_released_by_namesake(cluster, claim)),
+        cause=f"claim {claim.name} {only}, and {why_no_volume(cluster, claim)}",
+        remedies=tuple(released_by_namesake(cluster, claim)),
         advice=(
             creation_advice(claim),
-            *_released(cluster, claim),
+            *released(cluster, claim),
         ),
         checks=(_describe(claim), "kubectl get pv"),
     )
-
-
-def free_volume_is_missing(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, tuple[str, ...]]:
-    """Return the volumes that do not match a claim, as a clause, and as further evidence."""
-    why = list(_why_no_volume(cluster, claim))
-    return "; ".join(why[:1]) or "the cluster has no volume", tuple(why[1:])
-
-
-def releasing_remedies(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Remedy, ...]:
-    """Return the remedies that free a volume that a deleted claim of the same name has left."""
-    return tuple(_released_by_namesake(cluster, claim))
-
-
-def releasing_advice(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Advice, ...]:
-    """Return the advice to reuse volumes that deleted claims of other names have left."""
-    return tuple(_released(cluster, claim))
 
 
 def creation_advice(claim: PersistentVolumeClaim) -> Advice:
@@ -271,19 +282,25 @@ def _matching(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Persis
     return (volume for volume, why in _mismatches(cluster, claim) if not why)
 
 
-def _why_no_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[str]:
-    """Yield a clause on why no volume matches a claim: the closest volumes, then the number of those left out."""
+def why_no_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
+    """Return the reasons why no volume matches a claim, as a clause: the closest volumes, then the number of others."""
     found = sorted(_mismatches(cluster, claim), key=lambda item: (len(item[1]), item[0].name))
     if not found:
-        return
-    told = [f"{volume.name} {_differences(claim, why)}" for volume, why in found[:_MOST_NAMED] if why]
-    if not told:
-        return
-    more = len(found) - len(told)
-    of_class = volume_class(found[0][0]) == claim_class(claim)
-    scope = f" of class {claim_class(claim)}" if of_class and claim_class(claim) else ""
-    rest = f"; {counted(more, 'more volume')} {'does' if more == 1 else 'do'} not either" if more else ""
-    yield f"no volume{scope} matches it: {'; '.join(told)}{rest}"
+        return "the cluster has no volume"
+    name = claim_class(claim)
+    scope = f" of class {name}" if name and volume_class(found[0][0]) == name else ""
+    taken = [volume.name for volume, why in found if volume.status.phase == "Bound"]
+    if len(taken) == len(found) > 1:
+        return f"all {len(found)} volumes{scope} are bound to other claims"
+    free = [(volume, why) for volume, why in found if why and volume.status.phase != "Bound"]
+    told = [f"{volume.name} {_differences(claim, why)}" for volume, why in free[:_MOST_NAMED]]
+    if more := len(free) - len(told):
+        told.append(f"{counted(more, 'more volume')} {'does' if more == 1 else 'do'} not match either")
+    if len(taken) > 1:
+        told.append(f"{len(taken)} are bound to other claims")
+    else:
+        told += [f"{volume.name} {_differences(claim, why)}" for volume, why in found if volume.name in taken]
+    return f"no volume{scope} matches it: {'; '.join(told)}"
 
 
 def _differences(claim: PersistentVolumeClaim, found: Sequence[Mismatch]) -> str:
@@ -299,7 +316,7 @@ def _differences(claim: PersistentVolumeClaim, found: Sequence[Mismatch]) -> str
     return " and ".join(_WORDS.get(one.field, str(one)).format(wanted=one.wanted, found=one.found) for one in found)
 
 
-def _released_by_namesake(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Remedy]:
+def released_by_namesake(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Remedy]:
     """Yield the release of a volume that names a deleted claim with the same name: its data belongs to this one."""
     for volume, why in _mismatches(cluster, claim):
         reference = volume.spec.claim_ref
@@ -315,7 +332,7 @@ def _released_by_namesake(cluster: Cluster, claim: PersistentVolumeClaim) -> Ite
             )
 
 
-def _released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]:
+def released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]:
     """Yield the advice to reuse one volume that the deleted claim of another name has left."""
     for volume, why in _mismatches(cluster, claim):
         owner = volume.spec.claim_ref

@@ -12,6 +12,7 @@ from kschedctl.diagnosis.rules import (
     csi_driver,
     missing_claim,
     obstacles,
+    provisioning,
     unbound_claim,
     volume_place,
     waiting_claim,
@@ -32,4 +33,4 @@ RULES: Final[tuple[Rule, ...]] = (
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check
 #: The rules for pods that are scheduled, or run.
-RULES_OF_PLACED: Final[tuple[Rule, ...]] = (claim_without_scheduler.check, csi_driver.check_placed)
+RULES_OF_PLACED: Final[tuple[Rule, ...]] = (claim_without_scheduler.check, csi_driver.check_placed, provisioning.check)

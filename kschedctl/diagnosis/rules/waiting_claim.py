@@ -26,10 +26,10 @@ from kschedctl.api.wording import listed
 from kschedctl.arrays import Mask
 from kschedctl.diagnosis.claims import (
     creation_advice,
-    free_volume_is_missing,
     is_static,
-    releasing_advice,
-    releasing_remedies,
+    released,
+    released_by_namesake,
+    why_no_volume,
 )
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.situation import VOLUME_TOPOLOGY, Situation, all_rows
@@ -110,7 +110,6 @@ def _no_free_volume(situation: Situation, found: FoundVolumes, check: ProvisionC
     start = f"claim {claim.name} wants a volume of class {claim_class(claim)}, which has no provisioner, and "
     matching = next((match.candidates for match in found.matches if match.claim is claim), ())
     there = ~check.needed & ~found.selected_elsewhere
-    evidence: tuple[str, ...] = ()
     if there.any():
         nodes = listed(situation.names(there), most=_NAMED)
         why = f"the free volumes are on {nodes}, which {_excluding(situation, there)}"
@@ -118,14 +117,13 @@ def _no_free_volume(situation: Situation, found: FoundVolumes, check: ProvisionC
         names = listed([volume.name for volume in matching], most=_NAMED)
         why = f"no node that is left can use {names}, which would match"
     else:
-        why, evidence = free_volume_is_missing(cluster, claim)
+        why = why_no_volume(cluster, claim)
     new = tuple(_new_volumes(situation, claim))
     return Diagnosis(
         rule="no-free-volume",
         cause=start + why,
-        evidence=evidence,
-        remedies=(*releasing_remedies(cluster, claim), *new),
-        advice=(*releasing_advice(cluster, claim), *(() if new else (creation_advice(claim),))),
+        remedies=(*released_by_namesake(cluster, claim), *new),
+        advice=(*released(cluster, claim), *(() if new else (creation_advice(claim),))),
         checks=("kubectl get pv", f"kubectl describe pvc -n {claim.namespace} {claim.name}"),
     )
 

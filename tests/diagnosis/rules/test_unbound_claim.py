@@ -12,6 +12,7 @@ from tests.builders import (
     decide,
     make_claim,
     make_cluster,
+    make_csi_node,
     make_node,
     make_pod,
     make_storage_class,
@@ -85,6 +86,29 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             "(binding mode Immediate, so it does not wait for the pod)",
             ["look at the events of claim data and the log of provisioner csi.example.com (untried)"],
             id="not provisioned",
+        ),
+        pytest.param(
+            [
+                make_claim(storage_class="fast"),
+                make_storage_class("fast", waits=False),
+                make_csi_node("node", limits={"other.csi": None}),
+            ],
+            "claim data of StorageClass fast has no volume yet: provisioner csi.example.com has not created it "
+            "(binding mode Immediate, so it does not wait for the pod); no node has registered CSI driver "
+            "csi.example.com",
+            None,
+            id="not provisioned, and the driver is not registered",
+        ),
+        pytest.param(
+            [
+                make_claim(storage_class="nfs"),
+                make_storage_class("nfs", **STATIC),
+                *(make_volume(f"pv-{n}", storage_class="nfs", claim=f"shop/{n}") for n in "abcdef"),
+            ],
+            "claim data wants class nfs, which has no provisioner, and all 6 volumes of class nfs are bound to other "
+            "claims",
+            [CREATE.format("1Gi", "class nfs")],
+            id="all volumes are taken",
         ),
         pytest.param(
             [
