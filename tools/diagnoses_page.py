@@ -16,8 +16,8 @@ def page() -> str:
         "# Diagnoses",
         "",
         "For people who want to know which causes `kschedctl` recognises, and how it tells them apart. The first line",
-        "of `explain`, `pending`, `watch` and others has the cause that the first of these rules finds. A cure is tried",
-        "before it is shown, unless it takes effect outside the scheduler; then the answer says so.",
+        "of `explain`, `pending`, `watch` and others has the cause that the first of these rules finds. A cure is",
+        "tried before it is shown, unless it takes effect outside the scheduler; then the answer says so.",
         *_section("Pods that are not scheduled, the most important cause first", (*RULES, LAST)),
         *_section("Pods that are scheduled and do not start", RULES_OF_PLACED),
     ]

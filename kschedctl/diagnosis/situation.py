@@ -34,10 +34,13 @@ class Situation:
     ----------
     decision : Decision
         The decision for the pod.
+    node : str
+        The node that the pod is bound to in the snapshot; empty if it is pending.
     """
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Decision, node: str = "") -> None:
         self.decision: Final = decision
+        self.node: Final = node
 
     @property
     def cluster(self) -> Cluster:

@@ -17,7 +17,6 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.persistentvolume.default_class import default_storage_class
 from kschedctl.persistentvolume.index import find_best_match, rejected_volumes
 from kschedctl.persistentvolume.outcome import ClaimOutcome, Rejected
 from kschedctl.volumes.claims import (
@@ -29,6 +28,7 @@ from kschedctl.volumes.claims import (
     is_bound_to,
     is_delayed,
 )
+from kschedctl.volumes.default_class import default_storage_class
 from kschedctl.volumes.matching import claim_selector, mismatches
 from kschedctl.volumes.migration import PLUGINS_BY_NAME
 from kschedctl.volumes.pod_claims import claim_uses

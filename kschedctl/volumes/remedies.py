@@ -125,7 +125,7 @@ def _node_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator
     def here(requirement: NodeSelectorRequirement) -> NodeSelectorRequirement:
         value = labels.get(requirement.key)
         # A disk of one machine cannot be elsewhere.
-        if requirement.operator != IN or value is None or requirement.key == HOSTNAME:
+        if requirement.operator != IN or value is None or value == labels.get(HOSTNAME):
             return requirement
         return replace(requirement, values=(value,))
 

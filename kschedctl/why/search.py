@@ -63,7 +63,7 @@ class SearchResult:
         return tuple(sorted(every, key=_rank))
 
 
-def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
+def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "") -> SearchResult:
     """Search for the smallest changes that let a pod be scheduled; each is made, and the pod decided for again.
 
     Parameters
@@ -72,11 +72,16 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
         The decision for the pod without changes; if it is scheduled, nothing is searched for.
     most : int
         The most suggestions to return.
+    node : str
+        The node that the pod is bound to in the snapshot; empty if it is pending.
     """
-    if decision.schedulable or most <= 0 or (decision.error and decision.statuses is None):
+    if most <= 0 or (decision.error and decision.statuses is None):
         return SearchResult((), 0)
+    diagnoses = diagnose(decision, node)
+    advice = tuple(one for each in diagnoses for one in each.advice)
+    if decision.schedulable:
+        return SearchResult((), 0, advice=advice)
     collected = collect(decision)
-    diagnoses = diagnose(decision)
     cures = [CandidateRemedy(remedy) for each in diagnoses for remedy in each.remedies]
     search = _Search(decision, most)
     remedies = list(_in_order(collected, [*cures, *_everything(decision, collected)]))
@@ -85,7 +90,6 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
     if not search.found:
         search.begin_anew()
         search.pairs(collected)
-    advice = tuple(one for each in diagnoses for one in each.advice)
     found = tuple(_merged(sorted(search.found, key=_rank))[:most])
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
 

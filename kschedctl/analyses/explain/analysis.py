@@ -158,7 +158,7 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
         most = DEFAULT_MOST if few or wanted else 0
     if not most and not wanted:
         return decided.explanation(), decided.decision
-    searched = suggest(decided.decision, most)
+    searched = suggest(decided.decision, most, decided.node_name)
     there = [each for each in searched.ranked if isinstance(each, Suggestion) and set(each.nodes) & set(request.nodes)]
     found = there or searched.ranked
     if not wanted:

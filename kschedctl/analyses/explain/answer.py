@@ -65,7 +65,7 @@ def explanation(
     nodes = _nodes(decision)
     scores = _scores(decision)
     preemption = _preemption(decision)
-    diagnoses = diagnose(decision)
+    diagnoses = diagnose(decision, node_name)
     return Explanation(
         pod=pod,
         **envelope(decision.cluster, provenance, decision.not_modelled),

@@ -6,14 +6,31 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.rules import obstacles
+from kschedctl.diagnosis.rules import (
+    claim_in_use,
+    claim_without_scheduler,
+    csi_driver,
+    missing_claim,
+    obstacles,
+    provisioning,
+    unbound_claim,
+    volume_place,
+    waiting_claim,
+)
 from kschedctl.diagnosis.situation import Situation
 
 Rule = Callable[[Situation], Iterable[Diagnosis]]
 
 #: The rules for pods that are not scheduled. The first cause found is the one of the first line.
-RULES: Final[tuple[Rule, ...]] = ()
+RULES: Final[tuple[Rule, ...]] = (
+    missing_claim.check,
+    unbound_claim.check,
+    volume_place.check,
+    waiting_claim.check,
+    claim_in_use.check,
+    csi_driver.check,
+)
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check
 #: The rules for pods that are scheduled, or run.
-RULES_OF_PLACED: Final[tuple[Rule, ...]] = ()
+RULES_OF_PLACED: Final[tuple[Rule, ...]] = (claim_without_scheduler.check, csi_driver.check_placed, provisioning.check)

@@ -22,6 +22,7 @@ from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
+from kschedctl.diagnosis.volume_places import nodes_at, volume_places, volume_scope
 from kschedctl.plugins.inter_pod_affinity.reasons import NoPodNear, PodsInTheWay
 from kschedctl.plugins.node_ports import PortInUse
 from kschedctl.plugins.node_volume_limits import TooManyVolumes
@@ -47,6 +48,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
             rule="obstacles",
             cause="; ".join(_phrases(situation, nodes, scope)),
             evidence=tuple(_fragments(situation, nodes)),
+            remedies=tuple(one for place in volume_places(situation)[:1] for one in nodes_at(situation, place)),
         )
     elif not situation.selected.any():
         yield Diagnosis(rule="selects-no-node", cause=_no_node_selected(situation))
@@ -72,7 +74,7 @@ def _scope(situation: Situation) -> tuple[Mask, str]:
         parts.append("the required node affinity")
     scope = f" with {' and '.join(parts)}" if parts and not situation.selected.all() else ""
     if not np.array_equal(situation.selected, nodes):
-        scope += " where its volumes are"
+        scope += volume_scope(situation)
     return nodes, scope
 
 
@@ -111,7 +113,8 @@ def _phrases(situation: Situation, nodes: Mask, scope: str) -> Iterator[str]:
         plugin = max(counts, key=lambda name: counts[name], default="")
         found = left & situation.rejected_by(plugin)
         if not plugin or not found.any():
-            yield f"{subject(left)}: {situation.decision.verdict(all_rows(left)[0]).status.message}"
+            message = situation.decision.verdict(all_rows(left)[0]).status.message
+            yield f"{subject(left).removesuffix(',')}: {message}"
             break
         left &= ~found
         if plugin == _FIT:
@@ -163,7 +166,7 @@ def _short(situation: Situation, found: Mask, scope: str, total: int) -> Iterato
         here = left & situation.short_of(resource)
         if not here.any():
             subject = _subject(situation, left, scope, of_all=int(left.sum()) == total)
-            yield f"{subject}: {_first_words(situation, left)}"
+            yield f"{subject.removesuffix(',')}: {_first_words(situation, left)}"
             return
         left &= ~here
         yield _lacking(situation, resource, here, scope, of_all=int(here.sum()) == total)
@@ -216,7 +219,7 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
         return f"host port {ports[0].port} is taken on {subject} by {listed(list(owners), most=2)}{first}"
     if full := [one for one in operands if isinstance(one, TooManyVolumes)]:
         return f"{subject} {has} {full[0].attached} of at most {full[0].limit} volumes of {full[0].driver} attached"
-    return f"{subject}: {_first_words(situation, found)}"
+    return f"{subject.removesuffix(',')}: {_first_words(situation, found)}"
 
 
 def _owner(situation: Situation, key: str) -> str:

@@ -88,7 +88,7 @@ def document(explanation: Explanation, view: View) -> Document:
     if explanation.message:
         yield Heading("Message of kube-scheduler")
         yield Verbatim(explanation.message)
-    if explanation.suggestions is not None and not explanation.schedulable:
+    if explanation.suggestions is not None and (explanation.suggestions or not explanation.schedulable):
         yield from suggestions_section(
             explanation.suggestions,
             explanation.suggestions_tried,

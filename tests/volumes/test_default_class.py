@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from kschedctl.api.storage import StorageClass
-from kschedctl.persistentvolume.default_class import default_storage_class
+from kschedctl.volumes.default_class import default_storage_class
 from tests.builders import make_cluster, make_storage_class
 
 

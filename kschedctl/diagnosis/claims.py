@@ -1,0 +1,422 @@
+"""The causes for which a claim is not bound: its class, its provisioner, or the volumes that do not match it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from kschedctl.api.selectors import SelectorError
+from kschedctl.api.storage import CSIDriver, StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.api.wording import counted, listed, similar
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
+from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
+from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.volumes.claims import (
+    NO_PROVISIONER,
+    WAIT_FOR_FIRST_CONSUMER,
+    claim_class,
+    has_class,
+    requested_storage,
+    volume_class,
+    volume_of,
+)
+from kschedctl.volumes.csi_nodes import CSINodes
+from kschedctl.volumes.default_class import default_storage_class
+from kschedctl.volumes.matching import Mismatch, claim_selector, mismatches, show_storage
+from kschedctl.volumes.migration import PLUGINS_BY_NAME
+
+#: At most this many classes are proposed for a claim, and at most this many volumes and classes are named.
+_MOST_CLASSES: Final = 3
+_MOST_NAMED: Final = 3
+_NAMED_CLASSES: Final = 6
+_WITHOUT_CLAIM: Final = '[{"op":"remove","path":"/spec/claimRef"}]'
+_BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_WORDS: Final = {
+    "capacity": "has {found} of the {wanted}",
+    "accessModes": "offers {found}, not {wanted}",
+    "storageClassName": "has class {found}",
+    "claimRef": "is reserved for claim {found}",
+    "phase": "is {found}",
+    "selector": "does not match the claim's selector {wanted}",
+    "volumeMode": "has volumeMode {found}, not {wanted}",
+    "deletionTimestamp": "is being deleted",
+}
+
+
+def diagnose_unbound(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> Iterator[Diagnosis]:
+    """Yield the causes for which claims are not bound, one per problem; claims of one class share it.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster of the claims.
+    claims : iterable of PersistentVolumeClaim
+        Claims of one namespace that are not bound, and that the scheduler does not bind.
+    """
+    groups: dict[tuple[str, ...], list[PersistentVolumeClaim]] = {}
+    for claim in claims:
+        if claim.spec.volume_name:
+            yield _names_volume(cluster, claim)
+            continue
+        groups.setdefault(_problem(cluster, claim), []).append(claim)
+    for (problem, name), members in groups.items():
+        match problem:
+            case "no such class":
+                yield _no_such_class(cluster, members, name)
+            case "no class":
+                yield _no_class(cluster, members)
+            case "static":
+                yield from (no_volume_matches(cluster, claim) for claim in members)
+            case _:
+                yield _not_provisioned(cluster, members, name)
+
+
+def _problem(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
+    name = claim_class(claim)
+    if not name:
+        return ("static" if has_class(claim) else "no class"), ""
+    storage_class = cluster.get(StorageClass, name)
+    if storage_class is None:
+        # Volumes can have a class without such an object: then it is only a name by which claims find them.
+        static = any(volume_class(volume) == name for volume in cluster.list(PersistentVolume))
+        return ("static" if static else "no such class"), name
+    return ("static" if is_static(storage_class) else "provisioned"), name
+
+
+def is_static(storage_class: StorageClass) -> bool:
+    """Report whether a class has no provisioner, so that its claims are bound to existing volumes alone."""
+    return storage_class.provisioner in ("", NO_PROVISIONER)
+
+
+def _no_such_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> Diagnosis:
+    classes = sorted(one.name for one in cluster.list(StorageClass))
+    has = f"the cluster has {listed(classes, most=_NAMED_CLASSES)}" if classes else "the snapshot has no StorageClass"
+    likely = similar(name, classes)
+    return Diagnosis(
+        rule="missing-storage-class",
+        cause=f"{_subject(claims)} {_verb(claims, 'wants', 'want')} StorageClass {name}, which does not exist: {has}",
+        evidence=("nothing provisions a volume for a class that does not exist",),
+        remedies=tuple(_other_classes(cluster, claims)),
+        advice=(
+            *_other_immediate_classes(cluster, claims),
+            Advice(
+                summary=f"create StorageClass {name}, with the provisioner of {likely[0] if likely else 'the cluster'}",
+                risk=Risk.MISTAKE if not classes else Risk.SHARED,
+                untried="its provisioner then creates the volume",
+                command=(
+                    f"kubectl get storageclass {likely[0]} -o yaml  # apply a copy with the name {name}"
+                    if likely
+                    else f"# apply a StorageClass {name} with a provisioner that runs in the cluster"
+                ),
+            ),
+        ),
+        checks=("kubectl get storageclass",),
+    )
+
+
+def _no_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Diagnosis:
+    default = default_storage_class(cluster)
+    classes = sorted(one.name for one in cluster.list(StorageClass))
+    if default is not None:
+        cause = (
+            f"{_subject(claims)} {_verb(claims, 'has', 'have')} no StorageClass yet: the PersistentVolume controller "
+            f"has not set the default class {default.name}"
+        )
+        checks = ("kubectl get pods -n kube-system -l component=kube-controller-manager",)
+    else:
+        has = f" (the cluster has {listed(classes, most=_NAMED_CLASSES)})" if classes else ""
+        cause = f"{_subject(claims)} {_verb(claims, 'names', 'name')} no StorageClass, and no class is the default{has}"
+        checks = ("kubectl get storageclass",)
+    mark = "storageclass.kubernetes.io/is-default-class"
+    named = classes[0] if len(classes) == 1 else "CLASS"
+    advice = Advice(
+        summary=f"make {'a class' if named == 'CLASS' else named} the default: annotation {mark}=true",
+        risk=Risk.SHARED,
+        untried="the PersistentVolume controller then sets it in claims without a class",
+        command=f"kubectl annotate storageclass {named} {mark}=true",
+    )
+    create = Advice(
+        summary="install a provisioner with a default StorageClass, or create a PersistentVolume for the claim",
+        risk=Risk.SHARED,
+        untried="the snapshot has no StorageClass",
+    )
+    return Diagnosis(
+        rule="no-default-storage-class" if default is None else "default-class-not-set",
+        cause=cause,
+        evidence=(why_no_volume(cluster, claims[0]),) if len(claims) == 1 else (),
+        remedies=tuple(_other_classes(cluster, claims)),
+        advice=(*_other_immediate_classes(cluster, claims), *((advice if classes else create,) if not default else ())),
+        checks=checks,
+    )
+
+
+def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> Diagnosis:
+    storage_class = cluster.get(StorageClass, name)
+    provisioner = storage_class.provisioner if storage_class is not None else ""
+    namespace = claims[0].namespace
+    names = " ".join(claim.name for claim in claims)
+    driver = unregistered_driver(cluster, storage_class)
+    why = f"; no node has registered CSI driver {driver}" if driver else ""
+    return Diagnosis(
+        rule="claim-not-provisioned",
+        cause=(
+            f"{_subject(claims)} of StorageClass {name} {_verb(claims, 'has', 'have')} no volume yet: provisioner "
+            f"{provisioner} has not created {_verb(claims, 'it', 'them')} (binding mode Immediate, so it does not wait "
+            f"for the pod){why}"
+        ),
+        advice=(
+            *((install_advice(driver),) if driver else ()),
+            Advice(
+                summary=f"look at the events of {_subject(claims)} and the log of provisioner {provisioner}",
+                risk=Risk.WAIT,
+                untried="the provisioner creates the volume outside the scheduler",
+                command=f"kubectl describe pvc -n {namespace} {names}",
+            ),
+        ),
+        checks=(f"kubectl describe pvc -n {namespace} {names}", "kubectl get csidrivers"),
+    )
+
+
+def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) -> str:
+    """Return the CSI driver of a class if no node has registered it; empty if one has, or if that is unknown.
+
+    It is unknown for provisioners that are no CSI drivers, and in a snapshot without CSINodes.
+    """
+    provisioner = storage_class.provisioner if storage_class is not None else ""
+    plugin = PLUGINS_BY_NAME.get(provisioner)
+    driver = plugin.driver if plugin is not None else provisioner
+    nodes = CSINodes.of(cluster)
+    if "csi" not in driver.lower() or not nodes.present.any() or cluster.get(CSIDriver, driver) is not None:
+        return ""
+    return "" if nodes.installed(driver).any() else driver
+
+
+def install_advice(driver: str) -> Advice:
+    """Return the advice to install a CSI driver."""
+    return Advice(
+        summary=f"install CSI driver {driver}, or repair it: no node has registered it",
+        risk=Risk.MISTAKE,
+        untried="the driver creates the volume outside the scheduler",
+        command=f"kubectl get csidriver {driver}; kubectl get pods -A | grep -i csi",
+    )
+
+
+def _names_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
+    """Return the diagnosis of a claim that names its volume, and is not bound to it yet."""
+    name, volume = claim.spec.volume_name, volume_of(cluster, claim)
+    checks = (f"kubectl describe pvc -n {claim.namespace} {claim.name}", f"kubectl get pv {name} -o yaml")
+    if volume is None:
+        cause = f"claim {claim.name} names volume {name}, which does not exist"
+        summary = f"create PersistentVolume {name}, or recreate claim {claim.name} without volumeName"
+        advice = (Advice(summary=summary, risk=Risk.SHARED, untried="the volume is not in the snapshot"),)
+        return Diagnosis(rule="claim-names-missing-volume", cause=cause, advice=advice, checks=checks)
+    found = list(mismatches(claim, volume, None))
+    # The controller ignores the phase and the labels of a volume that the claim names.
+    if {one.field for one in found} - {"phase", "selector"}:
+        cause = f"claim {claim.name} names volume {name}, which cannot be bound to it: {_differences(claim, found)}"
+        summary = f"recreate claim {claim.name} so that it matches {name}, or without volumeName"
+        advice = (Advice(summary=summary, risk=Risk.MISTAKE, untried="the claim has no volume, so no data is lost"),)
+        return Diagnosis(rule="claim-and-volume-disagree", cause=cause, advice=advice, checks=checks)
+    cause = f"claim {claim.name} is not bound to volume {name} yet: the PersistentVolume controller is about to do it"
+    return Diagnosis(rule="binding-not-complete", cause=cause, checks=checks)
+
+
+def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
+    """Return the diagnosis of a claim that only an existing volume can be bound to, and none matches."""
+    name = claim_class(claim)
+    if not name:
+        only = 'asks for no StorageClass (storageClassName ""), so nothing provisions a volume'
+    elif cluster.get(StorageClass, name) is None:
+        only = f"wants class {name}, which only volumes name: there is no such StorageClass to provision one"
+    else:
+        only = f"wants class {name}, which has no provisioner"
+    about_to_be = next(_matching(cluster, claim), None)
+    if about_to_be is not None:
+        cause = f"claim {claim.name} is not bound yet: the PersistentVolume controller can bind {about_to_be.name}"
+        return Diagnosis(rule="binding-not-complete", cause=cause, checks=(_describe(claim),))
+    return Diagnosis(
+        rule="no-volume-matches",
+        cause=f"claim {claim.name} {only}, and {why_no_volume(cluster, claim)}",
+        remedies=tuple(released_by_namesake(cluster, claim)),
+        advice=(
+            creation_advice(claim),
+            *released(cluster, claim),
+        ),
+        checks=(_describe(claim), "kubectl get pv"),
+    )
+
+
+def creation_advice(claim: PersistentVolumeClaim) -> Advice:
+    """Return the advice to create a volume that matches a claim."""
+    wanted = _wanted(claim)
+    return Advice(
+        summary=f"create a PersistentVolume of {wanted}",
+        risk=Risk.CAPACITY,
+        untried="the claim is bound to it later; the snapshot does not contain the disk",
+        command=f"# apply a PersistentVolume of {wanted}, with its disk",
+    )
+
+
+def _wanted(claim: PersistentVolumeClaim) -> str:
+    """Return the size, access modes and class that a claim wants, as text."""
+    size, name = show_storage(requested_storage(claim) or 0), claim_class(claim)
+    modes = ", ".join(claim.spec.access_modes)
+    return f"{size} or more with {modes or 'any access mode'}{f' and class {name}' if name else ' and no class'}"
+
+
+def _mismatches(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[tuple[PersistentVolume, list[Mismatch]]]:
+    """Yield the volumes of the claim's class with the reasons why they do not match; all volumes if there are none."""
+    try:
+        selector = claim_selector(claim)
+    except SelectorError:
+        return
+    every = list(cluster.list(PersistentVolume))
+    own = [volume for volume in every if volume_class(volume) == claim_class(claim)]
+    for volume in own or every:
+        yield volume, list(mismatches(claim, volume, selector))
+
+
+def _matching(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[PersistentVolume]:
+    return (volume for volume, why in _mismatches(cluster, claim) if not why)
+
+
+def why_no_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
+    """Return the reasons why no volume matches a claim, as a clause: the closest volumes, then the number of others."""
+    found = sorted(_mismatches(cluster, claim), key=lambda item: (len(item[1]), item[0].name))
+    if not found:
+        return "the cluster has no volume"
+    name = claim_class(claim)
+    scope = f" of class {name}" if name and volume_class(found[0][0]) == name else ""
+    taken = [volume.name for volume, why in found if volume.status.phase == "Bound"]
+    if len(taken) == len(found) > 1:
+        return f"all {len(found)} volumes{scope} are bound to other claims"
+    free = [(volume, why) for volume, why in found if why and volume.status.phase != "Bound"]
+    told = [f"{volume.name} {_differences(claim, why)}" for volume, why in free[:_MOST_NAMED]]
+    if more := len(free) - len(told):
+        told.append(f"{counted(more, 'more volume')} {'does' if more == 1 else 'do'} not match either")
+    if len(taken) > 1:
+        told.append(f"{len(taken)} are bound to other claims")
+    else:
+        told += [f"{volume.name} {_differences(claim, why)}" for volume, why in found if volume.name in taken]
+    return f"no volume{scope} matches it: {'; '.join(told)}"
+
+
+def _differences(claim: PersistentVolumeClaim, found: Sequence[Mismatch]) -> str:
+    """Return the reasons why a volume does not match as text; a taken volume is only called taken."""
+    fields = {one.field: one for one in found}
+    if "claimRef" in fields:
+        owner, phase = fields["claimRef"].found, fields["phase"].found if "phase" in fields else ""
+        if phase == "Released":
+            same = owner == f"{claim.namespace}/{claim.name}"
+            gone = "a deleted claim of the same name" if same else f"claim {owner}, which is gone"
+            return f"is Released: it still names {gone}"
+        return f"is bound to claim {owner}" if phase == "Bound" else f"is reserved for claim {owner}"
+    return " and ".join(_WORDS.get(one.field, str(one)).format(wanted=one.wanted, found=one.found) for one in found)
+
+
+def released_by_namesake(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Remedy]:
+    """Yield the release of a volume that names a deleted claim with the same name: its data belongs to this one."""
+    for volume, why in _mismatches(cluster, claim):
+        reference = volume.spec.claim_ref
+        if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
+            continue
+        if reference.uid and {one.field for one in why} <= {"claimRef", "phase"}:
+            yield Remedy(
+                summary=f"free volume {volume.name} for claim {claim.name}: remove the uid of the deleted claim",
+                scope=RemedyScope.CLUSTER,
+                changes=(patched(volume, remove_operation("spec", "claimRef", "uid")),),
+                risk=Risk.MISTAKE,
+                family="release a volume",
+            )
+
+
+def released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]:
+    """Yield the advice to reuse one volume that the deleted claim of another name has left."""
+    for volume, why in _mismatches(cluster, claim):
+        owner = volume.spec.claim_ref
+        if owner is None or (owner.namespace, owner.name) == (claim.namespace, claim.name):
+            continue
+        gone = cluster.get(PersistentVolumeClaim, owner.name, owner.namespace) is None
+        if gone and volume.status.phase == "Released" and {one.field for one in why} <= {"claimRef", "phase"}:
+            yield Advice(
+                summary=f"free {volume.name} if nobody needs the data of deleted claim {owner.namespace}/{owner.name}",
+                risk=Risk.DATA,
+                untried="the data of another claim is on the volume: erase it first",
+                command=f"kubectl patch pv {volume.name} --type=json -p '{_WITHOUT_CLAIM}'",
+            )
+            return
+
+
+def _other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Remedy]:
+    """Yield the change of the claims' class to one that waits for the first consumer, so that it can be tried."""
+    for i, storage_class in enumerate(_candidates(cluster, claims, waits=True)):
+        yield Remedy(
+            summary=_change_of_class(claims, storage_class.name),
+            scope=RemedyScope.CLUSTER,
+            changes=tuple(patched(claim, *_set_class(claim, storage_class.name)) for claim in claims),
+            risk=Risk.MISTAKE,
+            family="storage class",
+            within=float(i),
+            command=_command_for_class(claims, storage_class.name),
+        )
+
+
+def _other_immediate_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Advice]:
+    waiting = any(True for _ in _candidates(cluster, claims, waits=True))
+    for storage_class in list(_candidates(cluster, claims, waits=False))[: 0 if waiting else 1]:
+        yield Advice(
+            summary=_change_of_class(claims, storage_class.name),
+            risk=Risk.MISTAKE,
+            untried=f"provisioner {storage_class.provisioner} creates the volume at once",
+            command=_command_for_class(claims, storage_class.name),
+        )
+
+
+def _candidates(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], *, waits: bool) -> Iterator[StorageClass]:
+    """Yield classes with a provisioner, at most 3: those of a similar name first, then the default class."""
+    name, default = claim_class(claims[0]), default_storage_class(cluster)
+    usable = [
+        one
+        for one in cluster.list(StorageClass)
+        if not is_static(one) and (one.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER) == waits
+    ]
+    likely = similar(name, [one.name for one in usable]) if name else []
+    usable.sort(key=lambda one: (one.name not in likely, default is None or one.name != default.name, one.name))
+    yield from usable[:_MOST_CLASSES]
+
+
+def _change_of_class(claims: Sequence[PersistentVolumeClaim], name: str) -> str:
+    if has_class(claims[0]):
+        return f"recreate {_subject(claims)} with class {name}: the class of a claim cannot be changed"
+    return f"set storageClassName {name} in {_subject(claims)}"
+
+
+def _command_for_class(claims: Sequence[PersistentVolumeClaim], name: str) -> str:
+    namespace, names = claims[0].namespace, " ".join(claim.name for claim in claims)
+    if has_class(claims[0]):
+        return (
+            f"kubectl delete pvc -n {namespace} {names}  # then apply the manifest with storageClassName: {name}; "
+            "there is no volume yet, so no data is lost"
+        )
+    return f'kubectl patch pvc -n {namespace} {names} -p \'{{"spec":{{"storageClassName":"{name}"}}}}\''
+
+
+def _set_class(claim: PersistentVolumeClaim, name: str) -> Iterator[Operation]:
+    if _BETA_STORAGE_CLASS in claim.metadata.annotations:
+        yield remove_operation("metadata", "annotations", _BETA_STORAGE_CLASS)
+    yield add_operation(name, "spec", "storageClassName")
+
+
+def _subject(claims: Sequence[PersistentVolumeClaim]) -> str:
+    names = listed([claim.name for claim in claims])
+    return f"claim {names}" if len(claims) == 1 else f"claims {names}"
+
+
+def _verb(claims: Sequence[PersistentVolumeClaim], singular: str, plural: str) -> str:
+    return singular if len(claims) == 1 else plural
+
+
+def _describe(claim: PersistentVolumeClaim) -> str:
+    return f"kubectl describe pvc -n {claim.namespace} {claim.name}"

@@ -1,0 +1,47 @@
+"""The scheduler has chosen a node for a claim, and the provisioner has not created the volume.
+
+The scheduler writes the node into the claim (annotation ``volume.kubernetes.io/selected-node``), and binds the pod only
+when the provisioner has created the volume. Until then the pod stays pending although it fits. Often the CSI driver of
+the class is not installed, or it lacks a permission of the cloud. The events of the claim have the driver's message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.diagnosis.claims import install_advice, is_static, unregistered_driver
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
+from kschedctl.diagnosis.situation import Situation
+from kschedctl.framework.remedy import Risk
+from kschedctl.volumes.claims import SELECTED_NODE, claim_class, storage_class_of
+from kschedctl.volumes.pod_claims import group_claims, pod_claims
+
+
+def check(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield the claims of a pod that fits whose volumes are still to be created on the chosen node."""
+    cluster, pod = situation.cluster, situation.pod
+    if pod.status.phase not in ("", "Pending"):
+        return
+    for claim in {claim.name: claim for claim in group_claims(cluster, pod_claims(cluster, pod)).delayed}.values():
+        node, storage_class = claim.metadata.annotations.get(SELECTED_NODE), storage_class_of(cluster, claim)
+        if node is None or storage_class is None or is_static(storage_class):
+            continue
+        driver = unregistered_driver(cluster, storage_class)
+        why = f", and no node has registered CSI driver {driver}" if driver else ""
+        describe = f"kubectl describe pvc -n {claim.namespace} {claim.name}"
+        provisioner = storage_class.provisioner
+        look = Advice(
+            summary=f"look at the events of claim {claim.name} and the log of provisioner {provisioner}",
+            risk=Risk.MISTAKE,
+            untried="the provisioner creates the volume outside the scheduler",
+            command=describe,
+        )
+        yield Diagnosis(
+            rule="claim-not-provisioned",
+            cause=(
+                f"claim {claim.name} of StorageClass {claim_class(claim)} waits until provisioner {provisioner} "
+                f"creates its volume for node {node}{why}"
+            ),
+            advice=(install_advice(driver), look) if driver else (look,),
+            checks=(describe,),
+        )

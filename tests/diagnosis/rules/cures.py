@@ -1,0 +1,12 @@
+"""The cures that an operator is shown for a pod: suggestions that were tried, and advice."""
+
+from __future__ import annotations
+
+from kschedctl.scheduler.decision import Decision
+from kschedctl.why.search import suggest
+
+
+def cures(decision: Decision, node: str = "") -> list[str]:
+    """Return the summaries of all cures in their order; those that were not tried end with ``(untried)``."""
+    ranked = suggest(decision, node=node).ranked
+    return [f"{one.summary}{' (untried)' if hasattr(one, 'untried') else ''}" for one in ranked]

@@ -1,0 +1,181 @@
+"""Claims without a volume that the scheduler does not bind: classes, provisioners, volumes that do not match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.diagnosis.diagnose import diagnose
+from tests.builders import (
+    decide,
+    make_claim,
+    make_cluster,
+    make_csi_node,
+    make_node,
+    make_pod,
+    make_storage_class,
+    make_volume,
+    mount,
+)
+from tests.diagnosis.rules.cures import cures
+
+STATIC: dict[str, Any] = {"provisioner": "kubernetes.io/no-provisioner", "waits": False}
+CREATE = "create a PersistentVolume of {} or more with ReadWriteOnce and {} (untried)"
+
+
+def left_by(owner: str, **fields: Any) -> ApiObject:
+    """Return a volume that a deleted claim has left."""
+    namespace, name = owner.split("/")
+    reference = {"namespace": namespace, "name": name, "uid": "uid-of-the-deleted-claim"}
+    return make_volume(phase="Released", claimRef=reference, **fields)
+
+
+@pytest.mark.parametrize(
+    ("objects", "cause", "expected"),
+    [
+        pytest.param(
+            [make_claim(storage_class="gp2"), make_storage_class("gp3")],
+            "claim data wants StorageClass gp2, which does not exist: the cluster has gp3",
+            [
+                "recreate claim data with class gp3: the class of a claim cannot be changed",
+                "create StorageClass gp2, with the provisioner of gp3 (untried)",
+            ],
+            id="missing class",
+        ),
+        pytest.param(
+            [make_claim(storage_class="gp2"), make_storage_class("gp3", waits=False)],
+            "claim data wants StorageClass gp2, which does not exist: the cluster has gp3",
+            [
+                "recreate claim data with class gp3: the class of a claim cannot be changed (untried)",
+                "create StorageClass gp2, with the provisioner of gp3 (untried)",
+            ],
+            id="missing class, and the other one binds at once",
+        ),
+        pytest.param(
+            [make_claim(storage_class="gp2")],
+            "claim data wants StorageClass gp2, which does not exist: the snapshot has no StorageClass",
+            ["create StorageClass gp2, with the provisioner of the cluster (untried)"],
+            id="no class at all",
+        ),
+        pytest.param(
+            [make_claim(storage_class=None), make_storage_class("gp3")],
+            "claim data names no StorageClass, and no class is the default (the cluster has gp3)",
+            [
+                "set storageClassName gp3 in claim data",
+                "make gp3 the default: annotation storageclass.kubernetes.io/is-default-class=true (untried)",
+            ],
+            id="no default class",
+        ),
+        pytest.param(
+            [make_claim(storage_class=None)],
+            "claim data names no StorageClass, and no class is the default",
+            ["install a provisioner with a default StorageClass, or create a PersistentVolume for the claim (untried)"],
+            id="no class and no default class",
+        ),
+        pytest.param(
+            [make_claim(storage_class=None), make_storage_class("gp3", default=True)],
+            "claim data has no StorageClass yet: the PersistentVolume controller has not set the default class gp3",
+            ["set storageClassName gp3 in claim data"],
+            id="the default class is not set yet",
+        ),
+        pytest.param(
+            [make_claim(storage_class="fast"), make_storage_class("fast", waits=False)],
+            "claim data of StorageClass fast has no volume yet: provisioner csi.example.com has not created it "
+            "(binding mode Immediate, so it does not wait for the pod)",
+            ["look at the events of claim data and the log of provisioner csi.example.com (untried)"],
+            id="not provisioned",
+        ),
+        pytest.param(
+            [
+                make_claim(storage_class="fast"),
+                make_storage_class("fast", waits=False),
+                make_csi_node("node", limits={"other.csi": None}),
+            ],
+            "claim data of StorageClass fast has no volume yet: provisioner csi.example.com has not created it "
+            "(binding mode Immediate, so it does not wait for the pod); no node has registered CSI driver "
+            "csi.example.com",
+            None,
+            id="not provisioned, and the driver is not registered",
+        ),
+        pytest.param(
+            [
+                make_claim(storage_class="nfs"),
+                make_storage_class("nfs", **STATIC),
+                *(make_volume(f"pv-{n}", storage_class="nfs", claim=f"shop/{n}") for n in "abcdef"),
+            ],
+            "claim data wants class nfs, which has no provisioner, and all 6 volumes of class nfs are bound to other "
+            "claims",
+            [CREATE.format("1Gi", "class nfs")],
+            id="all volumes are taken",
+        ),
+        pytest.param(
+            [
+                make_claim(storage_class="nfs", size="10Gi", modes=["ReadWriteMany"]),
+                make_storage_class("nfs", **STATIC),
+                make_volume("small", storage_class="nfs", size="5Gi", modes=["ReadWriteMany"]),
+                make_volume("once", storage_class="nfs", size="20Gi"),
+                make_volume("taken", storage_class="nfs", size="20Gi", modes=["ReadWriteMany"], claim="shop/cart"),
+            ],
+            "claim data wants class nfs, which has no provisioner, and no volume of class nfs matches it: "
+            "once offers ReadWriteOnce, not ReadWriteMany; small has 5Gi of the 10Gi; "
+            "taken is bound to claim shop/cart",
+            ["create a PersistentVolume of 10Gi or more with ReadWriteMany and class nfs (untried)"],
+            id="no volume matches",
+        ),
+        pytest.param(
+            [make_claim(storage_class=""), make_storage_class("gp3", default=True)],
+            'claim data asks for no StorageClass (storageClassName ""), so nothing provisions a volume, '
+            "and the cluster has no volume",
+            [CREATE.format("1Gi", "no class")],
+            id="explicitly without class",
+        ),
+        pytest.param(
+            [make_claim(storage_class="manual"), left_by("default/old", storage_class="manual")],
+            "claim data wants class manual, which only volumes name: there is no such StorageClass to provision one, "
+            "and no volume of class manual matches it: pv is Released: it still names claim default/old, which is gone",
+            [
+                CREATE.format("1Gi", "class manual"),
+                "free pv if nobody needs the data of deleted claim default/old (untried)",
+            ],
+            id="a released volume",
+        ),
+        pytest.param(
+            [make_claim(storage_class="late", bound="", volumeName="pv-9"), make_storage_class()],
+            "claim data names volume pv-9, which does not exist",
+            None,
+            id="a volume name that does not exist",
+        ),
+        pytest.param(
+            [
+                make_claim(storage_class="late", size="5Gi", volumeName="pv"),
+                make_storage_class(),
+                make_volume(claim="default/other"),
+            ],
+            "claim data names volume pv, which cannot be bound to it: is bound to claim default/other",
+            None,
+            id="the named volume is taken",
+        ),
+    ],
+)
+def test_cause(objects: list[ApiObject], cause: str, expected: list[str] | None) -> None:
+    decision = decide(make_pod(volumes=mount("data")), make_cluster([make_node()], (), *objects))
+    assert [one.cause for one in diagnose(decision)] == [cause]
+    if expected is not None:
+        assert cures(decision)[: len(expected)] == expected
+
+
+def test_claims_with_the_same_missing_class_are_cured_together() -> None:
+    claims = [make_claim(name, storage_class="gp2") for name in ("data", "log")]
+    decision = decide(
+        make_pod(volumes=mount("data", "log")), make_cluster([make_node()], (), *claims, make_storage_class("gp3"))
+    )
+    (found,) = diagnose(decision)
+    assert found.cause == "claims data and log want StorageClass gp2, which does not exist: the cluster has gp3"
+    assert cures(decision)[0] == "recreate claims data and log with class gp3: the class of a claim cannot be changed"
+
+
+def test_a_pod_that_fits_has_no_diagnosis() -> None:
+    cluster = make_cluster([make_node()], (), make_claim(), make_storage_class())
+    assert diagnose(decide(make_pod(volumes=mount("data")), cluster)) == ()
