@@ -140,6 +140,8 @@ class CronJob(ApiObject, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetSpec(SelectorSpec, frozen=True):
+    min_available: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
     unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
 
 
