@@ -61,6 +61,7 @@ class DeploymentStrategy(ApiStruct, frozen=True):
 class DeploymentSpec(ReplicasSpec, frozen=True):
     strategy: DeploymentStrategy = DeploymentStrategy()
     min_ready_seconds: Int32 = 0
+    progress_deadline_seconds: Int32 | None = None
     paused: bool = False
 
 

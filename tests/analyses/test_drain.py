@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.analyses.drain import DrainRequest, drain
+from kschedctl.analyses.drain import drain
+from kschedctl.analyses.drain_run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
 from kschedctl.api.pod import Pod
