@@ -32,6 +32,7 @@ from kschedctl.diagnosis.evictions import (
     scale_of,
     with_limit,
 )
+from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.errors import KschedctlError
 from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.loaded_cluster import LoadedCluster
@@ -188,19 +189,36 @@ class _DrainCures:
         keys = [key for each in run.drained for key in each.blocked]
         blocked = blocked_evictions(end, keys, causes.of_pod)
         if len(blocked) == 1:
-            for change in self._changes(end, blocked[0], causes):
-                after = self._tried(end, (change,), options)
-                if after is not None and _is_drained(after):
-                    yield _cure((change,), after, first, moved)
+            changes = list(self._changes(end, blocked[0], causes))
+            yield from self._best(end, [(change,) for change in changes], options, first, moved)
             yield from _advice(blocked[0])
             return
         firsts = [self._first_helpful(end, each, causes, options) for each in blocked]
         helpful = [change for change in firsts if change is not None]
-        after = self._tried(end, tuple(helpful), options) if len(helpful) == len(blocked) else None
-        if after is not None and _is_drained(after):
-            yield _cure(tuple(helpful), after, first, moved)
+        if len(helpful) == len(blocked):
+            yield from self._best(end, [tuple(helpful)], options, first, moved)
         for one in blocked:
             yield from _advice(one)
+
+    def _best(
+        self,
+        end: Cluster,
+        proposed: Sequence[tuple[_Change, ...]],
+        options: DrainOptions,
+        first: tuple[str, ...],
+        moved: int,
+    ) -> Iterator[CureData]:
+        """Yield the changes after which no pod stays pending; else those with one node more, else the others."""
+        tried = [(changes, self._tried(end, changes, options)) for changes in proposed]
+        drained = [(changes, run) for changes, run in tried if run is not None and _is_drained(run)]
+        clean = [(changes, run) for changes, run in drained if not _newly_pending(run)]
+        if not clean and proposed:
+            node = _one_node_more(end, self._left[0])
+            more = ((node, *changes) for changes in proposed)
+            again = [(changes, self._tried(end, changes, options)) for changes in more]
+            clean = [(c, run) for c, run in again if run is not None and _is_drained(run) and not _newly_pending(run)]
+        for changes, run in clean or drained:
+            yield _cure(changes, run, first, moved)
 
     def _first_helpful(
         self, end: Cluster, blocked: BlockedEviction, causes: PendingCauses, options: DrainOptions
@@ -222,6 +240,7 @@ class _DrainCures:
             yield from self._restarted(end, blocked)
         elif all(is_unready(pod) for pod in blocked.pods):
             yield _always_allow(blocked)
+            return
         for pod in blocked.pending[:1]:
             decision = causes.decisions.get(pod.key)
             if decision is not None:
@@ -264,8 +283,9 @@ class _DrainCures:
             )
             return out.after if out.finished and out.lowest >= out.before else None
 
+        cordoned = "the node is" if len(self._left) == 1 else "the nodes are"
         yield _Change(
-            summary=f"kubectl rollout restart of {kind} {name} while the node is cordoned",
+            summary=f"kubectl rollout restart of {kind} {name} while {cordoned} cordoned",
             commands=(
                 f"kubectl cordon {' '.join(self._left)}",
                 f"kubectl rollout restart {kind.lower()}/{name} -n {namespace}",
@@ -385,7 +405,6 @@ def _one_may_go(end: Cluster, blocked: BlockedEviction) -> _Change:
     limit = found.limit or ("minAvailable", budget.status.desired_healthy)
     field, value = ("minAvailable", max(len(found.pods) - 1, 0)) if found.uncounted else ("maxUnavailable", 1)
     instead = f" instead of {limit[0]} {limit[1]}"
-    single = len(found.pods) == 1
     other = "minAvailable" if field == "maxUnavailable" else "maxUnavailable"
     drop = f', "{other}": null' if limit[0] == other else ""
     return _Change(
@@ -395,7 +414,26 @@ def _one_may_go(end: Cluster, blocked: BlockedEviction) -> _Change:
             f'-p \'{{"spec": {{"{field}": {value}{drop}}}}}\'',
         ),
         make=lambda cluster: cluster.with_added([with_limit(cluster, _stored(cluster, budget), field, value)]),
-        note="its only pod is down until the new one is ready" if single else "one pod at a time",
+        note=_while_down(found),
+    )
+
+
+def _while_down(found: BudgetedPods) -> str:
+    """Return the consequence of evicting one pod of a budget."""
+    if len(found.pods) != 1:
+        return "one pod at a time"
+    kind, _, name = found.workloads[0]
+    return "nothing recreates it" if kind == "Pod" else f"{kind} {name} is down until its new pod is ready"
+
+
+def _one_node_more(cluster: Cluster, model: str) -> _Change:
+    """Return one more node like a drained one."""
+    remedy = nodes_like(cluster, model, 1)
+    changes = (*remedy.changes, *remedy.follows)
+    return _Change(
+        summary=remedy.summary,
+        commands=(remedy.command,),
+        make=lambda other: make_changes(other, Pod(), changes).cluster,
     )
 
 

@@ -186,21 +186,27 @@ def _blocked(
 ) -> BlockedEviction:
     if len(budgets) != 1:
         names = [f"{budget.namespace}/{budget.name}" for budget in budgets]
-        cause = (
-            f"{pods[0].key} has {counted(len(budgets), 'budget')}, {listed(names)}, and the API server never evicts "
-        )
-        return BlockedEviction(
-            rule="several-budgets", cause=f"{cause}a pod with more than one", pods=pods, budgets=budgets, never=True
-        )
+        cause = f"{counted(len(budgets), 'budget')} select {pods[0].key}: {listed(names)}"
+        cause += ", and the API server never evicts a pod with more than one"
+        return BlockedEviction(rule="several-budgets", cause=cause, pods=pods, budgets=budgets, never=True)
     found = BudgetedPods(cluster, budgets[0])
     name = f"budget {budgets[0].namespace}/{budgets[0].name}"
     for rule, cause in (
+        ("budget-of-unready-pods", _of_unready(found, pods)),
         ("budget-of-no-eviction", _of_no_eviction(found)),
         ("budget-cannot-count", _cannot_count(found)),
         ("budget-of-all-pods", _of_all_pods(found)),
     ):
         if cause:
-            return BlockedEviction(rule=rule, cause=f"{name} {cause}", pods=pods, budgets=budgets, never=True)
+            unready = pods if rule == "budget-of-unready-pods" else ()
+            return BlockedEviction(
+                rule=rule,
+                cause=f"{name} {cause}",
+                pods=pods,
+                budgets=budgets,
+                never=not unready,
+                unhealthy=unready,
+            )
     pending = tuple(pod for pod in found.pods if not pod.spec.node_name)
     unhealthy = tuple(pod for pod in found.pods if pod.spec.node_name and not _is_healthy(pod))
     status = budgets[0].status
@@ -215,6 +221,16 @@ def _blocked(
         unhealthy=unhealthy,
         pending=pending,
     )
+
+
+def _of_unready(found: BudgetedPods, pods: Sequence[Pod]) -> str:
+    """Return the cause if the pods to evict are the ones that are not ready; empty if they are not."""
+    if not all(is_unready(pod) for pod in pods):
+        return ""
+    status, one = found.budget.status, len(pods) == 1
+    wants = f"wants {counted(status.desired_healthy, 'healthy pod')} and has {status.current_healthy}"
+    names = f"{listed([pod.key for pod in pods], most=3)} {'is' if one else 'are'} not ready"
+    return f"{wants}: {names}, and unhealthyPodEvictionPolicy IfHealthyBudget keeps {'it' if one else 'them'}"
 
 
 def _of_no_eviction(found: BudgetedPods) -> str:
@@ -235,21 +251,21 @@ def _of_all_pods(found: BudgetedPods) -> str:
     n, limit, status = found.expected, found.limit, found.budget.status
     if limit is None:
         # Without the field, the numbers of the disruption controller decide.
-        if not 0 < status.expected_pods <= status.desired_healthy:
-            return ""
-        limit, n = ("minAvailable", status.desired_healthy), status.expected_pods
+        limit, n = ("minAvailable", status.desired_healthy), status.expected_pods or len(found.pods)
     if not n or not forbids(*limit, n):
         return ""
     desired = desired_healthy(*limit, n) or 0
     wants = f"wants {counted(desired, 'healthy pod')}"
     if isinstance(limit[1], str):
-        wants = f"wants {limit[1]} of {counted(n, 'pod')} healthy, which rounds up to {desired}"
+        wants = f"wants {limit[1]} of {counted(n, 'pod')} healthy, which rounds up to {desired},"
     return f"{wants} and {_replicas(found, n)}, so no eviction is ever allowed"
 
 
 def _replicas(found: BudgetedPods, n: int) -> str:
     """Return the number of replicas of the workloads as the predicate of a sentence."""
     names = [f"{kind} {name}" for kind, _, name in found.workloads]
+    if names and all(kind == "Pod" for kind, _, _ in found.workloads):
+        return f"selects {counted(n, 'pod')} without a controller"
     if len(names) != 1:
         return f"{listed(names, most=2)} have {counted(n, 'pod')} in all" if names else f"expects {counted(n, 'pod')}"
     return f"{names[0]} has {'one replica' if n == 1 else counted(n, 'replica')}"
@@ -270,7 +286,7 @@ def _missing(unhealthy: Sequence[Pod], pending: Sequence[Pod], why_pending: Call
         told = f" ({why})" if why else ""
         parts.append(f"{listed([pod.key for pod in pending], most=3)} {verb} pending{told}")
     if not parts:
-        return ", and no pod of it can become healthy by itself"
+        return ", and its status allows no eviction"
     return f": {' and '.join(parts)}, so no eviction is allowed as long as that lasts"
 
 
