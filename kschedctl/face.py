@@ -399,7 +399,8 @@ class SchedulingCluster(LoadedCluster):
         >>> cluster.drain(["node-1"], options=DrainOptions(ignore_daemon_sets=True)).summary
         'node-1 can be drained: 4 pods move; 3 pods stay pending'
         """
-        from kschedctl.analyses.drain import DrainRequest, drain
+        from kschedctl.analyses.drain import drain
+        from kschedctl.analyses.drain_run import DrainRequest
         from kschedctl.simulate.drain import DrainOptions
 
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)

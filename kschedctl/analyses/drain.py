@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
 
 from msgspec.structs import replace
 
-from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
+from kschedctl.analyses.drain_cures import drain_cures, node_causes, refusal_cause
+from kschedctl.analyses.drain_run import DrainRequest, DrainRun, run_drain
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.analyses.simulate import pending_by_message, preemption_evictions
+from kschedctl.answers.cures import CureData
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.drain import (
     BlockedPodData,
     Drained,
@@ -20,133 +22,13 @@ from kschedctl.answers.drain import (
     RefusalData,
 )
 from kschedctl.answers.simulate import WaitingData
-from kschedctl.api.label_query import parse_label_query
-from kschedctl.api.selectors import matches
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
-from kschedctl.simulate.drain import DrainedNode, DrainOptions, surge_nodes
-from kschedctl.simulate.drain import drain as drain_nodes
+from kschedctl.simulate.drain import DrainedNode
 from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
-from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
-from kschedctl.whatif.targets import find_nodes, find_zone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainRequest:
-    """A question about draining nodes: all nodes that are named, match the selector or are in the zone.
-
-    Attributes
-    ----------
-    nodes : tuple of str
-        Names and patterns.
-    selector, zone : str
-        A label selector and a zone; empty for none.
-    options : DrainOptions
-        The flags of kubectl drain.
-    surge : int
-        The number of nodes to add before the drain, copies of the first node that is drained.
-    seed : int or None
-        The seed of the random choice between equally good nodes; ``None`` for the first by name.
-    """
-
-    nodes: tuple[str, ...] = ()
-    selector: str = ""
-    zone: str = ""
-    options: DrainOptions = field(default_factory=DrainOptions)
-    surge: int = 0
-    seed: int | None = None
-
-    def names(self, cluster: Cluster) -> list[str]:
-        """Return the names of the nodes to drain, without duplicates, in the order in which they are given.
-
-        Raises
-        ------
-        InputError
-            If a name, a pattern, the selector or the zone matches no node, or none of them is given.
-        """
-        if not (self.nodes or self.selector or self.zone):
-            raise InputError("no node is given")
-        rows = [row for name in self.nodes for row in find_nodes(cluster, name)]
-        if self.selector:
-            selector = parse_label_query(self.selector)
-            found = [i for i, node in enumerate(cluster.nodes.objects) if matches(selector, node.metadata.labels)]
-            if not found:
-                raise InputError(f'no node matches the selector "{self.selector}"', path="--selector")
-            rows += found
-        if self.zone:
-            rows += find_zone(cluster, self.zone)
-        return [cluster.nodes.names[row] for row in dict.fromkeys(rows)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainRun:
-    """A drain and its result.
-
-    Attributes
-    ----------
-    simulation : Simulation
-        The simulation in its last state.
-    before : Cluster
-        The cluster before the drain, after the pending pods were tried: the drain did not cause their outcome.
-    began : datetime
-        The time when the drain began, by the virtual clock.
-    since : int
-        The number of entries that the timeline had when the drain began.
-    nodes : list of str
-        The nodes to drain.
-    drained : list of DrainedNode
-        The result of each node that the drain reached.
-    attempts : list of Attempt
-        The scheduling cycles of the drain.
-    finished : bool
-        False if the run was cancelled.
-    """
-
-    simulation: Simulation
-    before: Cluster
-    began: datetime
-    since: int
-    nodes: list[str]
-    drained: list[DrainedNode]
-    attempts: list[Attempt]
-    finished: bool
-
-
-def run_drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle) -> DrainRun:
-    """Try the pending pods, then drain the nodes of a request."""
-    names = request.names(cluster.cluster)
-    simulation = cluster.simulation(choose=TieBreak(request.seed).choose())
-    for _ in handle.count(simulation, "pods"):
-        pass
-    before, began, since = simulation.cluster, simulation.now(), len(simulation.timeline)
-    first = before.nodes.objects[before.nodes.row[names[0]]]
-    drained: list[DrainedNode] = []
-    attempts: list[Attempt] = []
-    finished = True
-    try:
-        steps = drain_nodes(simulation, names, request.options, surge_nodes(first, request.surge))
-        for step in handle.count(steps, "steps"):
-            if isinstance(step, DrainedNode):
-                drained.append(step)
-            else:
-                attempts.append(step)
-    except INTERRUPTIONS:
-        finished = False
-    return DrainRun(
-        simulation=simulation,
-        before=before,
-        began=began,
-        since=since,
-        nodes=names,
-        drained=drained,
-        attempts=attempts,
-        finished=finished,
-    )
 
 
 def drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle) -> Drained:
@@ -157,15 +39,20 @@ def drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle)
     InputError
         If the cluster has no such nodes.
     """
-    return drain_answer(cluster, request, run_drain(cluster, request, handle))
+    run = run_drain(cluster, request, handle)
+    with handle.busy("trying cures"):
+        cures = drain_cures(cluster, request, run)
+    return drain_answer(cluster, request, run, cures)
 
 
-def drain_answer(cluster: LoadedCluster, request: DrainRequest, run: DrainRun) -> Drained:
+def drain_answer(
+    cluster: LoadedCluster, request: DrainRequest, run: DrainRun, cures: tuple[CureData, ...] = ()
+) -> Drained:
     """Return the answer of a run."""
     simulation, happened = run.simulation, run.simulation.timeline[run.since :]
     began = happened[0].time if happened else simulation.now()
     moves = _moves(happened)
-    nodes = tuple(_node(each, moves) for each in run.drained)
+    nodes = tuple(_node(run, each, moves) for each in run.drained)
     waiting = tuple(_waiting(run.before, pending_by_message(simulation, run.attempts)))
     not_tried = tuple(run.nodes[len(run.drained) :])
     not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.decision.not_modelled)
@@ -181,6 +68,7 @@ def drain_answer(cluster: LoadedCluster, request: DrainRequest, run: DrainRun) -
         waiting=waiting,
         evicted=preemption_evictions(happened),
         timeline=tuple(happened),
+        suggestions=cures,
     )
 
 
@@ -202,7 +90,8 @@ def _moves(timeline: Sequence[TimelineEntry]) -> dict[tuple[str, str], tuple[str
     return found
 
 
-def _node(each: DrainedNode, moves: dict[tuple[str, str], tuple[str, str]]) -> DrainedNodeData:
+def _node(run: DrainRun, each: DrainedNode, moves: dict[tuple[str, str], tuple[str, str]]) -> DrainedNodeData:
+    first = set(run.pending_first)
     return DrainedNodeData(
         each.node,
         each.drained,
@@ -210,9 +99,20 @@ def _node(each: DrainedNode, moves: dict[tuple[str, str], tuple[str, str]]) -> D
         tuple(RefusalData(message, tuple(pods)) for message, pods in each.refusals.items()),
         tuple(BlockedPodData(pod, message) for pod, message in each.blocked.items()),
         tuple(HeldUpData(budget, seconds) for budget, seconds in each.waited.items()),
-        tuple(MovedPodData(pod.key, *moves.get((pod.key, each.node), ("", ""))) for pod in each.evicted),
+        tuple(
+            MovedPodData(pod.key, *moves.get((pod.key, each.node), ("", "")), pod.key in first) for pod in each.evicted
+        ),
         tuple(each.passed_over),
+        tuple(_causes(run, each)),
     )
+
+
+def _causes(run: DrainRun, each: DrainedNode) -> Iterator[DiagnosisData]:
+    """Yield the causes for which a node is not drained."""
+    for message, pods in each.refusals.items():
+        yield DiagnosisData("drain-option", refusal_cause(message, pods), (), ())
+    for one in node_causes(run, each) if each.blocked else ():
+        yield DiagnosisData(one.rule, one.cause, (), ())
 
 
 def _waiting(before: Cluster, groups: Iterator[WaitingData]) -> Iterator[WaitingData]:
@@ -246,14 +146,17 @@ def _summary(
         parts.append(f"{counted(len(not_tried), 'more node')} {'is' if len(not_tried) == 1 else 'are'} not tried")
     n_waiting = sum(len(group.pods) for group in waiting)
     if n_waiting:
-        parts.append(f"{counted(n_waiting, 'pod')} {'stays' if n_waiting == 1 else 'stay'} pending")
+        cause = next((group.cause for group in waiting if group.cause), "")
+        told = f": {cause}" if cause else ""
+        parts.append(f"{counted(n_waiting, 'pod')} {'stays' if n_waiting == 1 else 'stay'} pending{told}")
     text = "; ".join(parts) or "no node is drained"
     return text if finished else f"interrupted: {text} so far"
 
 
 def _why(node: DrainedNodeData) -> str:
-    if node.refusals:
-        return node.refusals[0].message
-    first = node.blocked[0]
-    others = f", and {len(node.blocked) - 1} more" if len(node.blocked) > 1 else ""
-    return f"{first.pod} cannot be evicted{others}"
+    """Return the first causes for which a node is not drained."""
+    if not node.causes:
+        return f"{node.blocked[0].pod} cannot be evicted"
+    others = len(node.causes) - 2
+    more = (f"and {counted(others, 'more cause')}",) if others > 0 else ()
+    return "; ".join((*(each.cause for each in node.causes[:2]), *more))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.analyses.rollout_cures import rollout_causes, rollout_cures, rolls_out
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.rollout import RolledOut
 from kschedctl.answers.simulate import PlacementData
@@ -13,7 +14,6 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.wording import counted
 from kschedctl.findings.finding import Where
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.simulate.rollout import roll_out
 from kschedctl.simulate.rollout_loop import Rollout
 
 
@@ -43,16 +43,17 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
     """
     where = request.where
     with handle.busy("rolling out"):
-        found = roll_out(
-            cluster.scheduler, request.workload, admit=lambda pod: cluster.admit(pod, where=where).pod, where=where
-        )
+        found = rolls_out(cluster, request.workload, where)
+    causes = rollout_causes(found)
+    with handle.busy("trying cures"):
+        cures = rollout_cures(cluster, found, where)
     workload = found.workload
     made = cluster.pods_of(workload, where=where)
     pod = made[0].pod
     rests_on = provenance(cluster, cluster.with_made(made).missing(pod), pod=pod, many=True)
     return RolledOut(
         **envelope(cluster.cluster, rests_on, found.not_modelled),
-        summary=_summary(found),
+        summary=_summary(found, causes[0].cause if causes else ""),
         workload=WorkloadData(type(workload).__name__, workload.namespace, workload.name, found.replicas),
         strategy=found.strategy,
         finished=found.finished,
@@ -67,19 +68,21 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
         waiting=tuple(found.waiting),
         steps=tuple(found.steps),
         placements=tuple(PlacementData(pod, node) for pod, node in sorted(found.new.items()) if node),
+        diagnoses=causes,
+        suggestions=cures,
     )
 
 
-def _summary(found: Rollout) -> str:
+def _summary(found: Rollout, cause: str) -> str:
     name = f"{found.workload.namespace}/{found.workload.name}"
     if found.finished:
         return f"{name}: {_finished(found)}"
     if not found.steps:
-        why = found.held or _waiting(found)
+        why = cause or found.held or _waiting(found)
         return f"{name}: the rollout does not start: {why}"
-    placed = sum(map(bool, found.new.values()))
-    verb = "is" if placed == 1 else "are"
-    why = _waiting(found) or found.held or "there is no further progress"
+    placed = sum(bool(node) and key not in found.attaching for key, node in found.new.items())
+    verb = "is" if placed == 1 or found.replicas == 1 else "are"
+    why = cause or _waiting(found) or found.held or "there is no further progress"
     return (
         f"{name}: the rollout stalls at step {len(found.steps)}: {why}; "
         f"{placed} of {counted(found.replicas, 'pod')} {verb} new"

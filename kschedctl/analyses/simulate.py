@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
+from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.simulate import (
     EvictionData,
@@ -136,13 +137,14 @@ def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -
 
 
 def pending_by_message(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
-    """Yield the pending pods that the scheduler is responsible for, by its last message."""
+    """Yield the pending pods that the scheduler is responsible for, by its last message and the cause."""
     tried: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         tried[attempt.pod].append(attempt)
     # An attempt that ends in waiting at Permit has no message; a later failure is in the timeline.
     failures = {entry.pod: entry.why for entry in simulation.timeline if entry.event is TimelineEvent.FAILED}
-    groups: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    causes = PendingCauses(attempts)
+    groups: dict[tuple[str, bool, str], list[str]] = defaultdict(list)
     pods = simulation.cluster.pods
     for index in np.flatnonzero(pods.node_row == PENDING).tolist():
         pod = pods.pod(index)
@@ -151,9 +153,9 @@ def pending_by_message(simulation: Simulation, attempts: Sequence[Attempt]) -> I
         gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
         said = (tried[pod.key][-1].message or failures.get(pod.key, "")) if tried[pod.key] else ""
         gated = gate.code is not Code.SUCCESS and not said
-        groups[gate.message if gated else said, gated].append(pod.key)
-    for (message, gated), keys in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-        yield WaitingData(message, gated, sum(len(tried[key]) for key in keys), tuple(keys))
+        groups[gate.message if gated else said, gated, "" if gated else causes.of(pod.key)].append(pod.key)
+    for (message, gated, cause), keys in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield WaitingData(message, gated, sum(len(tried[key]) for key in keys), tuple(keys), cause)
 
 
 def _workloads(

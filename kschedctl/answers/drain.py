@@ -7,6 +7,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, Data
+from kschedctl.answers.cures import CureData
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.simulate import EvictionData, WaitingData
 from kschedctl.simulate.timeline import TimelineEntry
 
@@ -26,6 +28,9 @@ class MovedPodData(Data, frozen=True):
         str, Meta(description="The pod that its controller creates in its place; empty if there is none.")
     ]
     node: Annotated[str, Meta(description="The node that the new pod is scheduled to; empty if it stays pending.")]
+    was_pending: Annotated[
+        bool, Meta(description="True if the pod is pending in the snapshot: the scheduler placed it before the drain.")
+    ] = False
 
 
 class BlockedPodData(Data, frozen=True):
@@ -60,6 +65,9 @@ class DrainedNodeData(Data, frozen=True):
             description="The pods that a drain does not evict: those of DaemonSets and mirror pods, as namespace/name."
         ),
     ]
+    causes: Annotated[
+        tuple[DiagnosisData, ...], Meta(description="The causes for which the node is not drained; empty if it is.")
+    ] = ()
 
 
 class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
@@ -82,6 +90,10 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
         tuple[EvictionData, ...], Meta(description="The pods on other nodes that are preempted by moved pods.")
     ]
     timeline: tuple[TimelineEntry, ...]
+    suggestions: Annotated[
+        tuple[CureData, ...],
+        Meta(description="The changes with which the nodes can be drained, or the pods that stay pending fit."),
+    ] = ()
 
     @property
     def yes(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import AnswerList, ClusterAnswer, Data
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.explain import NodeData, PodData, StatusData, WorkloadData
 
 
@@ -218,6 +219,9 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
     next: NextData | None
     preemption_message: Annotated[str, Meta(description="The part of the event message that preemption adds.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
+    diagnoses: Annotated[
+        tuple[DiagnosisData, ...], Meta(description="The causes for which the pod does not fit, the first one first.")
+    ] = ()
 
     @property
     def helped(self) -> bool:

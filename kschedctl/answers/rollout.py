@@ -7,6 +7,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer
+from kschedctl.answers.cures import CureData
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.simulate import PlacementData
 from kschedctl.simulate.rollout_steps import RolloutStep, RolloutWaiting
@@ -51,6 +53,11 @@ class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):
     waiting: tuple[RolloutWaiting, ...]
     steps: tuple[RolloutStep, ...]
     placements: Annotated[tuple[PlacementData, ...], Meta(description="The new pods that have a node.")]
+    diagnoses: Annotated[
+        tuple[DiagnosisData, ...],
+        Meta(description="The cause for which the rollout hangs; empty if it finishes."),
+    ] = ()
+    suggestions: Annotated[tuple[CureData, ...], Meta(description="The changes with which the rollout finishes.")] = ()
 
     @property
     def yes(self) -> bool:

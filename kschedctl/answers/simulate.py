@@ -40,6 +40,9 @@ class WaitingData(Data, frozen=True):
     gated: Annotated[bool, Meta(description="True if the pods were never tried because of a scheduling gate.")]
     attempts: Annotated[int, Meta(description="The number of scheduling attempts of all these pods together.")]
     pods: Annotated[tuple[str, ...], Meta(description="The pods, as namespace/name.")]
+    cause: Annotated[
+        str, Meta(description="The cause in one clause, with names and numbers; empty if no pod of them was tried.")
+    ] = ""
 
 
 class EvictionData(Data, frozen=True):

@@ -44,6 +44,7 @@ class CSINode(ApiObject, frozen=True, kw_only=True):
 
 
 class CSIDriverSpec(ApiStruct, frozen=True):
+    attach_required: bool = True
     storage_capacity: bool = False
     prevent_pod_scheduling_if_missing: bool = False
 

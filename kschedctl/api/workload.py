@@ -61,6 +61,7 @@ class DeploymentStrategy(ApiStruct, frozen=True):
 class DeploymentSpec(ReplicasSpec, frozen=True):
     strategy: DeploymentStrategy = DeploymentStrategy()
     min_ready_seconds: Int32 = 0
+    progress_deadline_seconds: Int32 | None = None
     paused: bool = False
 
 
@@ -140,6 +141,8 @@ class CronJob(ApiObject, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetSpec(SelectorSpec, frozen=True):
+    min_available: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
     unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
 
 

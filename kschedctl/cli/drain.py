@@ -126,7 +126,8 @@ def drain(
         raise typer.BadParameter("name nodes, or use --selector or --zone", param_hint="NODE")
     request = cluster.request(what_ifs)
 
-    from kschedctl.analyses.drain import DrainRequest, drain
+    from kschedctl.analyses.drain import drain
+    from kschedctl.analyses.drain_run import DrainRequest
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.simulate.drain import DrainOptions

@@ -10,7 +10,7 @@ from kschedctl.linter.fix import FieldEdit, Fix, FixAction
 from kschedctl.linter.labels import holds
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.linter.replicas import SCALED, Replicas, share
+from kschedctl.linter.replicas import SCALED, Replicas
 from kschedctl.linter.rule import Related
 from kschedctl.linter.values import Steps, at, mapping
 
@@ -42,27 +42,6 @@ def counts(budget: LintObject, context: LintContext) -> tuple[list[tuple[Workloa
             return found, False
         found.append((pods, count))
     return found, True
-
-
-def forbids(field: str, value: Any, n: int) -> bool:
-    """Report whether a budget allows no eviction while all of its `n` pods are healthy.
-
-    Percentages are rounded up for both minAvailable and maxUnavailable.
-
-    Examples
-    --------
-    >>> forbids("minAvailable", "67%", 3), forbids("minAvailable", "66%", 3), forbids("maxUnavailable", "10%", 3)
-    (True, False, False)
-    """
-    number = share(value, n, up=True)
-    if number is None:
-        return False
-    return number >= n if field == "minAvailable" else number == 0
-
-
-def always_forbids(field: str, value: Any) -> bool:
-    """Report whether a budget allows no eviction, whatever the number of pods."""
-    return value in ((0, "0%") if field == "maxUnavailable" else ("100%",)) and value is not False
 
 
 def one_may_go(budget: LintObject, field: str) -> Fix:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -11,20 +10,13 @@ from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import WorkloadPods, holds_for
 from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, whole
+from kschedctl.volumes.attach_once import is_shared_or_local
 
 PVC: Final = "PersistentVolumeClaim"
 PV: Final = "PersistentVolume"
 STORAGE_CLASS: Final = "storage.k8s.io/StorageClass"
 RWO: Final = "ReadWriteOnce"
 RWOP: Final = "ReadWriteOncePod"
-
-#: Words in names of storage classes, provisioners and drivers: of volumes that nodes share, and of volumes on one node.
-_SHARED: Final = ("nfs", "efs", "filestore", "azurefile", "cephfs", "smb", "cifs", "nas", "glusterfs", "fsx", "rwx")
-_NODE_LOCAL: Final = ("hostpath", "local", "topolvm")
-_LOCAL_OR_SHARED: Final = frozenset(
-    ("file.csi.azure.com", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner", "openebs.io/local")
-)
-_WORDS: Final = re.compile(r"[a-z0-9]+")
 
 
 def self_terms(pods: WorkloadPods) -> Iterator[tuple[Steps, str]]:
@@ -119,18 +111,10 @@ def attaches_to_one_node(claim: LintObject, given: LintManifests) -> bool:
         claimed = ref.get("name") == claim.name and ref.get("namespace", claim.namespace) == claim.namespace
         if bound or claimed or _selected(pv, spec):
             names += [text(at(of_pv, "csi", "driver")), *(name for name in of_pv if isinstance(of_pv[name], dict))]
-    return not any(map(_is_shared_or_local, names))
+    return not any(map(is_shared_or_local, names))
 
 
 def _selected(pv: LintObject, claim_spec: object) -> bool:
     wanted = mapping(at(claim_spec, "selector", "matchLabels"))
     labels = mapping(at(pv.raw, "metadata", "labels"))
     return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())
-
-
-def _is_shared_or_local(name: str) -> bool:
-    lower = name.lower()
-    if lower in _LOCAL_OR_SHARED:
-        return True
-    words = _WORDS.findall(lower)
-    return any(word.startswith((*_SHARED, *_NODE_LOCAL)) or word.endswith("hostpath") for word in words)

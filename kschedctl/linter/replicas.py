@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from kschedctl.diagnosis.budgets import share
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.values import Steps, at, mapping, text, whole
@@ -97,24 +98,6 @@ def _count(spec: Any, field: str, default: int | None) -> int | None:
         return default
     number = whole(value)
     return number if number is not None and number >= 0 else None
-
-
-def share(value: Any, of: int, *, up: bool) -> int | None:
-    """Return a number, or a percentage of `of` rounded up or down; ``None`` if `value` is neither.
-
-    Examples
-    --------
-    >>> share("25%", 3, up=True), share("25%", 3, up=False), share(2, 3, up=True), share("2", 3, up=True)
-    (1, 0, 2, None)
-    """
-    if isinstance(value, str):
-        number = value.removesuffix("%")
-        if number == value or not (number.isascii() and number.isdigit()):
-            return None
-        percent = int(number)
-        return -(-percent * of // 100) if up else percent * of // 100
-    number_ = whole(value)
-    return number_ if number_ is not None and number_ >= 0 else None
 
 
 class RolloutStrategy(NamedTuple):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.answers.drain import Drained, DrainedNodeData
+from kschedctl.answers.drain import Drained, DrainedNodeData, MovedPodData
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.document import Document, Heading, Paragraph, Question, Tone, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 from kschedctl.presentation.simulate import evictions, timeline, waiting_pods
@@ -24,6 +25,7 @@ def document(answer: Drained, view: View) -> Document:
     how = "each node comes back before the next is drained; " if answer.rolling else ""
     yield Paragraph(f"{how}{took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
     yield from _in_the_way(answer, every=view.wide)
+    yield from cures_section(answer.suggestions, every=view.wide)
     yield from _held_up(answer)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from evictions(answer.evicted, {}, every=view.wide)
@@ -39,7 +41,7 @@ def _questions(answer: Drained) -> Iterator[Question]:
         yield Question("Timeline", "drain", options={"output": "wide"})
     refusals = (refusal.message for node in answer.nodes for refusal in node.refusals)
     flags = sorted({message.partition("(use --")[2].partition(" ")[0] for message in refusals})
-    if flags:
+    if flags and "force" not in flags:
         yield Question(
             "Drain with the missing options", "drain", options={flag.replace("-", "_"): True for flag in flags}
         )
@@ -85,13 +87,17 @@ def _moves(answer: Drained, *, every: bool) -> Document:
     for node in answer.nodes:
         shown = node.moved if every else node.moved[:_FEW]
         left += len(node.moved) - len(shown)
-        rows += [(node.node, pod.pod, _goes_to(pod.made_again, pod.node)) for pod in shown]
+        rows += [(node.node, _named(pod), _goes_to(pod.made_again, pod.node)) for pod in shown]
     yield table(("from", "pod", "to"), rows, identifiers=(0,))
     if left:
         yield Paragraph(f"and {left} more: -o wide", Tone.FAINT, 2)
     staying = [node for node in answer.nodes if node.staying]
     if staying:
         yield Paragraph(f"{_staying(staying)} DaemonSet-managed or mirror pods", Tone.FAINT, 2)
+
+
+def _named(pod: MovedPodData) -> str:
+    return f"{pod.pod} (pending in the snapshot)" if pod.was_pending else pod.pod
 
 
 def _goes_to(made_again: str, node: str) -> str:

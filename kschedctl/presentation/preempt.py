@@ -24,6 +24,7 @@ from kschedctl.answers.preempt_words import (
     violated,
 )
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.diagnosis import diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions, one_by_one
 
@@ -61,6 +62,7 @@ def document(answer: Preemption, view: View) -> Document:
     yield Paragraph(answer.verdict.summary, _STYLES.get(answer.verdict.result, Tone.BAD))
     yield from header(answer, view.now, answer.pod)
     if answer.verdict.result is not Result.FITS:
+        yield from diagnosis_section(answer.diagnoses, first_is_told=answer.verdict.result is not Result.PREEMPTS)
         yield from _victims_section(answer, every=view.wide)
         yield from _lost_section(answer, every=view.wide)
         yield from _not_helpful_section(answer, every=view.wide)
@@ -100,7 +102,7 @@ def list_document(found: PreemptionList, view: View) -> Document:
     for answer in answers:
         victims = answer.chosen[0].victims if answer.chosen else ()
         budget = "violated" if answer.verdict.violates_budget else "-"
-        where = listed([c.name for c in answer.chosen], "or") or _RESULTS[answer.verdict.result]
+        where = listed([c.name for c in answer.chosen], "or") or _result(answer)
         whom = listed([victim.name for victim in victims]) or "-"
         row = (str(answer.pod.priority), where, whom, budget)
         # Among many pods, those with the same victims share a row.
@@ -116,6 +118,12 @@ def list_document(found: PreemptionList, view: View) -> Document:
             Question("All pods in detail", "preempt", options={"output": "wide"}),
         ]
     )
+
+
+def _result(answer: Preemption) -> str:
+    """Return the outcome for a pod that evicts no other, with the cause for which it does not fit."""
+    cause = answer.diagnoses[0].cause if answer.diagnoses and answer.verdict.result is not Result.FITS else ""
+    return f"{_RESULTS[answer.verdict.result]}: {cause}" if cause else _RESULTS[answer.verdict.result]
 
 
 def _victims_section(answer: Preemption, *, every: bool) -> Document:

@@ -8,6 +8,8 @@ from typing import Final
 from kschedctl.answers.preempt_words import duration
 from kschedctl.answers.rollout import RolledOut
 from kschedctl.api.wording import listed
+from kschedctl.presentation.cures import cures_section
+from kschedctl.presentation.diagnosis import diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
@@ -24,7 +26,9 @@ def document(answer: RolledOut, view: View) -> Document:
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     ended = f"; {took} of virtual time" if answer.finished and answer.steps else ""
     yield Paragraph(f"{answer.strategy}; {_available(answer)}{ended}", Tone.FAINT)
+    yield from diagnosis_section(answer.diagnoses)
     yield from _why(answer, every=view.wide)
+    yield from cures_section(answer.suggestions, every=view.wide)
     yield from _steps(answer, every=view.wide)
     yield from _placements(answer, every=view.wide)
     yield from cautions(answer)
@@ -37,7 +41,7 @@ def _available(answer: RolledOut) -> str:
 
 
 def _why(answer: RolledOut, *, every: bool) -> Document:
-    if answer.held and answer.steps:
+    if answer.held and answer.steps and not answer.diagnoses:
         yield GAP
         yield Paragraph(answer.held, Tone.BAD)
     if not answer.waiting or answer.finished:

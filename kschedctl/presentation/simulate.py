@@ -78,11 +78,18 @@ def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
         (
             str(len(group.pods)),
             listed(group.pods, most=len(group.pods) if every else _FEW),
-            f"gated: {group.message}" if group.gated else group.message or "not tried",
+            _why(group),
         )
         for group in groups
     ]
     yield table(("pods", "names", "reason"), rows, numeric=(0,))
+
+
+def _why(group: WaitingData) -> Sequence[str]:
+    """Return the cause of a group, and the message of the scheduler, one line each."""
+    if group.gated:
+        return (f"gated: {group.message}",)
+    return tuple(line for line in (group.cause, group.message) if line) or ("not tried",)
 
 
 def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, every: bool) -> Document:

@@ -7,12 +7,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.admission.resource_quota import quota_refusals
+from kschedctl.api.limits import ResourceQuota
 from kschedctl.api.pod import Pod
+from kschedctl.api.resources import RequestRules
 from kschedctl.simulate.disruption import is_unready
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.rollout_steps import RolloutStep, Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEvent
+from kschedctl.volumes.attach_once import AttachedElsewhere, attached_elsewhere
 
 #: Returns the pod of an ordinal or number, as its controller creates it and admission changes it.
 MakePod = Callable[[int], Pod]
@@ -40,6 +44,10 @@ class Revisions:
         The steps done so far.
     lowest : int
         The smallest number of pods that were available at any time.
+    attaching : dict of str to AttachedElsewhere
+        The pods that wait for a volume that is attached to another node, by name.
+    refused : str
+        The message of the quota that refused the last new pod; empty if it was created.
     """
 
     def __init__(
@@ -48,9 +56,12 @@ class Revisions:
         self.simulation = simulation
         self.namespace = namespace
         self.steps: list[RolloutStep] = []
+        self.attaching: dict[str, AttachedElsewhere] = {}
+        self.refused = ""
         self._sides = dict(sides)
         self._min_ready_seconds = min_ready_seconds
         self._seen = len(simulation.timeline)
+        self._has_quota = any(quota.namespace == namespace for quota in simulation.cluster.list(ResourceQuota))
         #: The time since which each pod is ready, in seconds of the virtual clock.
         self._ready = {pod.name: _LONG_AGO for pod in self.pods() if pod.spec.node_name}
         self.lowest = len(self.available())
@@ -96,15 +107,45 @@ class Revisions:
                 continue
             fewer = fewer or entry.event in _GOING
             if entry.event is TimelineEvent.SCHEDULED:
-                now = self._ready[name] = self.simulation.clock.now()
-                if self._min_ready_seconds:
-                    # No event marks the moment at which the pod becomes available, but the controller must look at it
-                    # then.
-                    self.simulation.clock.schedule(now + self._min_ready_seconds, _nothing)
+                self._start(name)
+        if len(timeline) > self._seen:
+            for name in list(self.attaching):
+                self._start(name)
         self._seen = len(timeline)
         if fewer:
             # Counting only if pods have gone keeps the cost linear in the number of pods.
             self.lowest = min(self.lowest, len(self.available()))
+
+    def _start(self, name: str) -> None:
+        """Record that a bound pod is ready, unless one of its volumes is attached to another node."""
+        cluster = self.simulation.cluster
+        index = cluster.pods.index.get((self.namespace, name))
+        elsewhere = attached_elsewhere(cluster, pod_at(cluster, index)) if index is not None else None
+        self.attaching.pop(name, None)
+        if elsewhere is not None:
+            self.attaching[name] = elsewhere
+            return
+        now = self._ready[name] = self.simulation.clock.now()
+        if self._min_ready_seconds:
+            # No event marks the moment at which the pod becomes available, but the controller must look at it then.
+            self.simulation.clock.schedule(now + self._min_ready_seconds, _nothing)
+
+    def within_quota(self, pods: Iterable[Pod]) -> list[Pod]:
+        """Return the first of some new pods, as many as the quotas of the namespace admit."""
+        simulation = self.simulation
+        if not self._has_quota:
+            return list(pods)
+        rules = RequestRules.of(simulation.scheduler.release)
+        cluster = simulation.cluster
+        admitted: list[Pod] = []
+        for pod in pods:
+            refusals = quota_refusals(pod, cluster, rules)
+            self.refused = refusals[0].message if refusals else ""
+            if refusals:
+                break
+            admitted.append(pod)
+            cluster = cluster.with_pods(added=[pod])
+        return admitted
 
     def create(self, pods: Iterable[Pod], side: Side) -> None:
         """Create pods of a revision, as one step."""

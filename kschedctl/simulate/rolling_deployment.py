@@ -88,7 +88,10 @@ class RollingDeployment:
                 return True
         new = self._revisions.active(Side.NEW)
         if len(new) < self._new:
-            self._revisions.create(self._fresh(self._new - len(new)), Side.NEW)
+            fresh = self._revisions.within_quota(self._fresh(self._new - len(new)))
+            if not fresh:
+                return False
+            self._revisions.create(fresh, Side.NEW)
         elif len(new) > self._new:
             self._revisions.delete(self._to_delete(new, len(new) - self._new), Side.NEW)
         return len(new) != self._new
@@ -107,7 +110,11 @@ class RollingDeployment:
             most = self._new + n_old - least - (self._new - n_new_available)
             if most > 0:
                 self._scale_old(most, n_new_available - least)
-        return (self._new, self._old.total()) != before and self._keep()
+        if (self._new, self._old.total()) == before:
+            return False
+        # If a quota refuses the new pods, the next action may still delete old ones.
+        self._keep()
+        return True
 
     def _scale_old(self, most_unavailable: int, surplus: int) -> None:
         """Reduce the wanted numbers of the old ReplicaSets, the oldest first.

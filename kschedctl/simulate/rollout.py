@@ -14,6 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
+from kschedctl.api.limits import ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod, PodStatus
 from kschedctl.api.wording import listed
@@ -151,6 +152,12 @@ class _Stage:
     def simulation(self, owners: Iterable[tuple[str, str, str]]) -> Simulation:
         """Return a simulation of the cluster that does not recreate the pods of ``owners``."""
         objects = [obj for one in self.made for obj in one.objects if not _is_made_for_pod(obj)]
+        # The usage of quotas follows the pods, so what their status says at first is left out.
+        objects += [
+            replace(quota, status=replace(quota.status, used={}))
+            for quota in self.scheduler.cluster.list(ResourceQuota)
+            if any(quota.namespace == one.pod.namespace for one in self.made[:1])
+        ]
         scheduler = self.scheduler.moved(self.scheduler.cluster.with_added(objects)) if objects else self.scheduler
         simulation = Simulation(scheduler, choose=self.choose, world=World(kept_elsewhere=owned_by(owners)))
         for pod in self.pods:

@@ -9,12 +9,14 @@ from typing import Protocol
 
 from kschedctl.api.meta import ApiObject, OwnerReference
 from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.status import Code
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.revisions import Revisions
 from kschedctl.simulate.rollout_steps import RolloutStep, RolloutWaiting, Side
 from kschedctl.simulate.simulation import Simulation
+from kschedctl.volumes.attach_once import AttachedElsewhere
 
 
 class RollingController(Protocol):
@@ -64,6 +66,16 @@ class Rollout:
         The virtual time until the rollout finished or nothing more could happen.
     not_modelled : list of NotModelled
         The features that affect the rollout and are not modelled.
+    attempts : list of Attempt
+        The scheduling cycles.
+    attaching : dict of str to AttachedElsewhere
+        The new pods, ``namespace/name``, that wait for a volume that is attached to another node.
+    unready : list of Pod
+        The pods that have a node and are not available at the end.
+    refused : str
+        The message of a quota that refuses a new pod; empty if none does.
+    after : Cluster or None
+        The cluster at the end.
     """
 
     workload: ApiObject
@@ -82,6 +94,11 @@ class Rollout:
     lowest: int = 0
     seconds: float = 0.0
     not_modelled: list[NotModelled] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    attaching: dict[str, AttachedElsewhere] = field(default_factory=dict)
+    unready: list[Pod] = field(default_factory=list)
+    refused: str = ""
+    after: Cluster | None = None
 
 
 def play(simulation: Simulation, revisions: Revisions, controller: RollingController) -> list[Attempt]:
@@ -154,6 +171,11 @@ def settle(rollout: Rollout, simulation: Simulation, revisions: Revisions, attem
     rollout.waiting = waiting_pods(simulation, revisions, attempts)
     rollout.steps = revisions.steps
     rollout.lowest = revisions.lowest
+    rollout.attempts = list(attempts)
+    rollout.attaching = {f"{revisions.namespace}/{name}": each for name, each in revisions.attaching.items()}
+    rollout.unready = [pod for pod in revisions.active() if pod.spec.node_name and not revisions.is_available(pod)]
+    rollout.refused = revisions.refused
+    rollout.after = simulation.cluster
     own: Mapping[str, None] = dict.fromkeys(pod.key for pod in revisions.pods())
     rollout.not_modelled = list(
         dict.fromkeys(note for a in attempts if a.pod in own for note in a.decision.not_modelled)

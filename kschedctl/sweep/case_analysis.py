@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from kschedctl.analyses.capacity import CapacityRequest, capacity
-from kschedctl.analyses.drain import DrainRequest, drain_answer, run_drain
+from kschedctl.analyses.drain import drain_answer
+from kschedctl.analyses.drain_run import DrainRequest, run_drain
 from kschedctl.analyses.explain.grouping import decide_together
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.analyses.drain import DrainRequest, drain
+from kschedctl.analyses.drain import drain
+from kschedctl.analyses.drain_run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
 from kschedctl.api.pod import Pod
@@ -44,17 +45,21 @@ ANSWERS = {
         ("nothing there", "n1 can be drained: no pod has to move"),
         (
             "refused",
-            "n1 cannot be drained: cannot delete Pods that declare no controller (use --force to override)",
+            "n1 cannot be drained: default/bare has no controller that would recreate it on another node",
         ),
-        ("blocked", "n1 cannot be drained: default/web-1 cannot be evicted, and 1 more"),
+        (
+            "blocked",
+            "n1 cannot be drained: budget default/pdb wants 2 healthy pods and ReplicaSet web has 2 replicas, "
+            "so no eviction is ever allowed",
+        ),
         (
             "one of two",
-            "n2 can be drained: 1 pod moves; n1 cannot: cannot delete Pods that declare no controller "
-            "(use --force to override)",
+            "n2 can be drained: 1 pod moves; n1 cannot: default/bare has no controller that would recreate it "
+            "on another node",
         ),
         (
             "not come to",
-            "n1 cannot be drained: cannot delete Pods that declare no controller (use --force to override); "
+            "n1 cannot be drained: default/bare has no controller that would recreate it on another node; "
             "1 more node is not tried",
         ),
     ],

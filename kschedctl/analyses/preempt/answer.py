@@ -106,6 +106,7 @@ def preemption_answer(
         next=_next(decision, found, after(taken)) if found is not None and taken is not None else None,
         preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
         message=base.message,
+        diagnoses=base.diagnoses,
     )
 
 
@@ -162,17 +163,18 @@ def _summary(
         return f"kube-scheduler returns an error for {name}: {found.status.message}"
     start = f"{name} runs on {pod.node_name}. If rescheduled, it" if pod.node_name else name
     nowhere = f"{start} fits on none of {counted(base.snapshot.nodes, 'node')}"
+    because = f"{nowhere}: {base.diagnoses[0].cause}" if base.diagnoses else nowhere
     match result:
         case Result.DISABLED:
-            return f"{nowhere}. Profile {pod.scheduler_name} has no DefaultPreemption: no pod is evicted."
+            return f"{because}. Profile {pod.scheduler_name} has no DefaultPreemption: no pod is evicted."
         case Result.NOT_ELIGIBLE if found is not None and found.status.reasons == (TERMINATING,):
             return (
                 f"{nowhere} and stays pending: a pod evicted for it is still terminating on {pod.nominated_node_name}."
             )
         case Result.NOT_ELIGIBLE:
-            return f"{nowhere} and cannot preempt: its preemptionPolicy is Never."
+            return f"{because}. It cannot preempt: its preemptionPolicy is Never."
         case Result.NOT_HELPFUL:
-            return f"{nowhere}, and evicting pods does not help."
+            return f"{because}. Evicting pods does not help."
     where = picked or f"one of {listed([c.node for c in chosen])} (kube-scheduler picks at random)"
     if picked and len(chosen) > 1:
         others = listed([c.node for c in chosen if c.node != picked])

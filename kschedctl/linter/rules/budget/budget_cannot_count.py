@@ -12,8 +12,8 @@ Repair: minAvailable with a number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
+from kschedctl.diagnosis.budgets import WITHOUT_SCALE, needs_scale
 from kschedctl.linter.budgets import selected, threshold
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
@@ -28,20 +28,13 @@ apps/v1 DaemonSet agent
 """
 PASSES = FAILS.replace("maxUnavailable: 1", "minAvailable: 2")
 
-_WITHOUT_SCALE: Final = {
-    "apps/DaemonSet": "a DaemonSet has no scale",
-    "batch/Job": "a Job has no scale",
-    "batch/CronJob": "a Job has no scale",
-    "Pod": "the pod has no controller",
-}
-
 
 def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     limit = threshold(budget)
-    if limit is None or (limit[0] == "minAvailable" and not isinstance(limit[1], str)):
+    if limit is None or not needs_scale(*limit):
         return
     for pods in selected(budget, context):
-        why = _WITHOUT_SCALE.get(pods.type)
+        why = WITHOUT_SCALE.get(pods.type)
         if why is not None and not _is_owned(pods):
             yield Problem(
                 message=f"{limit[0]} {limit[1]} cannot be computed for {pods.obj.kind} {pods.obj.name}: {why}, so the "

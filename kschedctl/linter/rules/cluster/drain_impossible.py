@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.wording import listed
-from kschedctl.linter.budgets import SELECTOR, always_forbids, forbids, one_may_go, threshold
+from kschedctl.diagnosis.budgets import always_forbids, forbids
+from kschedctl.linter.budgets import SELECTOR, one_may_go, threshold
 from kschedctl.linter.cluster.queries import overlay_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot

@@ -1,0 +1,58 @@
+"""The causes for which pods of a simulation are pending, from their last scheduling cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kschedctl.api.pod import Pod
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.scheduler.decision import Decision
+from kschedctl.simulate.attempt import Attempt
+from kschedctl.workloads.ownership import workload_of
+
+#: At most this many decisions are diagnosed for one answer; the other pods have the scheduler's message alone.
+_MOST: Final = 100
+#: The controllers whose pods differ in what they need: a node or claims of their own.
+_OWN_NEEDS: Final = frozenset({"DaemonSet", "StatefulSet"})
+
+
+class PendingCauses:
+    """The causes for which pods are pending. Pods of one workload with the same message are diagnosed once.
+
+    Parameters
+    ----------
+    attempts : iterable of Attempt
+        The scheduling cycles of a simulation, in order; the last one of each pod counts.
+
+    Attributes
+    ----------
+    decisions : dict of str to Decision
+        The last decision for each pod, by ``namespace/name``.
+    """
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self.decisions: dict[str, Decision] = {}
+        self._messages: dict[str, str] = {}
+        for attempt in attempts:
+            self.decisions[attempt.pod] = attempt.decision
+            self._messages[attempt.pod] = attempt.message
+        self._known: dict[tuple[str, ...], str] = {}
+
+    def of(self, key: str) -> str:
+        """Return the cause for a pod; empty if the pod was scheduled, was not tried, or too many were diagnosed."""
+        decision = self.decisions.get(key)
+        if decision is None or decision.schedulable:
+            return ""
+        kind, namespace, name = workload_of(decision.cluster, decision.pod.metadata)
+        alike = (self._messages[key], kind, namespace, name) if kind not in _OWN_NEEDS else (key,)
+        if alike not in self._known:
+            if len(self._known) >= _MOST:
+                return ""
+            found = diagnose(decision)
+            self._known[alike] = found[0].cause if found else ""
+        return self._known[alike]
+
+    def of_pod(self, pod: Pod) -> str:
+        """Return the cause for a pod."""
+        return self.of(pod.key)

@@ -1,0 +1,333 @@
+"""Evictions that disruption budgets refuse: the cause, and whether the refusal can end by itself.
+
+A drain retries a refused eviction every 5 seconds. It never ends if the budget allows no eviction even while all of
+its pods are healthy: maxUnavailable 0, minAvailable of all pods (one pod of one replica, or a percentage that rounds up
+to all), two budgets that select the pod, or pods that the budget cannot count. Otherwise it waits for pods that are not
+ready or not scheduled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from msgspec.structs import replace
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import matches, parse_label_selector
+from kschedctl.api.wording import counted, listed
+from kschedctl.api.workload import Deployment, PodDisruptionBudget, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.budgets import (
+    WITHOUT_SCALE,
+    always_forbids,
+    desired_healthy,
+    enough_pods,
+    forbids,
+    needs_scale,
+)
+from kschedctl.simulate.disruption import is_unready
+from kschedctl.simulate.eviction import covering_budgets
+from kschedctl.simulate.pods import pod_at
+from kschedctl.workloads.ownership import workload_of
+
+#: The kinds of workloads with a number of replicas.
+SCALED: Final = (Deployment, StatefulSet, ReplicaSet, ReplicationController)
+#: Kind, namespace and name of a workload.
+WorkloadKey: TypeAlias = tuple[str, str, str]
+#: The field of a budget that limits evictions, with its value.
+Limit: TypeAlias = tuple[str, int | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockedEviction:
+    """Pods that cannot be evicted for the same reason.
+
+    Attributes
+    ----------
+    rule : str
+        The name of the reason, such as ``budget-of-all-pods``.
+    cause : str
+        The reason in one clause.
+    pods : tuple of Pod
+        The pods that a drain tries to evict.
+    budgets : tuple of PodDisruptionBudget
+        The budgets that select them.
+    never : bool
+        True if the refusal cannot end while nobody changes anything.
+    unhealthy : tuple of Pod
+        The pods of the budget that are not ready.
+    pending : tuple of Pod
+        The pods of the budget that have no node.
+    """
+
+    rule: str
+    cause: str
+    pods: tuple[Pod, ...]
+    budgets: tuple[PodDisruptionBudget, ...]
+    never: bool
+    unhealthy: tuple[Pod, ...] = ()
+    pending: tuple[Pod, ...] = ()
+
+
+class BudgetedPods:
+    """The pods that a budget selects, and the numbers that it is about.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    budget : PodDisruptionBudget
+        The budget, with a valid selector.
+
+    Attributes
+    ----------
+    pods : list of Pod
+        The pods, without those that are being deleted.
+    workloads : list of WorkloadKey
+        Their workloads, without duplicates.
+    """
+
+    def __init__(self, cluster: Cluster, budget: PodDisruptionBudget) -> None:
+        self.cluster = cluster
+        self.budget = budget
+        selector = parse_label_selector(budget.spec.selector) if budget.spec.selector is not None else None
+        self.pods = [
+            pod_at(cluster, index)
+            for index, record in enumerate(cluster.pods.records)
+            if record.metadata.namespace == budget.namespace
+            and selector is not None
+            and record.metadata.deletion_timestamp is None
+            and matches(selector, record.metadata.labels)
+        ]
+        self.workloads = list(dict.fromkeys(workload_of(cluster, pod.metadata) for pod in self.pods))
+
+    @property
+    def limit(self) -> Limit | None:
+        """The field that limits evictions, with its value; ``None`` if the budget sets neither or both."""
+        spec = self.budget.spec
+        given = [
+            (name, value)
+            for name, value in (("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable))
+            if value is not None
+        ]
+        return given[0] if len(given) == 1 else None
+
+    @property
+    def expected(self) -> int:
+        """The number of pods that should exist: the scale of the workloads, else the number that the budget reports."""
+        scales = [scale_of(self.cluster, key) for key in self.workloads]
+        known = [scale for scale in scales if scale is not None]
+        if known and len(known) == len(scales):
+            return sum(known)
+        return self.budget.status.expected_pods or len(self.pods)
+
+    @property
+    def uncounted(self) -> str:
+        """The reason why the disruption controller cannot count the pods; empty if it can."""
+        for pod in self.pods:
+            owner = pod.metadata.controller
+            why = WITHOUT_SCALE.get(f"{owner.api_version.rpartition('/')[0]}/{owner.kind}" if owner else "Pod")
+            if why:
+                return f"{owner.kind} {owner.name}: {why}" if owner else f"Pod {pod.name}: {why}"
+        return ""
+
+
+def scale_of(cluster: Cluster, key: WorkloadKey) -> int | None:
+    """Return the number of replicas of a workload; ``None`` if the cluster has no such workload or it has none."""
+    workload = find_workload(cluster, key)
+    if not isinstance(workload, SCALED):
+        return None
+    return 1 if workload.spec.replicas is None else workload.spec.replicas
+
+
+def find_workload(cluster: Cluster, key: WorkloadKey) -> ApiObject | None:
+    """Return a workload of the cluster; ``None`` if there is none, or its kind has no replicas."""
+    kind = next((kind for kind in SCALED if kind.__name__ == key[0]), None)
+    return cluster.get(kind, key[2], key[1]) if kind is not None else None
+
+
+def blocked_evictions(
+    cluster: Cluster, keys: Iterable[str], why_pending: Callable[[Pod], str]
+) -> list[BlockedEviction]:
+    """Return the reasons why pods cannot be evicted, one per budget or pair of budgets.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster in the state in which the evictions are refused.
+    keys : iterable of str
+        The pods, as ``namespace/name``.
+    why_pending : callable
+        Returns the cause for which a pod is pending; empty if it is not known.
+    """
+    by_budgets: dict[tuple[str, ...], list[Pod]] = {}
+    budgets: dict[tuple[str, ...], tuple[PodDisruptionBudget, ...]] = {}
+    for key in keys:
+        namespace, _, name = key.partition("/")
+        index = cluster.pods.index.get((namespace, name))
+        if index is None:
+            continue
+        pod = pod_at(cluster, index)
+        covering = tuple(covering_budgets(cluster, pod))
+        names = tuple(f"{budget.namespace}/{budget.name}" for budget in covering)
+        by_budgets.setdefault(names, []).append(pod)
+        budgets[names] = covering
+    return [_blocked(cluster, tuple(pods), budgets[names], why_pending) for names, pods in by_budgets.items()]
+
+
+def _blocked(
+    cluster: Cluster,
+    pods: tuple[Pod, ...],
+    budgets: tuple[PodDisruptionBudget, ...],
+    why_pending: Callable[[Pod], str],
+) -> BlockedEviction:
+    if len(budgets) != 1:
+        names = [f"{budget.namespace}/{budget.name}" for budget in budgets]
+        cause = f"{counted(len(budgets), 'budget')} select {pods[0].key}: {listed(names)}"
+        cause += ", and the API server never evicts a pod with more than one"
+        return BlockedEviction(rule="several-budgets", cause=cause, pods=pods, budgets=budgets, never=True)
+    found = BudgetedPods(cluster, budgets[0])
+    name = f"budget {budgets[0].namespace}/{budgets[0].name}"
+    for rule, cause in (
+        ("budget-of-unready-pods", _of_unready(found, pods)),
+        ("budget-of-no-eviction", _of_no_eviction(found)),
+        ("budget-cannot-count", _cannot_count(found)),
+        ("budget-of-all-pods", _of_all_pods(found)),
+    ):
+        if cause:
+            unready = pods if rule == "budget-of-unready-pods" else ()
+            return BlockedEviction(
+                rule=rule,
+                cause=f"{name} {cause}",
+                pods=pods,
+                budgets=budgets,
+                never=not unready,
+                unhealthy=unready,
+            )
+    pending = tuple(pod for pod in found.pods if not pod.spec.node_name)
+    unhealthy = tuple(pod for pod in found.pods if pod.spec.node_name and not _is_healthy(pod))
+    status = budgets[0].status
+    needs = f"{name} wants {counted(status.desired_healthy, 'healthy pod')}"
+    has = f"{needs} and has {status.current_healthy} of {max(found.expected, len(found.pods))}"
+    return BlockedEviction(
+        rule="budget-waits",
+        cause=f"{has}{_missing(unhealthy, pending, why_pending)}",
+        pods=pods,
+        budgets=budgets,
+        never=False,
+        unhealthy=unhealthy,
+        pending=pending,
+    )
+
+
+def _of_unready(found: BudgetedPods, pods: Sequence[Pod]) -> str:
+    """Return the cause if the pods to evict are the ones that are not ready; empty if they are not."""
+    if not all(is_unready(pod) for pod in pods):
+        return ""
+    status, one = found.budget.status, len(pods) == 1
+    wants = f"wants {counted(status.desired_healthy, 'healthy pod')} and has {status.current_healthy}"
+    names = f"{listed([pod.key for pod in pods], most=3)} {'is' if one else 'are'} not ready"
+    return f"{wants}: {names}, and unhealthyPodEvictionPolicy IfHealthyBudget keeps {'it' if one else 'them'}"
+
+
+def _of_no_eviction(found: BudgetedPods) -> str:
+    limit = found.limit
+    if limit is None or not always_forbids(*limit):
+        return ""
+    return f"has {limit[0]} {limit[1]}, so no eviction is ever allowed, whatever the number of pods"
+
+
+def _cannot_count(found: BudgetedPods) -> str:
+    limit = found.limit
+    if limit is None or not needs_scale(*limit) or not found.uncounted:
+        return ""
+    return f"has {limit[0]} {limit[1]}, which cannot be computed for {found.uncounted}, so it never allows an eviction"
+
+
+def _of_all_pods(found: BudgetedPods) -> str:
+    n, limit, status = found.expected, found.limit, found.budget.status
+    if limit is None:
+        # Without the field, the numbers of the disruption controller decide.
+        limit, n = ("minAvailable", status.desired_healthy), status.expected_pods or len(found.pods)
+    if not n or not forbids(*limit, n):
+        return ""
+    desired = desired_healthy(*limit, n) or 0
+    wants = f"wants {counted(desired, 'healthy pod')}"
+    if isinstance(limit[1], str):
+        wants = f"wants {limit[1]} of {counted(n, 'pod')} healthy, which rounds up to {desired},"
+    return f"{wants} and {_replicas(found, n)}, so no eviction is ever allowed"
+
+
+def _replicas(found: BudgetedPods, n: int) -> str:
+    """Return the number of replicas of the workloads as the predicate of a sentence."""
+    names = [f"{kind} {name}" for kind, _, name in found.workloads]
+    if names and all(kind == "Pod" for kind, _, _ in found.workloads):
+        return f"selects {counted(n, 'pod')} without a controller"
+    if len(names) != 1:
+        return f"{listed(names, most=2)} have {counted(n, 'pod')} in all" if names else f"expects {counted(n, 'pod')}"
+    return f"{names[0]} has {'one replica' if n == 1 else counted(n, 'replica')}"
+
+
+def _is_healthy(pod: Pod) -> bool:
+    return not is_unready(pod) and pod.status.phase not in ("Pending", "Failed")
+
+
+def _missing(unhealthy: Sequence[Pod], pending: Sequence[Pod], why_pending: Callable[[Pod], str]) -> str:
+    parts = []
+    if unhealthy:
+        verb = "is" if len(unhealthy) == 1 else "are"
+        parts.append(f"{listed([pod.key for pod in unhealthy], most=3)} {verb} not ready")
+    if pending:
+        why = why_pending(pending[0])
+        verb = "is" if len(pending) == 1 else "are"
+        told = f" ({why})" if why else ""
+        parts.append(f"{listed([pod.key for pod in pending], most=3)} {verb} pending{told}")
+    if not parts:
+        return ", and its status allows no eviction"
+    return f": {' and '.join(parts)}, so no eviction is allowed as long as that lasts"
+
+
+def replicas_to_evict(found: BudgetedPods) -> int | None:
+    """Return the total number of pods with which the budget allows one eviction; ``None`` if no number does."""
+    limit = found.limit
+    n = found.expected
+    if limit is None:
+        status = found.budget.status
+        limit = ("minAvailable", status.desired_healthy) if status.desired_healthy else None
+    if limit is None or (needs_scale(*limit) and found.uncounted):
+        return None
+    return enough_pods(limit[0], limit[1], n)
+
+
+def with_limit(cluster: Cluster, budget: PodDisruptionBudget, field: str, value: Any) -> PodDisruptionBudget:
+    """Return a budget with another limit, and with the status that its controller then writes.
+
+    The numbers are those of the given cluster: healthy pods are bound, ready, and not being deleted.
+    """
+    spec = replace(
+        budget.spec,
+        min_available=value if field == "minAvailable" else None,
+        max_unavailable=value if field == "maxUnavailable" else None,
+    )
+    return counted_budget(cluster, replace(budget, spec=spec))
+
+
+def counted_budget(cluster: Cluster, budget: PodDisruptionBudget) -> PodDisruptionBudget:
+    """Return a budget with the status that its controller writes for the pods of the cluster."""
+    found = BudgetedPods(cluster, budget)
+    n, limit = found.expected, found.limit
+    healthy = sum(bool(pod.spec.node_name) and _is_healthy(pod) for pod in found.pods)
+    desired = desired_healthy(*limit, n) if limit is not None else budget.status.desired_healthy
+    if desired is None or (limit is not None and needs_scale(*limit) and found.uncounted):
+        return budget
+    status = replace(
+        budget.status,
+        expected_pods=n,
+        current_healthy=healthy,
+        desired_healthy=desired,
+        disruptions_allowed=max(healthy - desired, 0),
+    )
+    return replace(budget, status=status)
