@@ -6,13 +6,24 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.rules import obstacles
+from kschedctl.diagnosis.rules import (
+    devices_in_use,
+    mistyped_resource,
+    no_device_plugin,
+    obstacles,
+    unhealthy_nodes,
+)
 from kschedctl.diagnosis.situation import Situation
 
 Rule = Callable[[Situation], Iterable[Diagnosis]]
 
 #: The rules for pods that are not scheduled. The first cause found is the one of the first line.
-RULES: Final[tuple[Rule, ...]] = ()
+RULES: Final[tuple[Rule, ...]] = (
+    mistyped_resource.check,
+    no_device_plugin.check,
+    unhealthy_nodes.check,
+    devices_in_use.check,
+)
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check
 #: The rules for pods that are scheduled, or run.
