@@ -7,7 +7,9 @@ from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
+    device_claims,
     devices_in_use,
+    mistyped_label,
     mistyped_resource,
     no_device_plugin,
     obstacles,
@@ -19,10 +21,12 @@ Rule = Callable[[Situation], Iterable[Diagnosis]]
 
 #: The rules for pods that are not scheduled. The first cause found is the one of the first line.
 RULES: Final[tuple[Rule, ...]] = (
+    mistyped_label.check,
     mistyped_resource.check,
     no_device_plugin.check,
     unhealthy_nodes.check,
     devices_in_use.check,
+    device_claims.check,
 )
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check

@@ -77,7 +77,8 @@ def _used_up(situation: Situation, resource: str, nodes: Mask) -> str:
 def _amounts(situation: Situation, resource: str) -> Int64Array:
     """Return the amount of a resource that each pod of the cluster requests: int64, shape (n_pods,)."""
     columns, pods = situation.columns, situation.cluster.pods
-    return columns.per_class[columns.index[resource]][pods.class_id]
+    amounts: Int64Array = columns.per_class[columns.index[resource]][pods.class_id]
+    return amounts
 
 
 def _strangers(situation: Situation, resource: str, free: Mask) -> Iterator[str]:

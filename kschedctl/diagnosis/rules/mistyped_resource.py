@@ -1,8 +1,8 @@
 """A requested resource that no node offers, while nodes offer one with almost the same name.
 
 The API server accepts any name with a domain, such as ``nvidia.com/gpus``, but no device plugin offers that. The name
-of another vendor, such as ``amd.com/gpu`` where the nodes offer ``nvidia.com/gpu``, has the same effect. Operators correct
-the name in requests and limits.
+of another vendor, such as ``amd.com/gpu`` where the nodes offer ``nvidia.com/gpu``, has the same effect. Operators
+correct the name in requests and limits.
 """
 
 from __future__ import annotations
