@@ -13,6 +13,7 @@ from kschedctl.diagnosis.rules import (
     mistyped_resource,
     no_device_plugin,
     obstacles,
+    oversized_request,
     unhealthy_nodes,
 )
 from kschedctl.diagnosis.situation import Situation
@@ -25,6 +26,7 @@ RULES: Final[tuple[Rule, ...]] = (
     mistyped_resource.check,
     no_device_plugin.check,
     unhealthy_nodes.check,
+    oversized_request.check,
     devices_in_use.check,
     device_claims.check,
 )

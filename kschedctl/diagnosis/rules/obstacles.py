@@ -41,7 +41,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         return
     if not situation.n_nodes:
         return
-    nodes, scope = _scope(situation)
+    nodes, scope = scope_of(situation)
     if nodes.any():
         yield Diagnosis(
             rule="obstacles",
@@ -67,7 +67,7 @@ def obstacles_on(situation: Situation, nodes: Mask) -> str:
     return "; ".join(_phrases(situation, nodes, "", is_part=True)) if nodes.any() else ""
 
 
-def _scope(situation: Situation) -> tuple[Mask, str]:
+def scope_of(situation: Situation) -> tuple[Mask, str]:
     """Return the nodes within reach, and what they have in common as text; empty if these are all nodes."""
     nodes = situation.in_reach
     if nodes.all():
