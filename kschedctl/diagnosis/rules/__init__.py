@@ -7,8 +7,11 @@ from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
+    blocked_domain,
     device_claims,
     devices_in_use,
+    host_port_taken,
+    missing_topology,
     mistyped_label,
     mistyped_resource,
     no_device_plugin,
@@ -25,8 +28,11 @@ RULES: Final[tuple[Rule, ...]] = (
     mistyped_label.check,
     mistyped_resource.check,
     no_device_plugin.check,
+    blocked_domain.check,
     unhealthy_nodes.check,
     oversized_request.check,
+    missing_topology.check,
+    host_port_taken.check,
     devices_in_use.check,
     device_claims.check,
 )
