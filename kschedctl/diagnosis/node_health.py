@@ -31,6 +31,8 @@ PROBLEMS: Final = {
     "ebs.csi.aws.com/agent-not-ready": "waiting for the EBS CSI driver",
     "efs.csi.aws.com/agent-not-ready": "waiting for the EFS CSI driver",
 }
+#: The kubelet's word for a container runtime without a network plugin.
+NETWORK_PLUGIN: Final = "NetworkPluginNotReady"
 #: The condition that shows since when a node has the problem of a taint.
 _CONDITIONS: Final = {
     "node.kubernetes.io/memory-pressure": "MemoryPressure",
@@ -64,8 +66,16 @@ def health_problem(node: Node) -> str:
     condition = condition_of(node, _CONDITIONS.get(taint.key, "Ready"))
     reason = ""
     if condition is not None and (condition.status == "True") == (condition.type != "Ready"):
-        reason = f"{since(condition.last_transition_time)}{f' ({condition.reason})' if condition.reason else ''}"
+        why = NETWORK_PLUGIN if lacks_network_plugin(node) else condition.reason
+        reason = f"{since(condition.last_transition_time)}{f' ({why})' if why else ''}"
     return f"{problem}{reason}: taint {taint.key}"
+
+
+def lacks_network_plugin(node: Node) -> bool:
+    """Report whether the kubelet is not ready because no network plugin (CNI) is set up on the node."""
+    ready = condition_of(node, "Ready")
+    said = f"{ready.reason} {ready.message}" if ready is not None and ready.status != "True" else ""
+    return NETWORK_PLUGIN in said or "cni plugin not initialized" in said or "cni config uninitialized" in said
 
 
 def condition_of(node: Node, kind: str) -> Condition | None:

@@ -7,13 +7,23 @@ from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
+    blocked_domain,
     claim_in_use,
     claim_without_scheduler,
     csi_driver,
+    device_claims,
+    devices_in_use,
+    host_port_taken,
     missing_claim,
+    missing_topology,
+    mistyped_label,
+    mistyped_resource,
+    no_device_plugin,
     obstacles,
+    oversized_request,
     provisioning,
     unbound_claim,
+    unhealthy_nodes,
     volume_place,
     waiting_claim,
 )
@@ -23,12 +33,22 @@ Rule = Callable[[Situation], Iterable[Diagnosis]]
 
 #: The rules for pods that are not scheduled. The first cause found is the one of the first line.
 RULES: Final[tuple[Rule, ...]] = (
+    mistyped_label.check,
     missing_claim.check,
     unbound_claim.check,
     volume_place.check,
     waiting_claim.check,
     claim_in_use.check,
     csi_driver.check,
+    mistyped_resource.check,
+    no_device_plugin.check,
+    blocked_domain.check,
+    unhealthy_nodes.check,
+    oversized_request.check,
+    missing_topology.check,
+    host_port_taken.check,
+    devices_in_use.check,
+    device_claims.check,
 )
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check

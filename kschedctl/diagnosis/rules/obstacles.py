@@ -42,7 +42,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         return
     if not situation.n_nodes:
         return
-    nodes, scope = _scope(situation)
+    nodes, scope = scope_of(situation)
     if nodes.any():
         yield Diagnosis(
             rule="obstacles",
@@ -64,7 +64,12 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         yield Diagnosis(rule="volume-elsewhere", cause=f"{where}: {'; '.join(said)}")
 
 
-def _scope(situation: Situation) -> tuple[Mask, str]:
+def obstacles_on(situation: Situation, nodes: Mask) -> str:
+    """Return the obstacles on a part of the nodes within reach as text; empty for no nodes."""
+    return "; ".join(_phrases(situation, nodes, "", is_part=True)) if nodes.any() else ""
+
+
+def scope_of(situation: Situation) -> tuple[Mask, str]:
     """Return the nodes within reach, and what they have in common as text; empty if these are all nodes."""
     nodes = situation.in_reach
     if nodes.all():
@@ -91,10 +96,10 @@ def _no_node_selected(situation: Situation) -> str:
     return "no node matches the required node affinity" + (" and nodeSelector" if selector else "")
 
 
-def _phrases(situation: Situation, nodes: Mask, scope: str) -> Iterator[str]:
-    """Yield one phrase per obstacle; together they cover all nodes."""
+def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = False) -> Iterator[str]:
+    """Yield one phrase per obstacle; together they cover the nodes, which may be a part of those within reach."""
     left = nodes.copy()
-    total = int(nodes.sum())
+    total = -1 if is_part else int(nodes.sum())
 
     def subject(found: Mask) -> str:
         return _subject(situation, found, scope, of_all=int(found.sum()) == total)

@@ -12,8 +12,8 @@ Repair: write the label that replaces it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
+from kschedctl.diagnosis.node_labels import PRESENT_LABELS
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import renaming, setting
 from kschedctl.linter.node_terms import label_uses
@@ -26,19 +26,10 @@ nodeSelector:
 """
 PASSES = FAILS.replace("beta.", "")
 
-#: The present label, by deprecated label (pkg/api/node/util.go).
-TODAYS: Final = {
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-}
-
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     for steps, label, is_key in label_uses(pods):
-        today = TODAYS.get(label)
+        today = PRESENT_LABELS.get(label)
         if today is None:
             continue
         if is_key:

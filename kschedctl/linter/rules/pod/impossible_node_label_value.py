@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Final
 
 from kschedctl.api.selectors import DOES_NOT_EXIST, IN, NOT_IN
+from kschedctl.diagnosis.node_labels import ARCHITECTURES
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, renaming, setting
@@ -46,20 +47,6 @@ _VALUES: Final = {
     "beta.kubernetes.io/os": _OS,
     "kubernetes.io/arch": _ARCH,
     "beta.kubernetes.io/arch": _ARCH,
-}
-_MEANT: Final = {
-    "x86_64": "amd64",
-    "x86-64": "amd64",
-    "x64": "amd64",
-    "x86": "386",
-    "i386": "386",
-    "i686": "386",
-    "aarch64": "arm64",
-    "armv8": "arm64",
-    "arm64v8": "arm64",
-    "armv7": "arm",
-    "armv7l": "arm",
-    "armhf": "arm",
 }
 #: The known names after the slash, by domain.
 _KNOWN: Final = {
@@ -132,7 +119,7 @@ def _wrong(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _guess(key: str, value: str) -> str:
     lower = value.lower()
-    meant = _MEANT.get(lower, lower) if "arch" in key else lower
+    meant = ARCHITECTURES.get(lower, lower) if "arch" in key else lower
     return meant if meant in _VALUES[key] else ""
 
 

@@ -1,0 +1,274 @@
+"""Node labels that the pod requires and no node has, although nodes have almost the same one.
+
+The pod's nodeSelector or node affinity may have a typing mistake, another case, a key of the past such as
+``beta.kubernetes.io/os`` or ``node-role.kubernetes.io/master``, or the wrong value of a flag, such as ``yes`` for
+``true``. Operators correct the manifest. They do not give nodes a mistyped label, and they do not drop the requirement.
+If the labels exist on different nodes, or for another architecture, that is the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.selectors import (
+    IN,
+    Requirement,
+    SelectorError,
+    label_map_selector,
+    parse_node_term,
+)
+from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
+from kschedctl.api.wording import counted, listed
+from kschedctl.arrays import Mask
+from kschedctl.cluster.node_selection import nodes_matching, required_node_selector
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
+from kschedctl.diagnosis.node_labels import (
+    ARCH_LABELS,
+    ARCHITECTURES,
+    OS_LABELS,
+    PRESENT_LABELS,
+    REPLACED_LABELS,
+)
+from kschedctl.diagnosis.rules import obstacles
+from kschedctl.diagnosis.situation import Situation
+from kschedctl.diagnosis.spelling import meant
+from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, remove_operation, replace_operation
+
+_REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+#: Values of labels that only say yes.
+_YES: Final = frozenset(("", "true", "yes", "on", "1", "enabled"))
+#: Labels whose values differ on purpose, by a letter.
+_PLACES: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
+#: At most 2 corrections of one requirement are tried.
+_MOST: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A label that the pod requires.
+
+    Attributes
+    ----------
+    requirement : Requirement
+        The requirement.
+    field : str
+        ``nodeSelector`` or ``node affinity``.
+    path : tuple of (str or int)
+        The path of the requirement in the pod.
+    """
+
+    requirement: Requirement
+    field: str
+    path: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Correction:
+    """A label that nodes have, and that was probably meant.
+
+    Attributes
+    ----------
+    wanted : _Wanted
+        The requirement to correct.
+    key, value : str
+        The label. The value is empty if only the key is corrected and the requirement has no value.
+    """
+
+    wanted: _Wanted
+    key: str
+    value: str
+
+    @property
+    def words(self) -> str:
+        """The corrected requirement as text."""
+        old = self.wanted.requirement
+        return str(Requirement(self.key, old.operator, (self.value,) if old.operator == IN else old.values))
+
+    def patch(self) -> tuple[Operation, ...]:
+        """Return the operations that correct the pod."""
+        old = self.wanted.requirement
+        if self.wanted.field == "nodeSelector":
+            gone = () if old.key == self.key else (remove_operation("spec", "nodeSelector", old.key),)
+            return (*gone, add_operation(self.value, "spec", "nodeSelector", self.key))
+        values = (replace_operation([self.value], *self.wanted.path, "values"),) if old.operator == IN else ()
+        return (replace_operation(self.key, *self.wanted.path, "key"), *values)
+
+
+def check(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield the requirements on labels that no node meets, if the nodes have labels like them."""
+    if not situation.n_nodes or situation.selected.any() or situation.is_of_daemon_set:
+        return
+    unmet = [each for each in _requirements(situation) if not _holds(situation, each.requirement).any()]
+    corrections = [list(_corrections(situation, each))[:_MOST] for each in unmet]
+    if unmet and all(corrections):
+        yield _mistyped(situation, unmet, corrections)
+    elif unmet:
+        yield next(_other_platform(situation, unmet), None) or _unknown(situation, unmet)
+    else:
+        yield from _nowhere_together(situation)
+
+
+def _requirements(situation: Situation) -> Iterator[_Wanted]:
+    """Yield the requirements of nodeSelector, and those of a required node affinity with a single term."""
+    spec = situation.pod.spec
+    for each in label_map_selector(spec.node_selector):
+        yield _Wanted(each, "nodeSelector", ("spec", "nodeSelector", each.key))
+    required = required_node_selector(spec)
+    terms = required.node_selector_terms if required is not None else ()
+    if len(terms) != 1:
+        return
+    try:
+        parsed = parse_node_term(terms[0])
+    except SelectorError:
+        return
+    for i, each in enumerate(parsed.labels if parsed is not None else ()):
+        yield _Wanted(each, "node affinity", (*_REQUIRED, "nodeSelectorTerms", 0, "matchExpressions", i))
+
+
+def _holds(situation: Situation, requirement: Requirement) -> Mask:
+    return situation.cluster.nodes.labels.matches((requirement,))
+
+
+def _corrections(situation: Situation, wanted: _Wanted) -> Iterator[_Correction]:
+    """Yield the labels that a requirement was probably meant for."""
+    old, labels = wanted.requirement, situation.cluster.nodes.labels
+    if old.operator not in ("In", "Exists"):
+        return
+    if not labels[old.key].present.any():
+        for key in _other_keys(situation, old.key):
+            have = labels[key].values
+            if old.operator != IN:
+                yield _Correction(wanted, key, "")
+            elif value := next((v for v in old.values if v in have), None) or _other_value(key, old.values, have):
+                yield _Correction(wanted, key, value)
+            elif "" in have and "" in old.values:
+                yield _Correction(wanted, key, "")
+        return
+    for value in _other_values(old.key, old.values, labels[old.key].values):
+        yield _Correction(wanted, old.key, value)
+
+
+def _other_keys(situation: Situation, key: str) -> list[str]:
+    """Return the labels of nodes that a key was probably meant for: renamed, or with a typing mistake."""
+    known = {**PRESENT_LABELS, **REPLACED_LABELS, **{new: old for old, new in PRESENT_LABELS.items()}}
+    labels = situation.cluster.nodes.labels
+    if key in known and labels[known[key]].present.any():
+        return [known[key]]
+    keys = {each for node in situation.cluster.nodes.objects for each in node.metadata.labels}
+    name = key.rpartition("/")[2]
+    return meant(key, keys) or sorted(each for each in keys if each.rpartition("/")[2] == name)[:1]
+
+
+def _other_value(key: str, values: tuple[str, ...], have: list[str]) -> str:
+    return next(iter(_other_values(key, values, have)), "")
+
+
+def _other_values(key: str, values: tuple[str, ...], have: list[str]) -> list[str]:
+    """Return the values of nodes that required values were probably meant for."""
+    if key in _PLACES:
+        return [other for value in values for other in have if other.casefold() == value.casefold()]
+    if key in ARCH_LABELS:
+        return [ARCHITECTURES[v.lower()] for v in values if ARCHITECTURES.get(v.lower()) in have]
+    if len(have) == 1 and have[0].casefold() in _YES and all(value.casefold() in _YES for value in values):
+        return have
+    return [other for value in values for other in meant(value, have)]
+
+
+def _mistyped(situation: Situation, unmet: list[_Wanted], corrections: list[list[_Correction]]) -> Diagnosis:
+    phrases = []
+    for wanted, found in zip(unmet, corrections, strict=True):
+        field = "the node affinity" if wanted.field == "node affinity" else wanted.field
+        have = [f"{_named(situation, _label(each))} {each.words}" for each in found]
+        phrases.append(f"{field} wants {wanted.requirement}, which no node has; {listed(have)}")
+    every = [found[0] for found in corrections]
+    remedies = [_correcting(situation, every, 0)]
+    if len(corrections) == 1:
+        remedies += [_correcting(situation, [each], i) for i, each in enumerate(corrections[0][1:], 1)]
+    return Diagnosis(rule="mistyped-label", cause="; ".join(phrases), remedies=tuple(remedies))
+
+
+def _label(found: _Correction) -> Requirement:
+    old = found.wanted.requirement
+    return Requirement(found.key, old.operator, (found.value,) if old.operator == IN else old.values)
+
+
+def _named(situation: Situation, requirement: Requirement) -> str:
+    """Return the nodes that meet a requirement as the subject of a sentence, with its verb."""
+    rows = np.flatnonzero(_holds(situation, requirement))
+    if len(rows) > 3:
+        return f"{len(rows)} nodes have"
+    names = [situation.cluster.nodes.names[row] for row in rows.tolist()]
+    return f"{listed(names)} {'has' if len(names) == 1 else 'have'}"
+
+
+def _correcting(situation: Situation, corrections: list[_Correction], within: int) -> Remedy:
+    told = [f"{each.words} instead of {each.wanted.requirement} in the {each.wanted.field}" for each in corrections]
+    return situation.context().pod_patch(
+        listed(told).replace("the nodeSelector", "nodeSelector"),
+        *(operation for each in corrections for operation in each.patch()),
+        risk=Risk.MISTAKE,
+        family="mistyped label",
+        within=within,
+    )
+
+
+def _other_platform(situation: Situation, unmet: list[_Wanted]) -> Iterator[Diagnosis]:
+    """Yield an architecture or operating system that no node has."""
+    for wanted in unmet:
+        old, labels = wanted.requirement, situation.cluster.nodes.labels
+        if old.key not in (*ARCH_LABELS, *OS_LABELS) or old.operator != IN:
+            continue
+        have = sorted(labels[old.key].values)
+        value = old.values[0]
+        if not have:
+            continue
+        yield Diagnosis(
+            rule="other-platform",
+            cause=f"{wanted.field} wants {old}, and no node has it: nodes have {listed(have)}",
+            advice=(
+                Advice(
+                    summary=f"add a node with {old.key}={value}",
+                    risk=Risk.CAPACITY,
+                    untried="the snapshot has no such node to copy",
+                ),
+                Advice(
+                    summary=f"use an image for {listed(have, 'or')}, and change {wanted.field} to match",
+                    risk=Risk.POD,
+                    untried="the snapshot does not show for which platforms the image is built",
+                ),
+            ),
+        )
+        return
+
+
+def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
+    """Return the requirements that no node meets, with the values that nodes have instead."""
+    base = next(obstacles.check(situation))
+    facts = []
+    for each in unmet:
+        values = sorted(situation.cluster.nodes.labels[each.requirement.key].values)
+        have = f"nodes have {listed([f'{each.requirement.key}={value}' for value in values])}" if values else ""
+        facts.append(have or f"no node has a label {each.requirement.key}")
+    return replace(base, evidence=tuple(facts))
+
+
+def _nowhere_together(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield requirements that nodes meet, but no node all of them."""
+    wanted = list(_requirements(situation))
+    met = [
+        f"{each.requirement} on {counted(int(_holds(situation, each.requirement).sum()), 'node')}" for each in wanted
+    ]
+    required = required_node_selector(situation.pod.spec)
+    if required is not None and len(required.node_selector_terms) > 1:
+        matching = int(nodes_matching(situation.cluster.nodes, required).sum())
+        if not matching:
+            return
+        met.append(f"a term of the node affinity holds on {counted(matching, 'node')}")
+    if len(met) > 1:
+        yield Diagnosis(
+            rule="labels-never-together", cause=f"no node has all labels that the pod requires: {listed(met)}"
+        )

@@ -1,0 +1,115 @@
+"""Nodes that have the devices which the pod requests, and do not offer them, because no device plugin reports them.
+
+A device plugin tells the kubelet the devices of its node. Until it runs and finds them, the node offers none of the
+resource, whatever hardware it has. Labels, the machine type and a reported amount of 0 are the signs of the hardware.
+Operators install or repair the device plugin, or the operator that installs it, with the driver that it needs. A pod
+without its request would start and fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.amounts import exact_quantity
+from kschedctl.api.core import Node
+from kschedctl.api.wording import counted, listed
+from kschedctl.arrays import Mask
+from kschedctl.diagnosis.device_nodes import VENDORS, device_sign, plugin_state
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
+from kschedctl.diagnosis.extended_resources import offers_of_vendor, requested_devices
+from kschedctl.diagnosis.rules.mistyped_resource import intended
+from kschedctl.diagnosis.rules.obstacles import obstacles_on
+from kschedctl.diagnosis.situation import Situation, all_rows
+from kschedctl.framework.remedy import Remedy, Risk, add_operation, patched
+from kschedctl.framework.remedy_scope import RemedyScope
+
+#: At most 3 nodes are named.
+_MOST: Final = 3
+#: The labels of at most 5,000 nodes are searched for signs of devices.
+_SEARCHED: Final = 5000
+
+
+def check(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield the resource that nodes with such devices do not offer."""
+    for resource in requested_devices(situation):
+        offering = situation.in_reach & (situation.offered(resource) > 0)
+        if (offering & ~situation.short_of(resource)).any() or intended(situation, resource):
+            continue
+        silent = situation.in_reach & (situation.offered(resource) == 0)
+        signs = {} if offers_of_vendor(situation, resource, silent) else _signs(situation, resource, silent)
+        if signs:
+            yield _without_plugin(situation, resource, signs, offering)
+        elif not offering.any() and silent.all():
+            yield _nowhere(situation, resource)
+
+
+def _signs(situation: Situation, resource: str, silent: Mask) -> dict[int, str]:
+    """Return the rows of nodes with a sign of the devices, with the sign."""
+    objects = situation.cluster.nodes.objects
+    found = {row: device_sign(objects[row], resource) for row in all_rows(silent)[:_SEARCHED]}
+    return {row: sign for row, sign in found.items() if sign}
+
+
+def _without_plugin(situation: Situation, resource: str, signs: dict[int, str], offering: Mask) -> Diagnosis:
+    cluster = situation.cluster
+    row, sign = next(iter(signs.items()))
+    installed, state = plugin_state(cluster, resource, row)
+    names = [cluster.nodes.names[each] for each in signs]
+    offer = "offers" if len(names) == 1 else "offer"
+    others = int(situation.in_reach.sum()) - len(signs) - int(offering.sum())
+    rest = [obstacles_on(situation, offering)] if offering.any() else []
+    if others:
+        rest.append(f"{counted(others, 'other node')} {'shows' if others == 1 else 'show'} no such device")
+    shown = listed(names, most=_MOST)
+    return Diagnosis(
+        rule="no-device-plugin",
+        cause="; ".join((f"{shown} ({sign}) {offer} no {resource}: {state}", *rest)),
+        remedies=tuple(
+            _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
+            for within, each in enumerate(list(signs)[:_MOST])
+        ),
+        checks=(
+            f"kubectl describe node {names[0]}",
+            f"kubectl get pods -A -o wide --field-selector spec.nodeName={names[0]}",
+        ),
+    )
+
+
+def _offering(situation: Situation, node: Node, resource: str, within: int, *, installed: bool) -> Remedy:
+    """Return the repair of the device plugin: the node offers what the pod requests."""
+    amount = exact_quantity(resource, situation.requests[resource])
+    patch = (
+        add_operation({**node.status.allocatable, resource: amount}, "status", "allocatable"),
+        add_operation({**node.status.capacity, resource: amount}, "status", "capacity"),
+    )
+    vendor = VENDORS.get(resource.partition("/")[0], "")
+    plugin = f"{vendor} device plugin" if vendor else f"device plugin of {resource}"
+    summary = f"{'repair' if installed else 'install'} the {plugin} so that {node.name} offers {amount} {resource}"
+    return Remedy(
+        summary=summary,
+        scope=RemedyScope.NODE,
+        changes=(patched(node, *patch),),
+        risk=Risk.MISTAKE,
+        family="device plugin",
+        within=within,
+        once=True,
+        command=f"# {summary}",
+    )
+
+
+def _nowhere(situation: Situation, resource: str) -> Diagnosis:
+    """Return the diagnosis of a cluster in which nothing hints at such a device."""
+    return Diagnosis(
+        rule="no-device-node",
+        cause=f"no node offers {resource}",
+        evidence=("no label and no machine type of a node shows such a device",),
+        advice=(
+            Advice(
+                summary=f"add a node with {resource}, and a device plugin that offers it",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node",
+            ),
+        ),
+        checks=("kubectl get nodes -o custom-columns='NAME:.metadata.name,OFFERS:.status.allocatable'",),
+    )

@@ -1,0 +1,269 @@
+"""A request that is larger than any node within reach, and the container or other part of the pod that makes it so.
+
+The scheduler counts, per resource, the larger of two numbers: the sum over all containers, and the largest init
+container. A request at the level of the pod replaces both; the overhead of the runtime class is added. Where a
+container has a limit and no request, the API server takes the limit as the request. Operators correct that part: the
+init container, a missing request, or a wrong unit. A pod that really needs that much needs a larger node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.amounts import exact_quantity, format_amount
+from kschedctl.api.pod import Container, PodSpec
+from kschedctl.api.quantity import parse_quantity
+from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended_resource, scheduler_units
+from kschedctl.api.wording import listed
+from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
+from kschedctl.arrays import Mask
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
+from kschedctl.diagnosis.request_parts import Part, RequestParts
+from kschedctl.diagnosis.rules import obstacles
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
+from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
+from kschedctl.diagnosis.situation import Situation
+from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation
+
+#: A request of this many times the largest offer may have the wrong unit.
+_OUT_OF_SCALE: Final = 10
+_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGT]i?|k)?")
+#: The unit that was meant, by the unit that was written.
+_SMALLER: Final = {"G": "M", "Gi": "Mi", "T": "G", "Ti": "Gi", "M": "k", "Mi": "Ki"}
+_TEMPLATES: Final = {each.__name__: each for each in (ReplicaSet, StatefulSet, DaemonSet, Job, Deployment)}
+
+
+def check(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield the resources of which the pod requests more than any node within reach has."""
+    if not situation.filtered:
+        return
+    nodes = situation.in_reach & ~situation.rejected_by("TaintToleration", "NodeUnschedulable")
+    if not nodes.any() or only_unhealthy(situation).any():
+        return
+    for resource, wanted in situation.requests.items():
+        offered = situation.offered(resource)
+        largest = int(offered[nodes].max())
+        others = situation.in_reach & ~nodes & (offered >= wanted)
+        cordoned = others & situation.rejected_by("NodeUnschedulable")
+        if resource != PODS and 0 < largest < wanted and not cordoned.any():
+            yield _Oversized(situation, resource, nodes, others).diagnosis()
+
+
+class _Oversized:
+    """A request that no node can hold.
+
+    Parameters
+    ----------
+    situation : Situation
+        The situation.
+    resource : str
+        The resource.
+    nodes : ndarray of bool, shape (n_nodes,)
+        The nodes within reach without untolerated taints.
+    others : ndarray of bool, shape (n_nodes,)
+        The other nodes within reach that are large enough.
+    """
+
+    def __init__(self, situation: Situation, resource: str, nodes: Mask, others: Mask) -> None:
+        self._situation, self._resource, self._nodes, self._others = situation, resource, nodes, others
+        self._parts = RequestParts(situation.pod, situation.decision.framework.handle.request_rules, resource)
+        self._wanted = situation.requests[resource]
+        self._largest = int(situation.offered(resource)[nodes].max())
+        free = (situation.offered(resource) - situation.used(resource))[nodes]
+        self._free = max(int(free.max()), 0)
+
+    def diagnosis(self) -> Diagnosis:
+        """Return the diagnosis, with the part that is too large."""
+        blame = self._blame()
+        base = next(obstacles.check(self._situation))
+        if blame:
+            cause = f"{blame}, {self._room()}"
+            if self._others.any():
+                cause += f"; {obstacles_on(self._situation, self._others)}"
+        else:
+            cause = base.cause
+        remedies = tuple(self._remedies())
+        return Diagnosis(
+            rule="oversized-request",
+            cause=cause,
+            evidence=tuple(self._evidence()),
+            remedies=remedies,
+            advice=() if remedies or self._situation.is_of_daemon_set else tuple(self._advice()),
+        )
+
+    def _shown(self, amount: int) -> str:
+        return format_amount(self._resource, amount)
+
+    def _room(self) -> str:
+        has = self._shown(self._largest)
+        if self._situation.is_of_daemon_set:
+            return f"its node {self._situation.names(self._nodes)[0]} has {has}"
+        return f"the largest node{scope_of(self._situation)[1]} has {has}"
+
+    def _blame(self) -> str:
+        """Return the part that is too large as a clause; empty if it is the request of the only container."""
+        parts, resource = self._parts, self._resource
+        asks = f"asks for {self._shown(self._wanted)} {resource}"
+        if parts.whole:
+            return f"the pod-level request (spec.resources) {asks}"
+        if parts.while_initializing > parts.while_running:
+            return self._initial_blame()
+        if parts.overhead and self._wanted - parts.overhead <= self._largest:
+            rest = f"the {self._shown(self._wanted - parts.overhead)} that its containers ask for"
+            name = self._situation.pod.spec.runtime_class_name
+            adds = f"adds an overhead of {self._shown(parts.overhead)} {resource} to {rest}"
+            return f"runtime class {name} {adds}" if name else f"the pod {adds}"
+        return self._running_blame()
+
+    def _initial_blame(self) -> str:
+        worst = max(self._parts.initializing, key=lambda part: part.own + part.beside)
+        beside = f" beside the {self._shown(worst.beside)} of sidecars" if worst.beside else ""
+        later = self._parts.while_running
+        rest = f" (the containers ask for {self._shown(later)} afterwards)" if later else ""
+        return f"{worst.words} asks for {self._shown(worst.own)} {self._resource}{beside}{rest}"
+
+    def _running_blame(self) -> str:
+        running, resource = self._parts.running, self._resource
+        most = max(running, key=lambda part: part.own, default=None)
+        if most is None:
+            return ""
+        if most.own > self._largest and (len(running) > 1 or self._copied(most)):
+            return f"{most.words} asks for {self._shown(most.own)} {resource}{self._limit_words(most)}"
+        if len(running) > 1:
+            each = listed([f"{part.words} {self._shown(part.own)}" for part in running])
+            return f"the containers ask for {self._shown(self._parts.while_running)} {resource} together ({each})"
+        return ""
+
+    def _copied(self, part: Part) -> bool:
+        """Report whether the request of a container is, or may be, its limit."""
+        own = part.container.resources
+        if is_extended_resource(self._resource) or own.requests.get(self._resource) != own.limits.get(self._resource):
+            return False
+        written = _written(self._situation, part)
+        return written is None or self._resource not in written.resources.requests
+
+    def _limit_words(self, part: Part) -> str:
+        if not self._copied(part):
+            return ""
+        if _written(self._situation, part) is not None:
+            return " (only a limit is set, and the API server takes it as the request)"
+        return ", its limit (where only a limit is set, the API server takes it as the request)"
+
+    def _evidence(self) -> Iterator[str]:
+        offered = self._situation.offered(self._resource)
+        excluded = int((~self._situation.selected & (offered >= self._wanted)).sum())
+        if excluded:
+            need = f"{self._shown(self._wanted)} {self._resource}"
+            have, them = ("has", "it") if excluded == 1 else ("have", "them")
+            nodes = "1 node" if excluded == 1 else f"{excluded} nodes"
+            yield f"{nodes} {have} {need}, but the pod's node selection excludes {them}"
+
+    def _remedies(self) -> Iterator[Remedy]:
+        parts = self._parts
+        if parts.whole:
+            return
+        if parts.while_initializing > parts.while_running:
+            yield from self._smaller_init_containers()
+            return
+        most = max(parts.running, key=lambda part: part.own, default=None)
+        if most is None:
+            return
+        meant = self._other_unit(most)
+        if meant:
+            text = most.container.resources.requests[self._resource]
+            yield self._patched(f"request {meant} {self._resource} instead of {text} in {most.words}", [(most, meant)])
+        elif self._copied(most):
+            target = self._free - (self._wanted - most.own)
+            if target > 0:
+                yield self._patched(
+                    f"set a request of its own in {most.words}: {self._rounded(target)} {self._resource} or less; "
+                    f"the limit of {self._shown(most.own)} stays",
+                    [(most, exact_quantity(self._resource, target))],
+                )
+
+    def _smaller_init_containers(self) -> Iterator[Remedy]:
+        """Yield smaller requests of the init containers that are too large, if the containers themselves fit."""
+        parts, room = self._parts, self._free - self._parts.overhead
+        if parts.while_running > room:
+            return
+        large = [part for part in parts.initializing if part.own + part.beside > room]
+        least = min((room - part.beside for part in large), default=0)
+        if least <= 0:
+            return
+        names = listed([part.words for part in large])
+        was = listed([self._shown(part.own) for part in large])
+        yield self._patched(
+            f"request {self._rounded(least)} {self._resource} or less instead of {was} in {names}",
+            [(part, exact_quantity(self._resource, room - part.beside)) for part in large],
+            risk=Risk.POD if self._resource == CPU else Risk.REDUCED,
+        )
+
+    def _rounded(self, amount: int) -> str:
+        """Return an amount as text that is not larger than the amount."""
+        if self._resource in (MEMORY, EPHEMERAL_STORAGE):
+            unit = 1 << max((amount.bit_length() - 1) // 10 * 10, 0)
+            amount -= amount % max(unit // 100, 1)
+        return self._shown(amount)
+
+    def _other_unit(self, part: Part) -> str:
+        """Return the amount in a smaller unit, if the amount is far too large as written; empty otherwise."""
+        text = str(part.container.resources.requests.get(self._resource, ""))
+        found = _UNIT.fullmatch(text)
+        if found is None or part.own < self._largest * _OUT_OF_SCALE:
+            return ""
+        number, unit = found.group(1), found.group(2) or ""
+        meant = f"{number}m" if self._resource == CPU and not unit else ""
+        if self._resource in (MEMORY, EPHEMERAL_STORAGE):
+            meant = f"{number}{_SMALLER[unit]}" if unit in _SMALLER else ""
+        if not meant:
+            return ""
+        amount = scheduler_units({self._resource: parse_quantity(meant)})[self._resource]
+        return meant if amount <= self._largest else ""
+
+    def _patched(self, summary: str, targets: Sequence[tuple[Part, str]], *, risk: Risk = Risk.MISTAKE) -> Remedy:
+        patch: list[Operation] = []
+        for part, quantity in targets:
+            own = part.container.resources
+            limits = own.limits
+            if self._resource in limits and parse_quantity(limits[self._resource]) < parse_quantity(quantity):
+                limits = {**limits, self._resource: quantity}
+            changed = replace(own, requests={**own.requests, self._resource: quantity}, limits=limits)
+            patch.append(add_operation(changed, "spec", part.field, part.index, "resources"))
+        return self._situation.context().pod_patch(
+            summary,
+            *patch,
+            risk=risk,
+            # The family of the remedies that lower the whole request, which add nothing then.
+            family=("request", self._resource),
+            within=-1,
+            once=True,
+            resource=self._resource,
+        )
+
+    def _advice(self) -> Iterator[Advice]:
+        need = f"{self._shown(self._wanted)} {self._resource}"
+        yield Advice(
+            summary=f"add a larger node: the pod needs {need} on one node",
+            risk=Risk.CAPACITY,
+            untried="the snapshot has no node of that size to copy",
+            command=f"# add a node with at least {need} allocatable",
+        )
+
+
+def _written(situation: Situation, part: Part) -> Container | None:
+    """Return the container as its controller's template has it, without defaults; ``None`` if it is not known."""
+    owner = situation.pod.metadata.controller
+    kind = _TEMPLATES.get(owner.kind) if owner is not None else None
+    if owner is None or kind is None:
+        return None
+    found = situation.cluster.get(kind, owner.name, situation.pod.namespace)
+    template = getattr(getattr(found, "spec", None), "template", None)
+    spec: PodSpec | None = template.spec if template is not None else None
+    if spec is None:
+        return None
+    containers = spec.containers if part.field == "containers" else spec.init_containers
+    return next((each for each in containers if each.name == part.container.name), None)

@@ -1,0 +1,160 @@
+"""Required node labels that no node has, and the labels that were meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.spelling import meant
+from kschedctl.why.search import suggest
+from tests.builders import ZONE, decide, make_cluster, make_node, make_pod
+
+ARCH = "kubernetes.io/arch"
+MASTER, CONTROL_PLANE = "node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane"
+
+
+def selecting(**labels: str) -> dict[str, Any]:
+    return {"nodeSelector": labels}
+
+
+def requiring(*expressions: dict[str, Any]) -> dict[str, Any]:
+    required = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+
+
+def within(key: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "cause", "cure"),
+    [
+        pytest.param(
+            selecting(tier="nvem"),
+            [{"tier": "nvme"}, {"tier": "nvme"}, {"tier": "hdd"}, {}],
+            "nodeSelector wants tier=nvem, which no node has; n0 and n1 have tier=nvme",
+            "tier=nvme instead of tier=nvem in nodeSelector",
+            id="letters swapped",
+        ),
+        pytest.param(
+            selecting(disk="SSD"),
+            [{"disk": "ssd"}],
+            "nodeSelector wants disk=SSD, which no node has; n0 has disk=ssd",
+            "disk=ssd instead of disk=SSD in nodeSelector",
+            id="case",
+        ),
+        pytest.param(
+            selecting(gpu="yes"),
+            [{"gpu": "true"}],
+            "nodeSelector wants gpu=yes, which no node has; n0 has gpu=true",
+            "gpu=true instead of gpu=yes in nodeSelector",
+            id="another word for yes",
+        ),
+        pytest.param(
+            selecting(nodepool="memory"),
+            [{"node-pool": "memory"}],
+            "nodeSelector wants nodepool=memory, which no node has; n0 has node-pool=memory",
+            "node-pool=memory instead of nodepool=memory in nodeSelector",
+            id="key",
+        ),
+        pytest.param(
+            selecting(**{MASTER: ""}),
+            [{CONTROL_PLANE: ""}],
+            f"nodeSelector wants {MASTER}=, which no node has; n0 has {CONTROL_PLANE}=",
+            f"{CONTROL_PLANE}= instead of {MASTER}= in nodeSelector",
+            id="label of the past",
+        ),
+        pytest.param(
+            selecting(**{"beta.kubernetes.io/os": "linux"}),
+            [{"kubernetes.io/os": "linux"}],
+            "nodeSelector wants beta.kubernetes.io/os=linux, which no node has; n0 has kubernetes.io/os=linux",
+            "kubernetes.io/os=linux instead of beta.kubernetes.io/os=linux in nodeSelector",
+            id="beta label",
+        ),
+        pytest.param(
+            requiring(within("pool", "memroy")),
+            [{"pool": "memory"}, {"pool": "cpu"}],
+            "the node affinity wants pool=memroy, which no node has; n0 has pool=memory",
+            "pool=memory instead of pool=memroy in the node affinity",
+            id="node affinity",
+        ),
+        pytest.param(
+            selecting(**{ARCH: "x86_64"}),
+            [{ARCH: "amd64"}],
+            f"nodeSelector wants {ARCH}=x86_64, which no node has; n0 has {ARCH}=amd64",
+            f"{ARCH}=amd64 instead of {ARCH}=x86_64 in nodeSelector",
+            id="another name of the architecture",
+        ),
+        pytest.param(
+            selecting(**{ARCH: "arm64"}),
+            [{ARCH: "amd64"}],
+            f"nodeSelector wants {ARCH}=arm64, and no node has it: nodes have amd64",
+            "use an image for amd64, and change nodeSelector to match",
+            id="another architecture",
+        ),
+    ],
+)  # fmt: skip
+def test_cause_and_cure(spec: dict[str, Any], nodes: list[dict[str, str]], cause: str, cure: str) -> None:
+    cluster = make_cluster([make_node(f"n{i}", labels=labels) for i, labels in enumerate(nodes)])
+    decision = decide(make_pod(**spec), cluster)
+    assert [one.cause for one in diagnose(decision)] == [cause]
+    assert suggest(decision).ranked[0].summary == cure
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "cause", "evidence"),
+    [
+        pytest.param(
+            selecting(pool="gpu"),
+            [{"pool": "cpu"}],
+            "no node has the label pool=gpu of nodeSelector",
+            ("nodes have pool=cpu",),
+            id="another value",
+        ),
+        pytest.param(
+            selecting(**{ZONE: "eu-1c"}),
+            [{ZONE: "eu-1a"}, {ZONE: "eu-1b"}],
+            f"no node has the label {ZONE}=eu-1c of nodeSelector",
+            (f"nodes have {ZONE}=eu-1a and {ZONE}=eu-1b",),
+            id="another zone",
+        ),
+        pytest.param(
+            selecting(pool="big", disk="ssd"),
+            [{"pool": "big"}, {"disk": "ssd"}, {"disk": "ssd"}],
+            "no node has all labels that the pod requires: disk=ssd on 2 nodes and pool=big on 1 node",
+            (),
+            id="on different nodes",
+        ),
+    ],
+)
+def test_no_mistake(spec: dict[str, Any], nodes: list[dict[str, str]], cause: str, evidence: tuple[str, ...]) -> None:
+    cluster = make_cluster([make_node(f"n{i}", labels=labels) for i, labels in enumerate(nodes)])
+    (found,) = diagnose(decide(make_pod(**spec), cluster))
+    assert (found.cause, found.evidence, found.remedies) == (cause, evidence, ())
+
+
+def test_a_node_that_matches_is_full() -> None:
+    nodes = [make_node("a", labels={"tier": "nvem"}), make_node("b", labels={"tier": "nvme"})]
+    full = make_pod("x", node="a", requests={"cpu": "4"})
+    (found,) = diagnose(decide(make_pod(requests={"cpu": "1"}, **selecting(tier="nvem")), make_cluster(nodes, [full])))
+    assert found.cause == "a with tier=nvem has 0 of 4 cpu free, the pod wants 1 cpu"
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "expected"),
+    [
+        ("production", ["produktion", "staging"], ["produktion"]),
+        ("memory_optimized", ["memory-optimized"], ["memory-optimized"]),
+        ("spott", ["spot"], ["spot"]),
+        ("east", ["west"], []),
+        ("large", ["xlarge"], []),
+        ("a100", ["a10"], []),
+        ("m5.large", ["m6.large"], []),
+        ("hdd", ["ssd"], []),
+        ("", ["a"], []),
+    ],
+)
+def test_typing_mistakes(name: str, names: list[str], expected: list[str]) -> None:
+    assert meant(name, names) == expected

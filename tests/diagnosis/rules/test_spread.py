@@ -1,0 +1,131 @@
+"""Spread constraints: domains that count and can take no pod, and topology keys that no node has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.api.core import Node
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.why.search import suggest
+from tests.builders import HOSTNAME, ZONE, decide, make_cluster, make_node, make_pod
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane:NoSchedule"
+WEB = {"app": "web"}
+
+
+def spread(key: str = HOSTNAME, **fields: Any) -> list[dict[str, Any]]:
+    own = {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    return [{**own, "labelSelector": {"matchLabels": WEB}, **fields}]
+
+
+@pytest.mark.parametrize(
+    ("blocked", "spec", "cause", "cure"),
+    [
+        pytest.param(
+            make_node("cp", taints=[CONTROL_PLANE]),
+            {"topologySpreadConstraints": spread()},
+            f"the spread over {HOSTNAME} counts cp (0 matching pods), where no pod can go: cp has the taint "
+            f"{CONTROL_PLANE}, which the pod does not tolerate; 2 other nodes could hold the pod, but may have 1 per "
+            "domain (maxSkew 1)",
+            f"nodeTaintsPolicy: Honor in the spread constraint over {HOSTNAME}",
+            id="control plane",
+        ),
+        pytest.param(
+            make_node("cp", cpu="0"),
+            {"topologySpreadConstraints": spread()},
+            f"the spread over {HOSTNAME} counts cp (0 matching pods), where no pod can go: cp offers no cpu; 2 other "
+            "nodes could hold the pod, but may have 1 per domain (maxSkew 1)",
+            "add a node like a",
+            id="full node",
+        ),
+        pytest.param(
+            make_node("cp"),
+            {
+                "topologySpreadConstraints": spread(nodeAffinityPolicy="Ignore"),
+                "nodeSelector": {"pool": "web"},
+            },
+            f"the spread over {HOSTNAME} counts cp (0 matching pods), where no pod can go: the pod's node selection "
+            "excludes cp (nodeAffinityPolicy is Ignore); 2 other nodes could hold the pod, but may have 1 per domain "
+            "(maxSkew 1)",
+            f"nodeAffinityPolicy: Honor in the spread constraint over {HOSTNAME}",
+            id="excluded by the pod's selector",
+        ),
+        pytest.param(
+            make_node("cp", unschedulable=True),
+            {"topologySpreadConstraints": spread()},
+            f"the spread over {HOSTNAME} counts cp (0 matching pods), where no pod can go: cp is cordoned; 2 other "
+            "nodes could hold the pod, but may have 1 per domain (maxSkew 1)",
+            "uncordon node cp",
+            id="cordoned",
+        ),
+    ],
+)
+def test_blocked_domain(blocked: Node, spec: dict[str, Any], cause: str, cure: str) -> None:
+    nodes = [blocked, *(make_node(name, labels={"pool": "web"}) for name in "ab")]
+    pods = [make_pod(f"web-{name}", node=name, labels=WEB) for name in "ab"]
+    decision = decide(make_pod(labels=WEB, requests={"cpu": "1"}, **spec), make_cluster(nodes, pods))
+    assert [one.cause for one in diagnose(decision)] == [cause]
+    assert suggest(decision).ranked[0].summary == cure
+
+
+def test_minimum_of_missing_domains() -> None:
+    nodes = [make_node("a", zone="x"), make_node("b", zone="y")]
+    pods = [make_pod(f"web-{name}", node=name, labels=WEB) for name in "ab"]
+    pod = make_pod(labels=WEB, topologySpreadConstraints=spread(ZONE, minDomains=3))
+    decision = decide(pod, make_cluster(nodes, pods))
+    (found,) = diagnose(decision)
+    assert found.cause == (
+        f"the spread over {ZONE} has minDomains 3, and 2 domains count: until there are 3, each may have 1 matching "
+        "pod, and 2 nodes would exceed that"
+    )
+    told = [each.summary for each in suggest(decision).suggestions]
+    assert f"minDomains 2 instead of 3 in the spread constraint over {ZONE}" in told
+
+
+@pytest.mark.parametrize(
+    ("key", "labels", "cause", "cures"),
+    [
+        pytest.param(
+            ZONE,
+            {},
+            f"no node has the label {ZONE}, over which the spread counts domains",
+            {
+                f"label the nodes with {ZONE}, each with the place that it is in",
+                f"ScheduleAnyway instead of DoNotSchedule in the spread constraint over {ZONE}",
+            },
+            id="bare metal",
+        ),
+        pytest.param(
+            "topology.kubernetes.io/zones",
+            {ZONE: "x"},
+            "no node has the label topology.kubernetes.io/zones, over which the spread counts domains",
+            {f"topologyKey {ZONE} instead of topology.kubernetes.io/zones"},
+            id="mistyped",
+        ),
+        pytest.param(
+            "failure-domain.beta.kubernetes.io/zone",
+            {ZONE: "x"},
+            "no node has the label failure-domain.beta.kubernetes.io/zone, over which the spread counts domains",
+            {f"topologyKey {ZONE} instead of failure-domain.beta.kubernetes.io/zone"},
+            id="key of the past",
+        ),
+    ],
+)
+def test_missing_topology(key: str, labels: dict[str, str], cause: str, cures: set[str]) -> None:
+    nodes = [make_node(name, labels=labels) for name in "ab"]
+    decision = decide(make_pod(labels=WEB, topologySpreadConstraints=spread(key)), make_cluster(nodes))
+    assert [one.cause for one in diagnose(decision)] == [cause]
+    found = [each.summary for each in suggest(decision).ranked]
+    assert set(found[: len(cures)]) == cures
+
+
+def test_a_usable_node_has_the_fewest_pods() -> None:
+    nodes = [make_node("a"), make_node("b"), make_node("cp", taints=[CONTROL_PLANE])]
+    pods = [make_pod("web-a", node="a", labels=WEB), make_pod("x", node="b", requests={"cpu": "4"})]
+    pod = make_pod(labels=WEB, requests={"cpu": "1"}, topologySpreadConstraints=spread(nodeTaintsPolicy="Honor"))
+    (found,) = diagnose(decide(pod, make_cluster(nodes, pods)))
+    assert found.cause.startswith(
+        f"the spread over {HOSTNAME} counts b (0 matching pods), where no pod can go: b has 0"
+    )
