@@ -34,6 +34,8 @@ _POOL_LABELS: Final = {
     "kubernetes.azure.com/agentpool": "agent pool",
     "karpenter.sh/nodepool": "NodePool",
 }
+#: The rank of a larger node: behind those of existing shapes.
+_LAST: Final = 1000.0
 #: The ends of label keys that name a place.
 _PLACES: Final = ("/zone", "/region", "/hostname", "-zone", "-region")
 
@@ -118,7 +120,7 @@ def larger_node(cluster: Cluster, model: str, room: Mapping[str, int]) -> Remedy
         summary=f"add {what}",
         changes=(Create(larger), *others),
         family="larger node",
-        within=like.within + 1,
+        within=_LAST,
         model="",
         command=f"# add {what}",
         side_of=None,

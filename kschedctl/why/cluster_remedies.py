@@ -14,6 +14,7 @@ from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Reques
 from kschedctl.api.wording import counted, listed
 from kschedctl.diagnosis.new_nodes import larger_node, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.situation import Situation
+from kschedctl.diagnosis.volume_places import nodes_at, volume_places
 from kschedctl.framework.operands import Shortfall
 from kschedctl.framework.remedy import (
     Remedy,
@@ -54,6 +55,13 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
         shapes.setdefault(shape_of(node), node)
     ordered = sorted(shapes.values(), key=size_of)
     return (nodes_like(cluster, node.name, 1, within=i) for i, node in enumerate(ordered[:_MOST_SHAPES]))
+
+
+def nodes_in_reach_of_volumes(decision: Decision) -> Iterator[Remedy]:
+    """Yield the addition of nodes like existing ones, at the place to which the pod's first volume is tied."""
+    situation = Situation(decision)
+    for place in volume_places(situation)[:1]:
+        yield from nodes_at(situation, place)
 
 
 def larger_nodes(decision: Decision) -> Iterator[Remedy]:

@@ -18,6 +18,7 @@ from kschedctl.why.cluster_remedies import (
     freeing_deletions,
     larger_nodes,
     new_nodes,
+    nodes_in_reach_of_volumes,
     other_priorities,
     preemption_remedies,
 )
@@ -58,9 +59,14 @@ class SearchResult:
 
     @property
     def ranked(self) -> tuple[Suggestion | Advice, ...]:
-        """The suggestions and the cures that cannot be tried, those of lowest risk first."""
-        every: list[Suggestion | Advice] = [*self.suggestions, *self.advice]
-        return tuple(sorted(every, key=_rank))
+        """The suggestions and the cures that cannot be tried, those of lowest risk first.
+
+        A mistake is corrected: nothing then has to do without a constraint or its data.
+        """
+        every: list[Suggestion | Advice] = sorted([*self.suggestions, *self.advice], key=_rank)
+        if every and _risk(every[0]) is Risk.MISTAKE:
+            every = [one for one in every if _risk(one) < Risk.DROPPED]
+        return tuple(every)
 
 
 def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "") -> SearchResult:
@@ -82,11 +88,15 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "") -> Sea
     if decision.schedulable:
         return SearchResult((), 0, advice=advice)
     collected = collect(decision)
-    cures = [CandidateRemedy(remedy) for each in diagnoses for remedy in each.remedies]
+    remedies = [remedy for each in diagnoses for remedy in each.remedies]
+    if not any(remedy.model for remedy in remedies):
+        remedies += nodes_in_reach_of_volumes(decision)
+    known = {remedy.summary for remedy in remedies}
+    others = [each for each in _everything(decision, collected) if each.remedy.summary not in known]
     search = _Search(decision, most)
-    remedies = list(_in_order(collected, [*cures, *_everything(decision, collected)]))
-    search.singles(remedies)
-    search.other_ways(remedies)
+    ordered = list(_in_order(collected, [*map(CandidateRemedy, remedies), *others]))
+    search.singles(ordered)
+    search.other_ways(ordered)
     if not search.found:
         search.begin_anew()
         search.pairs(collected)
@@ -138,6 +148,10 @@ def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> It
         )
         nth[remedy.family] += 1
     return (remedy for _, remedy in sorted(ranked, key=lambda one: one[0]))
+
+
+def _risk(one: Suggestion | Advice) -> Risk:
+    return one.risk if isinstance(one, Advice) else max(remedy.risk for remedy in one.remedies)
 
 
 def _rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:

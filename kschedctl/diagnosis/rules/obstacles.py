@@ -22,7 +22,7 @@ from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.diagnosis.volume_places import nodes_at, volume_places, volume_scope
+from kschedctl.diagnosis.volume_places import volume_scope
 from kschedctl.plugins.inter_pod_affinity.reasons import NoPodNear, PodsInTheWay
 from kschedctl.plugins.node_ports import PortInUse
 from kschedctl.plugins.node_volume_limits import TooManyVolumes
@@ -48,7 +48,6 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
             rule="obstacles",
             cause="; ".join(_phrases(situation, nodes, scope)),
             evidence=tuple(_fragments(situation, nodes)),
-            remedies=tuple(one for place in volume_places(situation)[:1] for one in nodes_at(situation, place)),
         )
     elif not situation.selected.any():
         yield Diagnosis(rule="selects-no-node", cause=_no_node_selected(situation))

@@ -245,6 +245,9 @@ class _Oversized:
         )
 
     def _advice(self) -> Iterator[Advice]:
+        # A larger node with more CPU, memory or storage is tried by the search.
+        if not is_extended_resource(self._resource):
+            return
         need = f"{self._shown(self._wanted)} {self._resource}"
         yield Advice(
             summary=f"add a larger node: the pod needs {need} on one node",

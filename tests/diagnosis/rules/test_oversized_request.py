@@ -12,7 +12,7 @@ from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_container, make_node, make_object, make_pod
 
 NODES = [make_node("a"), make_node("b")]
-LARGER = "add a larger node: the pod needs 8 cpu on one node"
+LARGER = "add a larger node than a: with 8 cpu free"
 
 
 def limited(**limits: str) -> dict[str, Any]:

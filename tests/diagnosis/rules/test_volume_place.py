@@ -82,7 +82,6 @@ IN_B = disk("data", affinity={CSI_ZONE: ["b"]})
             [
                 "get the pod of CSI driver csi.example.com to run on b1; it registers the node and its label (untried)",
                 "add a node like a1 in b",
-                MOVED.format("a"),
             ],
             id="the nodes of the zone lack the label of the driver",
         ),
@@ -144,7 +143,7 @@ IN_B = disk("data", affinity={CSI_ZONE: ["b"]})
             make_pod(volumes=mount("data"), requests={"cpu": "2"}),
             cluster_of([A, B, zoned("b2", "b")], IN_B, b1="3", b2="3500m"),
             "no node in b, where volume pv-data is, has 2 cpu free: the most is 1, on b1",
-            ["add a node like b1"],
+            ["add a node like b1 in b"],
             id="no room on the nodes of the zone",
         ),
         pytest.param(
