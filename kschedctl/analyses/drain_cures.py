@@ -414,7 +414,7 @@ def _one_may_go(end: Cluster, blocked: BlockedEviction) -> _Change:
             f'-p \'{{"spec": {{"{field}": {value}{drop}}}}}\'',
         ),
         make=lambda cluster: cluster.with_added([with_limit(cluster, _stored(cluster, budget), field, value)]),
-        note=_while_down(found),
+        note="; ".join((_while_down(found), *_set_back(budget))),
     )
 
 
@@ -424,6 +424,12 @@ def _while_down(found: BudgetedPods) -> str:
         return "one pod at a time"
     kind, _, name = found.workloads[0]
     return "nothing recreates it" if kind == "Pod" else f"{kind} {name} is down until its new pod is ready"
+
+
+def _set_back(budget: PodDisruptionBudget) -> tuple[str, ...]:
+    """Return the controller that may undo a change of the budget."""
+    owner = budget.metadata.controller
+    return (f"{owner.kind} {owner.name} owns the budget and may set it back",) if owner is not None else ()
 
 
 def _one_node_more(cluster: Cluster, model: str) -> _Change:

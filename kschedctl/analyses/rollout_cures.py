@@ -75,7 +75,7 @@ def rolls_out(cluster: LoadedCluster, workload: ApiObject, where: Where = "") ->
 
 def rollout_causes(found: Rollout) -> tuple[DiagnosisData, ...]:
     """Return the cause for which a rollout does not finish; nothing if it does, or if its strategy holds it."""
-    if found.finished or (found.held and not found.steps):
+    if found.finished or found.stopped:
         return ()
     evidence = _deadline(found.workload)
     for rule, cause in (
@@ -94,9 +94,10 @@ def _attaching(found: Rollout) -> str:
         claim, node = elsewhere.claim, found.new.get(key, "")
         modes = listed(list(claim.spec.access_modes)) or "ReadWriteOnce"
         users = listed(list(elsewhere.users), most=2)
+        verb = "uses" if len(elsewhere.users) == 1 else "use"
         return (
-            f"claim {claim.namespace}/{claim.name} is {modes} and attached to {elsewhere.node}, where {users} uses it: "
-            f"the new pod is on {node} and cannot attach it (Multi-Attach){_kept(found)}"
+            f"claim {claim.namespace}/{claim.name} is {modes} and attached to {elsewhere.node}, where {users} {verb} "
+            f"it: the new pod is on {node} and cannot attach it (Multi-Attach){_kept(found)}"
         )
     return ""
 
@@ -155,7 +156,7 @@ def _deadline(workload: object) -> tuple[str, ...]:
 
 def rollout_cures(cluster: LoadedCluster, found: Rollout, where: Where = "") -> tuple[CureData, ...]:
     """Return the changes with which a rollout finishes."""
-    if found.finished or (found.held and not found.steps) or not isinstance(found.workload, Rolled):
+    if found.finished or found.stopped or not isinstance(found.workload, Rolled):
         return ()
     return tuple(islice(_RolloutCures(cluster, found, found.workload, where).search(), _MOST))
 
@@ -172,13 +173,17 @@ class _RolloutCures:
 
     def search(self) -> Iterator[CureData]:
         """Yield the cures, the first ones first."""
+        helped = False
         for change in self._changes():
             if change.summary not in self._done:
                 self._done.add(change.summary)
                 after = self._tried(change)
                 if after is not None and after.finished:
+                    helped = True
                     yield CureData(change.summary, f"the rollout finishes: {_outcome(after)}", change.commands)
         yield from self._advice()
+        if not helped and self._found.steps:
+            yield self._undo()
 
     def _tried(self, change: _Change) -> Rollout | None:
         try:
@@ -305,14 +310,8 @@ class _RolloutCures:
                 (f"kubectl edit resourcequota -n {workload.namespace}",),
                 "the size of a quota is the decision of its owner",
             )
-        if found.unready and isinstance(workload, StatefulSet):
-            broken = found.unready[0]
-            yield CureData(
-                f"repair the template, then remove {broken.key}: its controller does not replace it by itself",
-                "",
-                (f"kubectl describe pod {broken.name} -n {broken.namespace}",),
-                "the snapshot does not show why the pod is not ready",
-            )
+        if isinstance(workload, StatefulSet):
+            yield from self._of_stateful_set(workload)
         if self._keyed is not None and _is_kept_apart(workload) and found.waiting:
             yield CureData(
                 f"matchLabelKeys: [{POD_TEMPLATE_HASH}] in the anti-affinity term, for later rollouts",
@@ -320,6 +319,32 @@ class _RolloutCures:
                 (f"# in the pod template of {workload.ref}: matchLabelKeys: [{POD_TEMPLATE_HASH}]",),
                 "this rollout still meets the terms of the old pods",
             )
+
+    def _of_stateful_set(self, workload: StatefulSet) -> Iterator[CureData]:
+        """Yield the repair of a broken pod, which blocks even the revision that repairs it (kubernetes 67250)."""
+        found = self._found
+        if not stateful_set_rolling(workload, found.replicas).ordered:
+            return
+        pending = [key for group in found.waiting for key in group.new]
+        for key in [*(pod.key for pod in found.unready), *pending][:1]:
+            name = key.partition("/")[2]
+            why = "why the pod is not ready" if found.unready else "the repaired template"
+            yield CureData(
+                f"repair the template, then delete {key} once: OrderedReady does not replace a broken pod by itself",
+                "",
+                (f"kubectl describe pod {name} -n {workload.namespace}",),
+                f"the snapshot does not show {why}",
+            )
+
+    def _undo(self) -> CureData:
+        workload = self._workload
+        kind = type(workload).__name__.lower()
+        return CureData(
+            "kubectl rollout undo, until the template is repaired",
+            "",
+            (f"kubectl rollout undo {kind}/{workload.name} -n {workload.namespace}",),
+            "the snapshot does not have the revision to go back to",
+        )
 
 
 def _outcome(found: Rollout) -> str:

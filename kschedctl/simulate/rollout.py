@@ -229,7 +229,8 @@ def _play(out: Rollout, revisions: Revisions, controller: RollingController) -> 
     simulation = revisions.simulation
     out.old = len(revisions.active(Side.OLD))
     out.before = len(revisions.available())
-    attempts = [] if out.held else play(simulation, revisions, controller)
+    out.stopped = bool(out.held)
+    attempts = [] if out.stopped else play(simulation, revisions, controller)
     out.finished = controller.finished
     out.seconds = (simulation.now() - simulation.began).total_seconds()
     settle(out, simulation, revisions, attempts)

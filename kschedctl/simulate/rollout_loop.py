@@ -48,6 +48,8 @@ class Rollout:
         True if all pods are replaced that are to be replaced.
     held : str
         The reason why the rollout does not progress by itself; empty if it does.
+    stopped : bool
+        True if the rollout does not begin because it is paused, or because of the strategy OnDelete.
     old : int
         The number of pods of another revision at first.
     left : int
@@ -84,6 +86,7 @@ class Rollout:
     promised: int
     finished: bool = False
     held: str = ""
+    stopped: bool = False
     old: int = 0
     left: int = 0
     kept: int = 0

@@ -52,7 +52,12 @@ ANSWERS = {
             "finishes",
             "default/web: the rollout finishes: 2 pods replaced in 4 steps, never fewer than 2 available",
         ),
-        ("stands", "default/web: the rollout stalls at step 1: 1 new pod is pending; 0 of 2 pods are new"),
+        (
+            "stands",
+            "default/web: the rollout stalls at step 1: the new pod fits on none of 2 nodes: all 2 nodes have a pod of "
+            "ReplicaSet default/web-1, which anti-affinity keeps apart from it, "
+            "and maxUnavailable 0 keeps the old pods until a new one is ready; 0 of 2 pods are new",
+        ),
         ("recreate", "default/web: the rollout finishes: 2 pods replaced in 2 steps, at times no pod is available"),
         (
             "paused",
