@@ -7,13 +7,16 @@ from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
+    affinity_matches_no_pod,
     blocked_domain,
+    daemon_set_node,
     device_claims,
     devices_in_use,
     host_port_taken,
     missing_topology,
     mistyped_label,
     mistyped_resource,
+    mistyped_toleration,
     no_device_plugin,
     obstacles,
     oversized_request,
@@ -26,14 +29,17 @@ Rule = Callable[[Situation], Iterable[Diagnosis]]
 #: The rules for pods that are not scheduled. The first cause found is the one of the first line.
 RULES: Final[tuple[Rule, ...]] = (
     mistyped_label.check,
+    mistyped_toleration.check,
     mistyped_resource.check,
     no_device_plugin.check,
     blocked_domain.check,
     unhealthy_nodes.check,
     oversized_request.check,
     missing_topology.check,
+    affinity_matches_no_pod.check,
     host_port_taken.check,
     devices_in_use.check,
+    daemon_set_node.check,
     device_claims.check,
 )
 #: The rule that always finds a cause; it is asked if no other finds one.
