@@ -6,12 +6,14 @@ devices, or in their first letter, such as ``cpu`` and ``gpu``, are different na
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 #: The least length of names in which a letter may be replaced, and of names with two mistakes.
 _LONG: Final = 5
 _VERY_LONG: Final = 9
+_PARTS: Final = re.compile(r"[-_./]")
 _SEPARATORS: Final = str.maketrans("", "", "-_. ")
 
 
@@ -40,13 +42,19 @@ def mistakes(name: str, other: str) -> int:
     shorter = min(len(one), len(two))
     most = 2 if shorter >= _VERY_LONG else 1
     found = edits(one, two)
-    if shorter < 3 or found > most or _digits(one) != _digits(two):
+    if shorter < 3 or found > most or _digits(one) != _digits(two) or _other_member(one, two):
         return 0
     swapped = found == 1 and len(one) == len(two) and sorted(one) == sorted(two)
     if one[0] != two[0] and not swapped:
         return 0
     replaced = found == 1 and len(one) == len(two) and not swapped
     return 0 if shorter < _LONG and (replaced or shorter < 4) and not swapped else found
+
+
+def _other_member(one: str, two: str) -> bool:
+    """Report whether two names differ in a short part, such as ``team-a`` and ``team-b``: members of one family."""
+    parts = list(zip(_PARTS.split(one), _PARTS.split(two), strict=False))
+    return len(parts) > 1 and any(mine != other and max(len(mine), len(other)) < 3 for mine, other in parts)
 
 
 def _digits(text: str) -> list[str]:

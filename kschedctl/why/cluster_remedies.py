@@ -45,6 +45,9 @@ _BY_PODS_OF_NODE: Final = frozenset(("NodePorts", "NodeVolumeLimits"))
 _BY_NODE: Final = _WITHOUT_PODS | _BY_PODS_OF_NODE | {"NodeResourcesFit"}
 _NEVER: Final = "Never"
 _PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
+_NODE_CRITICAL: Final = "system-node-critical"
+#: The family of higher priorities for a DaemonSet's pod.
+DAEMON_SET_PRIORITY: Final = "priority of a DaemonSet"
 
 
 def new_nodes(decision: Decision) -> Iterator[Remedy]:
@@ -205,9 +208,12 @@ def preemption_remedies(decision: Decision) -> Iterator[Remedy]:
 def other_priorities(decision: Decision) -> Iterator[Remedy]:
     """Yield the PriorityClasses of higher priority, from the lowest; and permission to preempt, if the pod has none.
 
-    Nothing is yielded if preemption already finds a node. Classes whose names begin with ``system-`` are left out.
+    Nothing is yielded if preemption already finds a node. Classes whose names begin with ``system-`` are left out,
+    except system-node-critical for a DaemonSet's pod, which has no other node to go to.
     """
     pod = decision.pod
+    owner = pod.metadata.controller
+    is_of_daemon_set = owner is not None and owner.kind == "DaemonSet"
     context = RemedyContext(pod, decision.cluster, decision.release)
     if decision.preemption is not None and decision.preemption.nominated:
         return
@@ -220,15 +226,22 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
         )
     own = pod.spec.priority or 0
     classes = sorted(decision.cluster.list(PriorityClass), key=lambda each: (each.value, each.name))
-    for i, each in enumerate(one for one in classes if one.value > own and not one.name.startswith("system-")):
+    allowed = [
+        one
+        for one in classes
+        if not one.name.startswith("system-") or (is_of_daemon_set and one.name == _NODE_CRITICAL)
+    ]
+    for i, each in enumerate(one for one in allowed if one.value > own):
+        reserved = ", for pods that every node needs" if each.name == _NODE_CRITICAL else ""
         yield context.pod_patch(
-            f"priority class {each.name} ({each.value} instead of {own})",
+            f"priority class {each.name} ({each.value} instead of {own}{reserved})",
             add_operation(each.name, "spec", "priorityClassName"),
             add_operation(each.value, "spec", "priority"),
             add_operation(each.preemption_policy or _PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
             risk=Risk.EVICTION,
-            family="priority",
-            within=i,
+            family=DAEMON_SET_PRIORITY if is_of_daemon_set else "priority",
+            # A DaemonSet's pod makes room on its node: that comes before the deletion of pods by hand.
+            within=i - len(allowed) if is_of_daemon_set else i,
             once=True,
         )
 

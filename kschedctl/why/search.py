@@ -14,6 +14,7 @@ from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.decision import Decision
 from kschedctl.why.candidate_remedies import FEW_NODES, CandidateRemedy, Collected, collect
 from kschedctl.why.cluster_remedies import (
+    DAEMON_SET_PRIORITY,
     fewer_pods,
     freeing_deletions,
     larger_nodes,
@@ -218,8 +219,9 @@ class _Search:
             if suggestion is None:
                 continue
             done.add(remedy.family)
-            # Remedies that make preemption possible come after all that do not cause preemption.
-            (self.found if not suggestion.evicts or remedy.evicts else evicting).append(suggestion)
+            # Remedies that make preemption possible come after all that do not cause preemption, except for DaemonSets.
+            direct = not suggestion.evicts or remedy.evicts or remedy.family == DAEMON_SET_PRIORITY
+            (self.found if direct else evicting).append(suggestion)
         self.found += evicting[: max(self._most - self._n_changes(), 0)]
 
     def other_ways(self, remedies: Iterable[Remedy]) -> None:

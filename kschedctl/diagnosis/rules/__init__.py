@@ -7,10 +7,12 @@ from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
+    affinity_matches_no_pod,
     blocked_domain,
     claim_in_use,
     claim_without_scheduler,
     csi_driver,
+    daemon_set_node,
     device_claims,
     devices_in_use,
     host_port_taken,
@@ -18,6 +20,7 @@ from kschedctl.diagnosis.rules import (
     missing_topology,
     mistyped_label,
     mistyped_resource,
+    mistyped_toleration,
     no_device_plugin,
     obstacles,
     oversized_request,
@@ -40,14 +43,17 @@ RULES: Final[tuple[Rule, ...]] = (
     waiting_claim.check,
     claim_in_use.check,
     csi_driver.check,
+    mistyped_toleration.check,
     mistyped_resource.check,
     no_device_plugin.check,
     blocked_domain.check,
     unhealthy_nodes.check,
     oversized_request.check,
     missing_topology.check,
+    affinity_matches_no_pod.check,
     host_port_taken.check,
     devices_in_use.check,
+    daemon_set_node.check,
     device_claims.check,
 )
 #: The rule that always finds a cause; it is asked if no other finds one.

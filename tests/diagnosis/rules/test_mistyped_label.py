@@ -153,6 +153,8 @@ def test_a_node_that_matches_is_full() -> None:
         ("a100", ["a10"], []),
         ("m5.large", ["m6.large"], []),
         ("hdd", ["ssd"], []),
+        ("team-b", ["team-a"], []),
+        ("team.x.web", ["team.y.web"], []),
         ("", ["a"], []),
     ],
 )
