@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_PLACED
+from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_PLACED, other_scheduler
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.scheduler.decision import Decision
 
@@ -14,6 +14,8 @@ def diagnose(decision: Decision) -> tuple[Diagnosis, ...]:
     For a pod that is scheduled, these are the reasons why it does not start all the same; usually there are none.
     """
     situation = Situation(decision)
+    if decision.other_scheduler:
+        return tuple(other_scheduler.check(situation))
     if decision.schedulable:
         return tuple(found for rule in RULES_OF_PLACED for found in rule(situation))
     found = tuple(found for rule in RULES for found in rule(situation))

@@ -72,7 +72,8 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
     """
     if decision.schedulable or most <= 0 or (decision.error and decision.statuses is None):
         return SearchResult((), 0)
-    collected = collect(decision)
+    # The reasons of nodes do not matter as long as no scheduler tries the pod.
+    collected = collect(decision) if not decision.other_scheduler else Collected((), {})
     diagnoses = diagnose(decision)
     cures = [CandidateRemedy(remedy) for each in diagnoses for remedy in each.remedies]
     search = _Search(decision, most)
@@ -87,6 +88,8 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> SearchResult:
 
 def _everything(decision: Decision, collected: Collected) -> list[CandidateRemedy]:
     """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out."""
+    if decision.other_scheduler:
+        return []
     small = len(decision.cluster.nodes) <= FEW_NODES
     # What preemption is about to evict is not deleted by hand.
     preempts = decision.preemption is not None and bool(decision.preemption.nominated)

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 import kschedctl
-from kschedctl.analyses.pending import pending_answer
+from kschedctl.analyses.pending import explain_group, pending_answer
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.pending import Pending
 from kschedctl.answers.schema import schema
@@ -27,7 +27,8 @@ def answer(most: int) -> Pending:
     pods = [scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster)]
     groups = group_pending_pods(scheduler, pods)
     found = unblock(scheduler, groups, most) if most else None
-    return pending_answer(cluster.cluster, groups, found, provenance(cluster, many=True), NOW)
+    explained = [explain_group(scheduler, group) for group in groups]
+    return pending_answer(cluster.cluster, explained, found, provenance(cluster, many=True), NOW)
 
 
 @pytest.mark.parametrize("most", [0, 3])
