@@ -33,8 +33,8 @@ def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
         keys = tuple(pods.key(index) for index in members)
         yield ClusterDiagnosis(
             rule="lost-node",
-            cause=f"node {node} no longer exists, and {counted(len(keys), 'pod')} "
-            f"{'is' if len(keys) == 1 else 'are'} still bound to it: {listed(keys, most=3)}",
+            cause=f"{counted(len(keys), 'pod')} {'is' if len(keys) == 1 else 'are'} still bound to it: "
+            f"{listed(keys, most=3)}",
             advice=(
                 Advice(
                     summary=f"delete {listed(keys, most=3)} by force, if the machine of {node} is gone",

@@ -35,6 +35,7 @@ from kschedctl.simulate.capacity import capacity
 from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.pods import pods_of
 
+_BY_QUOTA: Final = "refused-by-quota"
 _FAILURE: Final = "ReplicaFailure"
 _FAILED_CREATE: Final = "FailedCreate"
 _ENDED: Final = frozenset({"Complete", "Failed"})
@@ -144,7 +145,9 @@ def _diagnosis(situation: ClusterSituation, one: _Short, *, counts: bool) -> Clu
     condition = (f"{source}, condition {_FAILURE}: {message}",) if message else ()
     return ClusterDiagnosis(
         rule=refused.rule,
-        cause=f"{refused.phrase}{since(begun)}" if refused.rule != "refused-by-quota" else refused.phrase,
+        cause=refused.phrase
+        if refused.rule == _BY_QUOTA or not begun
+        else f"{refused.phrase} ({since(begun).strip()})",
         evidence=(*evidence, *fit, *condition),
         advice=refused.advice,
         checks=(f"kubectl describe {type(one.obj).__name__.lower()} -n {one.obj.namespace} {one.obj.name}",),
@@ -217,7 +220,7 @@ def _by_quota(
     several = len(names) > 1
     parts = [f"{share.resource} {share.used} of {share.hard} used, {share.each} more asked for" for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
-    return Refusal("refused-by-quota", phrase, (_raise(one, tight), *_lower(one, workload, tight))), ()
+    return Refusal(_BY_QUOTA, phrase, (_raise(one, tight), *_lower(one, workload, tight))), ()
 
 
 def _by_quota_then(
@@ -237,10 +240,10 @@ def _by_quota_then(
             untried=UNTRIED,
         )
         phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
-        return Refusal("refused-by-quota", phrase, (wait, *([_raise(one, tight)] if tight else ()))), ()
+        return Refusal(_BY_QUOTA, phrase, (wait, *([_raise(one, tight)] if tight else ()))), ()
     phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
     limits = {name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()}
-    return Refusal("refused-by-quota", phrase, (_raise_to(said.quota, one.obj.namespace, limits, one),)), ()
+    return Refusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, one),)), ()
 
 
 def _raised(used: str, wanted: str, missing: int) -> str:
