@@ -42,9 +42,9 @@ class QuotaShare:
         others = max(self.used.nanos - stored * self.each.nanos, 0)
         return others + n_pods * self.each.nanos > self.hard.nanos
 
-    def needed(self, n_more: int) -> Amount:
-        """Return the limit that admits ``n_more`` pods besides the present usage."""
-        return Amount(self.used.nanos + n_more * self.each.nanos, self.hard.form)
+    def raised_by(self, nanos: int) -> Amount:
+        """Return the limit that admits a further usage, in nano-units, besides the present one."""
+        return Amount(self.used.nanos + nanos, self.hard.form)
 
 
 def quota_shares(pod: Pod, cluster: Cluster, rules: RequestRules) -> Iterator[QuotaShare]:

@@ -14,6 +14,8 @@ from kschedctl.presentation.frame import View, cautions, header, next_questions
 
 #: The number of groups that are shown without ``-o wide``.
 _FEW: Final = 10
+#: Pods younger than 10 seconds have not been tried yet.
+_NEW: Final = 10
 #: The results of groups that are no pods without a node.
 _PROBLEMS: Final = frozenset({"notCreated", "notStarted", "notRunning"})
 
@@ -46,7 +48,15 @@ def _groups(answer: Pending, view: View) -> Document:
         since = duration(group.waiting_seconds) if group.waiting_seconds is not None else "unknown"
         number = str(group.missing or len(group.pods) or "")
         of_pods = (str(group.priority) if group.priority is not None else "",) if prioritized else ()
-        rows.append((number, since, *of_pods, _which(group), _lines(group, every=view.wide)))
+        rows.append(
+            (
+                number,
+                since,
+                *of_pods,
+                _which(group),
+                _lines(group, every=view.wide, what_if=bool(answer.snapshot.changes)),
+            )
+        )
     yield GAP
     headings = ("pods", "pending for", *(("priority",) if prioritized else ()), "workload", "reason")
     yield table(headings, rows, numeric=(0, 2) if prioritized else (0,))
@@ -65,9 +75,9 @@ def _shown(answer: Pending, *, every: bool) -> list[GroupData]:
     return [*[group for group in answer.groups if group.result not in _PROBLEMS][:_FEW], *problems[:_FEW]]
 
 
-def _lines(group: GroupData, *, every: bool) -> Sequence[str]:
+def _lines(group: GroupData, *, every: bool, what_if: bool) -> Sequence[str]:
     """Return the reason, and the evidence for problems of workloads, or for all groups."""
-    told = f"{group.state}: {group.why}" if group.state else _why(group)
+    told = f"{group.state}: {group.why}" if group.state else _why(group, what_if=what_if)
     evidence = group.diagnoses[0].evidence if group.diagnoses else ()
     if every:
         return (told, *evidence)
@@ -81,12 +91,20 @@ def _which(group: GroupData) -> str:
     return named if len(group.pods) <= 1 else f"{named} and {len(group.pods) - 1} more"
 
 
-def _why(group: GroupData) -> str:
+def _why(group: GroupData, *, what_if: bool) -> str:
+    """Return the cause; for pods that fit, the reason why they are pending nevertheless."""
     n_pods = len(group.pods)
     if group.result != "scheduled" or (group.n_fit is not None and not group.n_fit):
         return group.why
     if group.n_fit is None or group.n_fit == n_pods:
-        return "fits now" if n_pods == 1 else "fit now"
+        fit, it = ("fits now", "it") if n_pods == 1 else ("fit now", "them")
+        if group.why:
+            return f"{fit}, but {group.why}"
+        if what_if or group.waiting_seconds is None:
+            return fit
+        if group.waiting_seconds < _NEW:
+            return f"{fit}: created {duration(group.waiting_seconds)} before the snapshot"
+        return f"{fit}: kube-scheduler has not looked at {it} again; it does so after an event, or within 5 minutes"
     return f"{group.n_fit} of {n_pods} fit now, then {group.why}"
 
 

@@ -9,6 +9,8 @@ Operators raise the quota, lower the requests, or repair what the message names.
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -28,7 +30,7 @@ from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, Repli
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
-from kschedctl.diagnosis.refusals import UNTRIED, Refusal, quota_numbers, refusal
+from kschedctl.diagnosis.refusals import UNTRIED, QuotaNumbers, Refusal, quota_numbers, refusal
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.framework.remedy import Risk
 from kschedctl.simulate.capacity import capacity
@@ -44,18 +46,27 @@ _PAUSE: Final = 17
 _WORDS: Final = {"Deployment": "replicas", "StatefulSet": "replicas", "ReplicaSet": "replicas"}
 #: At most 20 findings say whether the missing pods would fit on the nodes.
 _MOST_COUNTED: Final = 20
+#: The admission of one more pod is tried for at most 500 workloads.
+_MOST: Final = 500
 #: The smallest useful steps of a lowered request: 1 milli-CPU, 1 MiB.
 _STEPS: Final = {CPU: NANO // 1000, MEMORY: (1 << 20) * NANO}
 
 
+#: The missing usage of all refused workloads, in nano-units, by namespace, quota and resource.
+_Demand = dict[tuple[str, str, str], int]
+
+
 @dataclass(frozen=True, slots=True)
 class _Short:
-    """A controller object with fewer pods than it wants."""
+    """A controller object with fewer pods than it wants, one more of its pods after admission, and its quotas."""
 
     obj: ApiObject
     has: int
     wants: int
     failure: Condition | None = None
+    admitted: Admitted | None = None
+    problem: str = ""
+    shares: tuple[QuotaShare, ...] = ()
 
     @property
     def missing(self) -> int:
@@ -65,9 +76,16 @@ class _Short:
 def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """Yield the workloads whose pods an API server refuses, those that miss most pods first."""
     short = sorted(_short(situation), key=lambda one: -one.missing)
+    tried = [_tried(situation, one) for one in short[:_MOST]]
+    demand: _Demand = {}
+    for one in tried:
+        if any(share.exceeded_by(1) for share in one.shares):
+            for share in one.shares:
+                key = _key(share)
+                demand[key] = demand.get(key, 0) + one.missing * share.each.nanos
     n_found = 0
-    for one in short:
-        found = _diagnosis(situation, one, counts=n_found < _MOST_COUNTED)
+    for one in tried:
+        found = _diagnosis(situation, one, demand, counts=n_found < _MOST_COUNTED)
         if found is not None:
             n_found += 1
             yield found
@@ -124,22 +142,30 @@ def _parallel(job: Job) -> int:
     return max(min(parallelism, spec.completions - job.status.succeeded), 0)
 
 
-def _diagnosis(situation: ClusterSituation, one: _Short, *, counts: bool) -> ClusterDiagnosis | None:
+def _key(share: QuotaShare) -> tuple[str, str, str]:
+    return share.quota.namespace, share.quota.name, share.resource
+
+
+def _tried(situation: ClusterSituation, one: _Short) -> _Short:
+    """Return the object with the result of the admission of one more pod."""
     admitted, problem = _admitted(situation, one.obj)
+    return dataclasses.replace(one, admitted=admitted, problem=problem, shares=tuple(_shares(situation, admitted)))
+
+
+def _diagnosis(situation: ClusterSituation, one: _Short, demand: _Demand, *, counts: bool) -> ClusterDiagnosis | None:
     message = one.failure.message if one.failure is not None else ""
-    shares = _shares(situation, admitted)
     found: tuple[Refusal, tuple[str, ...]] | None = None
-    if quota_numbers(message) is not None or (not message and any(share.exceeded_by(1) for share in shares)):
-        found = _by_quota(one, _workload(situation, one.obj)[2], message, shares)
-    elif message or problem:
-        found = refusal(message or problem, one.obj.namespace, _edit(situation, one)), ()
+    if quota_numbers(message) is not None or (not message and any(share.exceeded_by(1) for share in one.shares)):
+        found = _by_quota(one, _workload(situation, one.obj)[2], message, demand)
+    elif message or one.problem:
+        found = refusal(message or one.problem, one.obj.namespace, _edit(situation, one)), ()
     elif one.failure is not None:
         found = refusal("", one.obj.namespace, _edit(situation, one)), ()
     if found is None:
         return None
     refused, evidence = found
     kind, namespace, name = _workload(situation, one.obj)
-    fit = tuple(_fit(situation, one, admitted)) if counts and admitted is not None else ()
+    fit = tuple(_fit(situation, one, one.admitted)) if counts and one.admitted is not None else ()
     source = f"{type(one.obj).__name__} {one.obj.namespace}/{one.obj.name}"
     begun = one.failure.last_transition_time if one.failure is not None else None
     condition = (f"{source}, condition {_FAILURE}: {message}",) if message else ()
@@ -206,44 +232,41 @@ def _shares(situation: ClusterSituation, admitted: Admitted | None) -> list[Quot
         return []
 
 
-def _by_quota(
-    one: _Short, workload: str, message: str, shares: Sequence[QuotaShare]
-) -> tuple[Refusal, tuple[str, ...]]:
+def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tuple[Refusal, tuple[str, ...]]:
     """Return the refusal by quotas, with the limits that admit all pods and the requests that fit the limits."""
-    full = [share for share in shares if share.exceeded_by(1)]
-    tight = [share for share in shares if share.exceeded_by(one.missing)]
+    full = [share for share in one.shares if share.exceeded_by(1)]
+    tight = [share for share in one.shares if share.exceeded_by(one.missing)]
     said = quota_numbers(message)
     begun = since(one.failure.last_transition_time) if one.failure is not None else ""
     if said is not None and not full:
-        return _by_quota_then(one, message, shares, tight, begun)
+        return _by_quota_then(one, said, begun, _raise(one, tight, demand))
     names = list(dict.fromkeys(share.quota.name for share in full))
     several = len(names) > 1
     parts = [f"{share.resource} {share.used} of {share.hard} used, {share.each} more asked for" for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
-    return Refusal(_BY_QUOTA, phrase, (_raise(one, tight), *_lower(one, workload, tight))), ()
+    return Refusal(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
 
 
 def _by_quota_then(
-    one: _Short, message: str, shares: Sequence[QuotaShare], tight: Sequence[QuotaShare], begun: str
+    one: _Short, said: QuotaNumbers, begun: str, raises: tuple[Advice, ...]
 ) -> tuple[Refusal, tuple[str, ...]]:
     """Return the refusal by a quota that has room now, or that the snapshot does not contain."""
-    said = quota_numbers(message)
-    assert said is not None
     parts = [
         f"{name} {said.used.get(name, '?')} of {said.limited.get(name, '?')} used, {wanted} more asked for"
         for name, wanted in said.requested.items()
     ]
-    if any(share.quota.name == said.quota for share in shares):
+    if any(share.quota.name == said.quota for share in one.shares):
         wait = Advice(
             summary=f"wait: the controller tries again within {_PAUSE} min, and the quota has room now",
             risk=Risk.WAIT,
             untried=UNTRIED,
         )
         phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
-        return Refusal(_BY_QUOTA, phrase, (wait, *([_raise(one, tight)] if tight else ()))), ()
+        return Refusal(_BY_QUOTA, phrase, (wait, *raises)), ()
     phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
     limits = {name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()}
-    return Refusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, one),)), ()
+    whom = f"all {one.wants} pods"
+    return Refusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
 
 
 def _raised(used: str, wanted: str, missing: int) -> str:
@@ -258,31 +281,31 @@ def _rest(one: _Short) -> str:
     return "the rest" if one.has else "its pods"
 
 
-def _raise(one: _Short, tight: Sequence[QuotaShare]) -> Advice:
-    """Return the advice to raise all limits that do not admit the missing pods."""
+def _raise(one: _Short, tight: Sequence[QuotaShare], demand: _Demand) -> tuple[Advice, ...]:
+    """Return the advice to raise all limits that do not admit the missing pods, of this workload and of others."""
     by_quota: dict[str, dict[str, str]] = {}
+    whom = f"all {one.wants} pods"
     for share in tight:
-        by_quota.setdefault(share.quota.name, {})[share.resource] = str(share.needed(one.missing))
-    raises = [_raise_to(quota, one.obj.namespace, limits, one) for quota, limits in by_quota.items()]
-    if len(raises) == 1:
-        return raises[0]
-    return Advice(
-        summary=listed([each.summary for each in raises]),
-        risk=Risk.SHARED,
-        untried=UNTRIED,
-        command=" && ".join(each.command for each in raises),
-    )
+        own = one.missing * share.each.nanos
+        wanted = max(demand.get(_key(share), 0), own)
+        if wanted > own:
+            whom = "the missing pods of all workloads"
+        by_quota.setdefault(share.quota.name, {})[share.resource] = str(share.raised_by(wanted))
+    raises = [_raise_to(quota, one.obj.namespace, limits, whom) for quota, limits in by_quota.items()]
+    if len(raises) < 2:
+        return tuple(raises)
+    summary, command = listed([each.summary for each in raises]), " && ".join(each.command for each in raises)
+    return (Advice(summary=summary, risk=Risk.SHARED, untried=UNTRIED, command=command),)
 
 
-def _raise_to(quota: str, namespace: str, limits: dict[str, str], one: _Short) -> Advice:
+def _raise_to(quota: str, namespace: str, limits: dict[str, str], whom: str) -> Advice:
     what = listed([f"{name} of quota {quota} to {limit}" for name, limit in limits.items()])
-    patch = ", ".join(f'"{name}": "{limit}"' for name, limit in limits.items())
+    patch = json.dumps({"spec": {"hard": limits}})
     return Advice(
-        summary=f"raise {what}, for all {one.wants} pods",
+        summary=f"raise {what}, for {whom}",
         risk=Risk.SHARED,
         untried=UNTRIED,
-        command=f'kubectl patch resourcequota {quota} -n {namespace} --type=merge -p \'{{"spec": {{"hard": '
-        f"{{{patch}}}}}}}'",
+        command=f"kubectl patch resourcequota {quota} -n {namespace} --type=merge -p '{patch}'",
     )
 
 

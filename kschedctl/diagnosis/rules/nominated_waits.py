@@ -17,7 +17,7 @@ from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
-from kschedctl.preemption.pod_eligible_to_preempt_others import TERMINATING
+from kschedctl.preemption.pod_eligible_to_preempt_others import TERMINATING, evicted_by_scheduler
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:
@@ -35,25 +35,27 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
     victims = [
         index
         for index in cluster.pods.on_node(row).tolist()
-        if records[index].metadata.deletion_timestamp is not None and records[index].priority < priority
+        if records[index].metadata.deletion_timestamp is not None
+        and records[index].priority < priority
+        and evicted_by_scheduler(records[index].status)
     ]
     if not victims:
         return
     names = listed([cluster.pods.key(index) for index in victims], most=3)
     last = max(end for index in victims if (end := records[index].metadata.deletion_timestamp) is not None)
     now = taken_at(cluster) or newest_time(cluster)
-    verb = "is" if len(victims) == 1 else "are"
+    does, has, verb = ("does", "has", "is") if len(victims) == 1 else ("do", "have", "are")
     when, overdue = _when(last, now)
     if overdue:
+        first = records[victims[0]].metadata
         advice = Advice(
-            summary=f"find out why {names} does not end on {node}: its kubelet, or a finalizer",
+            summary=f"find out why {names} {does} not end on {node}: its kubelet, or a finalizer",
             risk=Risk.MISTAKE,
             untried="the kubelet ends pods",
-            command=f"kubectl get pod -n {records[victims[0]].metadata.namespace} {records[victims[0]].metadata.name} "
-            "-o jsonpath='{.metadata.finalizers}'",
+            command=f"kubectl get pod -n {first.namespace} {first.name} -o jsonpath='{{.metadata.finalizers}}'",
         )
     else:
-        advice = Advice(summary=f"wait until {names} has ended on {node}", risk=Risk.WAIT, untried="it takes time")
+        advice = Advice(summary=f"wait until {names} {has} ended on {node}", risk=Risk.WAIT, untried="it takes time")
     yield Diagnosis(
         rule="nominated-waits",
         cause=f"preemption chose {node} for it, and {names}, evicted for it, {verb} still ending there{when}",

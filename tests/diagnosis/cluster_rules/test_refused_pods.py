@@ -288,3 +288,10 @@ def test_limits_and_classes_are_computed() -> None:
 def test_jobs_that_lack_nothing(status: dict[str, Any]) -> None:
     spec = {"parallelism": 3, "completions": 9, "template": template(restartPolicy="Never")}
     assert found(make_object(Job, "web", namespace="shop", spec=spec, status=status), quota()) == []
+
+
+def test_a_quota_is_raised_for_all_workloads_that_it_refuses() -> None:
+    spec = {"replicas": 3, "selector": SELECTOR, "template": template()}
+    other = make_object(StatefulSet, "db", namespace="shop", spec=spec, status={"replicas": 0})
+    raised = [one.advice[0].summary for one in found(replica_set(forbidden(FULL)), other, quota())]
+    assert raised == ["raise requests.cpu of quota compute to 9, for the missing pods of all workloads"] * 2

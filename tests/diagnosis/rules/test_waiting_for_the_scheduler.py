@@ -159,7 +159,9 @@ def test_a_pod_of_a_manifest_waits_for_no_scheduler() -> None:
     ],
 )
 def test_victims_that_are_still_ending(ends: str, when: str, cure: str) -> None:
-    victim = dated(make_pod("old", node="a", requests={"cpu": "4"}), deletionTimestamp=ends)
+    evicted = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    running = make_pod("old", node="a", requests={"cpu": "4"}, status={"conditions": [evicted]})
+    victim = dated(running, deletionTimestamp=ends)
     pod = dated(make_pod(requests={"cpu": "4"}, priority=9, nominated="a"), creationTimestamp=LATE)
     decision = decide(pod, make_cluster([make_node("a")], [victim, pod]))
     (found,) = diagnose(decision)
