@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
+from kschedctl.analyses.explain.answer import diagnosis_data
 from kschedctl.analyses.explain.cause import cause
+from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
-from kschedctl.analyses.snapshot_time import newest_time, taken_at
-from kschedctl.answers.pending import GroupData, Pending, UnblockingData
+from kschedctl.answers.pending import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.answers.preempt_words import duration
+from kschedctl.api.core import Namespace
 from kschedctl.api.label_query import parse_label_query
+from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import matches
-from kschedctl.api.wording import counted
+from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.snapshot_time import newest_time, taken_at
+from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
+from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.errors import InputError
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import PendingGroup, group_pending_pods, oldest
+from kschedctl.why.proof import Suggestion
+from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import MOST as DEFAULT_CHANGES
 from kschedctl.why.unblocking_changes import Unblocking, UnblockingResult, unblock
 
-_NOT_OURS: Final = "notOurs"
+#: Groups that no change helps get suggestions for their first pod: the 3 largest, 2 suggestions each.
+_MOST_ALONE: Final = 3
+_PER_GROUP: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,77 +64,219 @@ class PendingRequest:
     changes: int = DEFAULT_CHANGES
 
 
+@dataclass(frozen=True, slots=True)
+class ExplainedGroup:
+    """A group of pending pods with the causes for which its first pod is pending.
+
+    Attributes
+    ----------
+    group : PendingGroup
+        The group.
+    decision : Decision
+        The decision for its first pod; if no profile is responsible, that of the profile that would be.
+    diagnoses : tuple of Diagnosis
+        The causes.
+    """
+
+    group: PendingGroup
+    decision: Decision
+    diagnoses: tuple[Diagnosis, ...]
+
+
 def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHandle) -> Pending:
     """Report the pending pods by cause, and the few changes that would place most of them.
 
-    Each change was proven in a simulation of the whole queue.
+    Each change was proven in a simulation of the whole queue. Workloads that lack pods and pods that do not start are
+    groups of their own.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no such namespace.
     """
     query = parse_label_query(request.selector) if request.selector else ()
+    if request.namespace:
+        _require_namespace(cluster.cluster, request.namespace)
     scheduler = cluster.with_edited_pending()
     waiting = (scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster))
     pods = [pod for pod in waiting if request.namespace in ("", pod.namespace) and matches(query, pod.metadata.labels)]
     with handle.busy("looking for changes"):
         groups = group_pending_pods(scheduler, pods)
         found = unblock(scheduler, groups, request.changes) if request.changes and groups else None
-    decided = ((group.pods[0], group.decision) for group in groups if group.decision is not None)
-    missing = dict.fromkeys(each for pod, made in decided for each in cluster.missing(pod, made))
+        explained = [explain_group(scheduler, group) for group in groups]
+        alone = tuple(_alone(explained, found)) if found is not None else ()
+    problems = [
+        each
+        for each in diagnose_cluster(scheduler)
+        if not query and request.namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
+    ]
+    missing = dict.fromkeys(each for one in explained for each in cluster.missing(one.group.pods[0], one.decision))
     # Ages end when the snapshot was taken: later events are unknown.
     now = taken_at(cluster.cluster) or newest_time(cluster.cluster) or datetime.now(UTC)
-    return pending_answer(cluster.cluster, groups, found, provenance(cluster, missing, many=True), now)
+    rests_on = provenance(cluster, missing, many=True)
+    return pending_answer(cluster.cluster, explained, found, rests_on, now, problems=problems, alone=alone)
+
+
+def explain_group(scheduler: Scheduler, group: PendingGroup) -> ExplainedGroup:
+    """Return a group with the causes for which its first pod is pending."""
+    decision = group.decision or scheduler.decide_for_other_scheduler(group.pods[0])
+    return ExplainedGroup(group, decision, diagnose(decision))
+
+
+def _require_namespace(cluster: Cluster, name: str) -> None:
+    """Raise ``InputError`` if the cluster has no namespace of a name, as far as the snapshot shows its namespaces."""
+    known = {namespace.name for namespace in cluster.list(Namespace)}
+    known |= {record.metadata.namespace for record in cluster.pods.records}
+    if known and name not in known:
+        close = similar(name, sorted(known))
+        hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"
+        raise InputError(f"the snapshot has no namespace {name}", path="--namespace", hint=hint)
+
+
+def _alone(explained: Sequence[ExplainedGroup], found: UnblockingResult) -> Iterator[UnblockingData]:
+    """Yield changes for groups that the changes for all do not help, each tried for the first pod of a group alone."""
+    placed = {*found.anyway, *found.together}
+    n_groups = 0
+    for each in explained:
+        group, decision = each.group, each.decision
+        stuck = decision.outcome in (Outcome.UNSCHEDULABLE, Outcome.OTHER_SCHEDULER) and not group.preempts
+        if not stuck or n_groups == _MOST_ALONE or any(pod.key in placed for pod in group.pods):
+            continue
+        n_groups += 1
+        for suggestion in suggest(decision, _PER_GROUP).suggestions:
+            yield _tried_alone(suggestion, decision)
+
+
+def _tried_alone(suggestion: Suggestion, decision: Decision) -> UnblockingData:
+    data = suggestion_data(suggestion)
+    return UnblockingData(
+        summary=data.summary,
+        kind=data.kind,
+        evicts=data.evicts,
+        violates=data.violates,
+        changes=data.changes,
+        workload_changes=data.workload_changes,
+        commands=data.commands,
+        consequences=data.consequences,
+        untried="",
+        would_place=(decision.pod.key,),
+    )
 
 
 def pending_answer(
     cluster: Cluster,
-    groups: Sequence[PendingGroup],
+    explained: Sequence[ExplainedGroup],
     found: UnblockingResult | None,
     rests_on: Provenance,
     now: datetime,
+    *,
+    problems: Sequence[ClusterDiagnosis] = (),
+    alone: tuple[UnblockingData, ...] = (),
 ) -> Pending:
     """Return the answer.
 
     Parameters
     ----------
-    groups : sequence of PendingGroup
+    explained : sequence of ExplainedGroup
         The pods by cause.
     found : UnblockingResult or None
         The changes that would place pods; ``None`` if changes were not searched for.
     now : datetime
         The time until which the pods have been pending.
+    problems : sequence of ClusterDiagnosis
+        The problems of workloads, nodes and components.
+    alone : tuple of UnblockingData
+        Changes for single groups.
     """
     not_modelled: dict[NotModelled, None] = {}
-    for group in groups:
-        if group.decision is not None:
-            not_modelled |= dict.fromkeys(group.decision.not_modelled)
+    for each in explained:
+        not_modelled |= dict.fromkeys(each.decision.not_modelled)
+    groups = [each.group for each in explained]
     return Pending(
         **envelope(cluster, rests_on, tuple(not_modelled)),
-        summary=_summary(groups, found, now),
-        groups=tuple(_group(group, found, now) for group in groups),
+        summary=_summary(groups, found, now, problems),
+        groups=(*(_group(each, found, now) for each in explained), *(_problem(each, now) for each in problems)),
         fit=found.anyway if found is not None else None,
         changes=tuple(map(_change, found.changes)) if found is not None else (),
         together=found.together if found is not None else (),
+        alone=alone,
+        advice=tuple(sorted(_advice(explained, problems), key=lambda one: one.risk)),
     )
 
 
-def _group(group: PendingGroup, found: UnblockingResult | None, now: datetime) -> GroupData:
+def _advice(explained: Sequence[ExplainedGroup], problems: Sequence[ClusterDiagnosis]) -> Iterator[AdviceData]:
+    """Yield the cures that cannot be tried, each once."""
+    every: list[tuple[str, Diagnosis]] = [(each.subject, each) for each in problems]
+    for one in explained:
+        if not one.group.fits:
+            kind, namespace, name = one.group.workload
+            every += [(f"{kind} {namespace}/{name}", each) for each in one.diagnoses]
+    seen = set()
+    for of, diagnosis in every:
+        for advice in diagnosis.advice:
+            if advice.summary not in seen:
+                seen.add(advice.summary)
+                commands = (advice.command,) if advice.command else ()
+                yield AdviceData(advice.summary, of, advice.risk, advice.untried, commands)
+
+
+def _seconds(now: datetime, since: datetime | None) -> int | None:
+    return max(int((now - since).total_seconds()), 0) if since is not None else None
+
+
+def _problem(found: ClusterDiagnosis, now: datetime) -> GroupData:
+    """Return a problem of a workload, a node or a component as a group."""
+    result = "notCreated" if found.missing else "notStarted" if found.kind == Pod.__name__ else "notRunning"
+    return GroupData(
+        kind=found.kind,
+        namespace=found.namespace,
+        name=found.name,
+        pods=found.pods,
+        since=found.since,
+        waiting_seconds=_seconds(now, found.since),
+        result=result,
+        why=found.cause,
+        n_fit=None,
+        preempts=False,
+        message="",
+        missing=found.missing,
+        state=found.state,
+        diagnoses=(diagnosis_data(found),),
+    )
+
+
+def _why(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
+    """Return the cause in our words, and whether preemption helps; in the scheduler's words where it has no rule."""
+    if not diagnoses or decision.outcome in (Outcome.ERROR, Outcome.GATED):
+        return cause(decision)
+    helped = decision.preemption is not None and bool(decision.preemption.nominated)
+    return f"{diagnoses[0].cause}; preemption would help" if helped else diagnoses[0].cause
+
+
+def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datetime) -> GroupData:
+    group, decision, diagnoses = explained.group, explained.decision, explained.diagnoses
     kind, namespace, name = group.workload
-    decision = group.decision
-    why = cause(decision) if decision is not None else f"no profile is named {group.pods[0].spec.scheduler_name}"
+    why = _why(decision, diagnoses)
     if group.fits and found is not None:
         # Each pod of the group fits if no other pod is pending. The cause is that of the first pod left over.
         later = next((found.later[pod.key] for pod in group.pods if pod.key in found.later), None)
-        why = cause(later) if later is not None else ""
+        if later is not None:
+            diagnoses = diagnose(later)
+            why = _why(later, diagnoses)
     return GroupData(
         kind=kind,
         namespace=namespace,
         name=name,
         pods=tuple(pod.key for pod in group.pods),
         since=group.since,
-        waiting_seconds=max(int((now - group.since).total_seconds()), 0) if group.since is not None else None,
-        result=str(decision.outcome) if decision is not None else _NOT_OURS,
+        waiting_seconds=_seconds(now, group.since),
+        result=str(decision.outcome),
         why=why,
         n_fit=sum(pod.key in found.anyway for pod in group.pods) if found is not None else None,
         preempts=group.preempts,
-        message=decision.message if decision is not None else "",
+        message=decision.message,
+        priority=group.pods[0].spec.priority or 0,
+        diagnoses=tuple(map(diagnosis_data, diagnoses)),
     )
 
 
@@ -138,10 +296,31 @@ def _change(found: Unblocking) -> UnblockingData:
     )
 
 
-def _summary(groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime) -> str:
+def _problems(problems: Sequence[ClusterDiagnosis]) -> str:
+    """Return the first problem with its cause, and the number of others."""
+    first, n_others = problems[0], len(problems) - 1
+    told = f"{first.subject} {first.state}: {first.cause}."
+    return f"{told} {counted(n_others, 'more problem')} {'is' if n_others == 1 else 'are'} below." if n_others else told
+
+
+def _summary(
+    groups: Sequence[PendingGroup],
+    found: UnblockingResult | None,
+    now: datetime,
+    problems: Sequence[ClusterDiagnosis],
+) -> str:
+    """Return the first line: pending pods, the changes that help, and problems besides."""
+    if not groups:
+        if not problems:
+            return "No pod is pending."
+        none = "Every pod has a node" if any(each.kind == Pod.__name__ for each in problems) else "No pod is pending"
+        return f"{none}, but {_problems(problems)}"
+    told = _of_pending(groups, found, now)
+    return f"{told} Besides, {_problems(problems)}" if problems else told
+
+
+def _of_pending(groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime) -> str:
     n_pods = sum(len(group.pods) for group in groups)
-    if not n_pods:
-        return "No pod is pending."
     since = oldest(groups)
     told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending in {counted(len(groups), 'group')}"
     if since is not None:

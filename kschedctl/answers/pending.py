@@ -11,13 +11,21 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, Data
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.tried_changes import AppliedData
+from kschedctl.framework.remedy import Risk
 
 
 class GroupData(Data, frozen=True):
-    """Pending pods of one workload with the same cause."""
+    """Pods of one workload that are pending, do not start or are not created, with the same cause."""
 
-    kind: Annotated[str, Meta(description="The kind of the workload that owns the pods; Pod for a pod without one.")]
+    kind: Annotated[
+        str,
+        Meta(
+            description="The kind of the workload that owns the pods; Pod for a pod without one; the kind of the "
+            "object with the problem if it is no workload."
+        ),
+    ]
     namespace: str
     name: str
     pods: Annotated[tuple[str, ...], Meta(description="The pods as namespace/name, oldest first.")]
@@ -33,15 +41,26 @@ class GroupData(Data, frozen=True):
         str,
         Meta(
             description="The result as in explain; notOurs if no profile of the configuration has the pods' "
-            "schedulerName."
+            "schedulerName; notCreated if the workload has fewer pods than it wants; notStarted for pods with a node "
+            "that do not start; notRunning for a component that does not work."
         ),
     ]
-    why: Annotated[str, Meta(description="The cause of rejection, in the scheduler's words; empty if the pods fit.")]
+    why: Annotated[str, Meta(description="The cause, with names and numbers; empty if the pods fit.")]
     n_fit: Annotated[
         int | None, Meta(description="The number of pods that fit without any change; null if that was not tried.")
     ]
     preempts: Annotated[bool, Meta(description="True if preemption finds a node for the first pod.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event of the first pod.")]
+    priority: Annotated[
+        int | None, Meta(description="The priority of the first pod; null if there is no pending pod.")
+    ] = None
+    missing: Annotated[int, Meta(description="The number of pods that have not been created.")] = 0
+    state: Annotated[
+        str, Meta(description="The problem of the object in a few words; empty for pods without a node.")
+    ] = ""
+    diagnoses: Annotated[
+        tuple[DiagnosisData, ...], Meta(description="The causes with their evidence, the most important first.")
+    ] = ()
 
 
 class UnblockingData(AppliedData, frozen=True):
@@ -50,6 +69,21 @@ class UnblockingData(AppliedData, frozen=True):
     would_place: Annotated[
         tuple[str, ...],
         Meta(description="The pods that the change schedules, in addition to those of earlier changes."),
+    ]
+
+
+class AdviceData(Data, frozen=True):
+    """A cure that cannot be tried on a snapshot."""
+
+    summary: Annotated[str, Meta(description="The cure in a few words.")]
+    of: Annotated[str, Meta(description="The workload or object that it is for, such as Deployment shop/web.")]
+    risk: Annotated[
+        Risk,
+        Meta(description="The risk, from 1: wait, mistake, pod, capacity, shared, eviction, reduced, dropped, data."),
+    ]
+    untried: Annotated[str, Meta(description="The reason why it cannot be tried.")]
+    commands: Annotated[
+        tuple[str, ...], Meta(description="The kubectl commands; a line that starts with # is an instruction.")
     ]
 
 
@@ -69,10 +103,21 @@ class Pending(ClusterAnswer, frozen=True, kw_only=True, tag="Pending"):
         Meta(description="The changes, in the order in which they are made; each applies on top of the earlier ones."),
     ]
     together: Annotated[tuple[str, ...], Meta(description="The pods that all changes together schedule.")]
+    alone: Annotated[
+        tuple[UnblockingData, ...],
+        Meta(
+            description="Changes for groups that those above do not help, each tried for the first pod of a group "
+            "alone, as explain tries them."
+        ),
+    ] = ()
+    advice: Annotated[
+        tuple[AdviceData, ...],
+        Meta(description="Cures that cannot be tried on a snapshot, those of lowest risk first."),
+    ] = ()
 
     @property
     def all_fit(self) -> bool:
-        """True if all pods fit without any change, as far as that was tried."""
+        """True if all pods fit without any change, as far as that was tried, and no workload lacks pods."""
         return all(group.result == "scheduled" and group.n_fit in (None, len(group.pods)) for group in self.groups)
 
     @property
@@ -82,4 +127,4 @@ class Pending(ClusterAnswer, frozen=True, kw_only=True, tag="Pending"):
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the pending pods, one line per pod: ``pod/NAMESPACE/NAME``."""
-        return tuple(f"pod/{pod}" for group in self.groups for pod in group.pods)
+        return tuple(f"pod/{pod}" for group in self.groups if group.result != "notRunning" for pod in group.pods)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kschedctl.api.core import Condition
 from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelector, ObjectMeta, Time
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.volume import PersistentVolumeClaim
@@ -27,8 +28,16 @@ class ReplicationControllerSpec(ApiStruct, frozen=True):
     template: PodTemplateSpec | None = None
 
 
+class ReplicasStatus(ApiStruct, frozen=True):
+    """The status of a kind with replicas; ``replicas`` is ``None`` if no controller has reported it."""
+
+    replicas: Int32 | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
 class ReplicationController(ApiObject, frozen=True, kw_only=True):
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
+    status: ReplicasStatus = ReplicasStatus()
 
 
 class SelectorSpec(ApiStruct, frozen=True):
@@ -46,6 +55,7 @@ class ReplicasSpec(SelectorSpec, frozen=True):
 
 class ReplicaSet(ApiObject, frozen=True, kw_only=True):
     spec: ReplicasSpec = ReplicasSpec()
+    status: ReplicasStatus = ReplicasStatus()
 
 
 class RollingUpdateDeployment(ApiStruct, frozen=True):
@@ -67,6 +77,7 @@ class DeploymentSpec(ReplicasSpec, frozen=True):
 
 class Deployment(ApiObject, frozen=True, kw_only=True):
     spec: DeploymentSpec = DeploymentSpec()
+    status: ReplicasStatus = ReplicasStatus()
 
 
 class StatefulSetOrdinals(ApiStruct, frozen=True):
@@ -92,6 +103,7 @@ class StatefulSetSpec(ReplicasSpec, frozen=True):
 
 
 class StatefulSetStatus(ApiStruct, frozen=True):
+    replicas: Int32 | None = None
     update_revision: str = ""
 
 
@@ -104,8 +116,14 @@ class DaemonSetSpec(SelectorSpec, frozen=True):
     template: PodTemplateSpec | None = None
 
 
+class DaemonSetStatus(ApiStruct, frozen=True):
+    current_number_scheduled: Int32 = 0
+    desired_number_scheduled: Int32 = 0
+
+
 class DaemonSet(ApiObject, frozen=True, kw_only=True):
     spec: DaemonSetSpec = DaemonSetSpec()
+    status: DaemonSetStatus = DaemonSetStatus()
 
 
 class JobSpec(SelectorSpec, frozen=True):
@@ -118,7 +136,10 @@ class JobSpec(SelectorSpec, frozen=True):
 
 
 class JobStatus(ApiStruct, frozen=True):
+    active: Int32 = 0
     succeeded: Int32 = 0
+    start_time: Time | None = None
+    conditions: tuple[Condition, ...] = ()
 
 
 class Job(ApiObject, frozen=True, kw_only=True):

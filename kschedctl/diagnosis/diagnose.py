@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_PLACED, Rule
+from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_PLACED, Rule, other_scheduler
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
@@ -23,6 +23,8 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
         The node that the pod is bound to in the snapshot; empty if it is pending.
     """
     situation = Situation(decision, node)
+    if decision.other_scheduler:
+        return tuple(other_scheduler.check(situation))
     rules: list[Rule] = []
     if decision.schedulable or node:
         rules += RULES_OF_PLACED

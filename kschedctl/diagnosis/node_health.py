@@ -9,6 +9,7 @@ from typing import Final
 from kschedctl.api.core import Condition, Node, Taint
 from kschedctl.api.pod import Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
+from kschedctl.cluster.records import PodRecord
 
 #: The problem that a taint stands for, by the beginning of its key (kubernetes.io reference "Well-Known Taints").
 PROBLEMS: Final = {
@@ -81,6 +82,11 @@ def lacks_network_plugin(node: Node) -> bool:
 def condition_of(node: Node, kind: str) -> Condition | None:
     """Return the condition of a type, or ``None``."""
     return next((each for each in node.status.conditions if each.type == kind), None)
+
+
+def condition_of_pod(pod: PodRecord, kind: str) -> Condition | None:
+    """Return the condition of a type of a stored pod, or ``None``; pods on nodes keep ``Ready`` only if it is False."""
+    return next((each for each in pod.status.conditions if each.type == kind), None)
 
 
 def since(time: datetime | None) -> str:

@@ -35,12 +35,12 @@ def pod_eligible_to_preempt_others(cluster: Cluster, pod: Pod, statuses: NodeSta
     for index in pods.on_node(row):
         terminating = pods.records[index].metadata.deletion_timestamp is not None
         lower = pods.priority[index] < (pod.spec.priority or 0)
-        if lower and terminating and _evicted_by_scheduler(pods.records[index].status):
+        if lower and terminating and evicted_by_scheduler(pods.records[index].status):
             return TERMINATING
     return ""
 
 
-def _evicted_by_scheduler(status: PodStatus) -> bool:
+def evicted_by_scheduler(status: PodStatus) -> bool:
     """Report whether the pod's first DisruptionTarget condition has the reason PreemptionByScheduler."""
     target = next((condition for condition in status.conditions if condition.type == "DisruptionTarget"), None)
     return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"

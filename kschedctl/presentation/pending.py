@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.answers.pending import GroupData, Pending, UnblockingData
+from kschedctl.answers.pending import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.wording import counted, listed
+from kschedctl.framework.remedy import Risk
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
 #: The number of groups that are shown without ``-o wide``.
 _FEW: Final = 10
+#: Pods younger than 10 seconds have not been tried yet.
+_NEW: Final = 10
+#: The results of groups that are no pods without a node.
+_PROBLEMS: Final = frozenset({"notCreated", "notStarted", "notRunning"})
 
 
 def document(answer: Pending, view: View) -> Document:
@@ -26,7 +31,7 @@ def document(answer: Pending, view: View) -> Document:
 
 
 def _questions(answer: Pending, view: View) -> Iterator[Question]:
-    first = next((group for group in answer.groups if group.result != "notOurs"), None)
+    first = next((group for group in answer.groups if group.pods and group.result not in _PROBLEMS), None)
     if first is not None:
         yield Question("One pod in detail", "explain", first.pods[0])
     if answer.groups and not view.wide:
@@ -36,58 +41,124 @@ def _questions(answer: Pending, view: View) -> Iterator[Question]:
 def _groups(answer: Pending, view: View) -> Document:
     if not answer.groups:
         return
-    shown = answer.groups if view.wide else answer.groups[:_FEW]
-    rows = []
+    shown = _shown(answer, every=view.wide)
+    prioritized = any(group.priority for group in shown)
+    rows: list[tuple[str | Sequence[str], ...]] = []
     for group in shown:
         since = duration(group.waiting_seconds) if group.waiting_seconds is not None else "unknown"
-        rows.append((str(len(group.pods)), since, _which(group), _why(group)))
+        number = str(group.missing or len(group.pods) or "")
+        of_pods = (str(group.priority) if group.priority is not None else "",) if prioritized else ()
+        rows.append(
+            (
+                number,
+                since,
+                *of_pods,
+                _which(group),
+                _lines(group, every=view.wide, what_if=bool(answer.snapshot.changes)),
+            )
+        )
     yield GAP
-    yield table(("pods", "pending for", "workload", "reason"), rows, numeric=(0,))
+    headings = ("pods", "pending for", *(("priority",) if prioritized else ()), "workload", "reason")
+    yield table(headings, rows, numeric=(0, 2) if prioritized else (0,))
     if len(shown) < len(answer.groups):
-        rest = answer.groups[len(shown) :]
+        rest = [group for group in answer.groups if group not in shown]
         n_pods = sum(len(group.pods) for group in rest)
         told = f"and {counted(n_pods, 'pod')} in {counted(len(rest), 'more group')}: -o wide"
         yield Paragraph(told, Tone.FAINT, INDENT)
 
 
+def _shown(answer: Pending, *, every: bool) -> list[GroupData]:
+    """Return the groups to show: all, or the 10 largest of pending pods and of problems each."""
+    if every:
+        return list(answer.groups)
+    problems = [group for group in answer.groups if group.result in _PROBLEMS]
+    return [*[group for group in answer.groups if group.result not in _PROBLEMS][:_FEW], *problems[:_FEW]]
+
+
+def _lines(group: GroupData, *, every: bool, what_if: bool) -> Sequence[str]:
+    """Return the reason, and the evidence for problems of workloads, or for all groups."""
+    told = f"{group.state}: {group.why}" if group.state else _why(group, what_if=what_if)
+    evidence = group.diagnoses[0].evidence if group.diagnoses else ()
+    if every:
+        return (told, *evidence)
+    return (told, *evidence[:1]) if group.result in _PROBLEMS else (told,)
+
+
 def _which(group: GroupData) -> str:
-    named = f"{group.namespace}/{group.name}"
+    named = f"{group.namespace}/{group.name}" if group.namespace else group.name
     if group.kind != "Pod":
         return f"{group.kind} {named}"
-    return named if len(group.pods) == 1 else f"{named} and {len(group.pods) - 1} more"
+    return named if len(group.pods) <= 1 else f"{named} and {len(group.pods) - 1} more"
 
 
-def _why(group: GroupData) -> str:
+def _why(group: GroupData, *, what_if: bool) -> str:
+    """Return the cause; for pods that fit, the reason why they are pending nevertheless."""
     n_pods = len(group.pods)
     if group.result != "scheduled" or (group.n_fit is not None and not group.n_fit):
         return group.why
     if group.n_fit is None or group.n_fit == n_pods:
-        return "fits now" if n_pods == 1 else "fit now"
+        fit, it = ("fits now", "it") if n_pods == 1 else ("fit now", "them")
+        if group.why:
+            return f"{fit}, but {group.why}"
+        if what_if or group.waiting_seconds is None:
+            return fit
+        if group.waiting_seconds < _NEW:
+            return f"{fit}: created {duration(group.waiting_seconds)} before the snapshot"
+        return f"{fit}: kube-scheduler has not looked at {it} again; it does so after an event, or within 5 minutes"
     return f"{group.n_fit} of {n_pods} fit now, then {group.why}"
 
 
 def _changes(answer: Pending, *, every: bool) -> Document:
-    if answer.fit is None:
-        return
-    # A gate is removed by the controller that set it, and preemption needs no change.
-    stuck = any(
-        len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts and group.result != "gated"
-        for group in answer.groups
-    )
-    if not answer.changes:
-        if stuck:
+    """Lay out the changes that help, those for single groups, and the cures that cannot be tried, in one table."""
+    urgent = [one for one in answer.advice if one.risk <= Risk.MISTAKE]
+    others = [one for one in answer.advice if one.risk > Risk.MISTAKE]
+    rows = [
+        *map(_untried, urgent),
+        *((str(len(one.would_place)), f"{one.summary}{_costs(one)}") for one in answer.changes),
+        *((f"{len(one.would_place)}", f"{one.summary}{_costs(one)}; tried for {_alone(one)}") for one in answer.alone),
+        *map(_untried, others),
+    ]
+    if not rows:
+        if _is_stuck(answer):
             yield GAP
-            yield Paragraph("No change of the supported kinds schedules any of the rejected pods.")
+            yield Paragraph(
+                "No single change of the supported kinds, and no pair that was tried, schedules any of them."
+            )
         return
     yield GAP
-    rows = [(str(len(one.would_place)), f"{one.summary}{_costs(one)}") for one in answer.changes]
-    heading = "change (each tried, after those above)" if len(rows) > 1 else "change (tried)"
-    yield table(("would place", heading), rows, numeric=(0,))
+    yield table(("would place", _heading(answer)), rows, numeric=(0,))
     if every:
         yield Paragraph("Commands", Tone.FAINT, INDENT)
-        for one in answer.changes:
-            for line in one.commands:
+        cures: tuple[AdviceData | UnblockingData, ...] = (*urgent, *answer.changes, *answer.alone, *others)
+        for cure in cures:
+            for line in cure.commands:
                 yield Verbatim(line)
+
+
+def _heading(answer: Pending) -> str:
+    if answer.advice:
+        return "change (each tried, unless it says otherwise)"
+    if len(answer.changes) > 1:
+        return "change (each tried, after those above)"
+    return "change (each tried)" if len(answer.changes) + len(answer.alone) > 1 else "change (tried)"
+
+
+def _is_stuck(answer: Pending) -> bool:
+    """Report whether changes were searched for, for pods that need one: not a gate, and no preemption."""
+    # A gate is removed by the controller that set it, and preemption needs no change.
+    return answer.fit is not None and any(
+        len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts and group.result != "gated"
+        for group in answer.groups
+        if group.result not in _PROBLEMS
+    )
+
+
+def _alone(one: UnblockingData) -> str:
+    return f"{listed(one.would_place)} alone"
+
+
+def _untried(one: AdviceData) -> tuple[str, str]:
+    return "", f"{one.summary}; not tried: {one.untried}"
 
 
 def _costs(one: UnblockingData) -> str:

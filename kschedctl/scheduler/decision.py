@@ -83,6 +83,9 @@ class Decision:
         The message of the FailedScheduling event; empty if the pod fits.
     post_filter : PostFilterResult or None
         The result of PostFilter, including preemption; ``None`` if PostFilter did not run.
+    other_scheduler : bool
+        True if no profile has the pod's ``schedulerName``. The statuses are then those of ``framework``, which would be
+        responsible if the pod named its profile.
     """
 
     pod: Pod
@@ -97,6 +100,7 @@ class Decision:
     best: tuple[str, ...] = ()
     message: str = ""
     post_filter: PostFilterResult | None = None
+    other_scheduler: bool = False
 
     @property
     def cluster(self) -> Cluster:
@@ -111,6 +115,8 @@ class Decision:
     @property
     def outcome(self) -> Outcome:
         """The outcome. A pod that PreEnqueue rejects is gated, even if it would fit on a node."""
+        if self.other_scheduler:
+            return Outcome.OTHER_SCHEDULER
         if self.error:
             return Outcome.ERROR
         if self.pre_enqueue.code is not Code.SUCCESS:
@@ -140,7 +146,7 @@ class Decision:
     @property
     def preemption(self) -> PreemptionResult | None:
         """The result of preemption; ``None`` if preemption did not run."""
-        return self.state.read(PreemptionResult)
+        return self.state.read(PreemptionResult) if not self.other_scheduler else None
 
     @property
     def victims(self) -> Mapping[str, tuple[str, ...]]:

@@ -12,3 +12,5 @@ class Outcome(StrEnum):
     UNSCHEDULABLE = "unschedulable"
     GATED = "gated"
     ERROR = "error"
+    #: No profile has the pod's ``schedulerName``.
+    OTHER_SCHEDULER = "notOurs"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
 
+from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.pod import Pod
+from kschedctl.api.wording import similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
@@ -17,6 +21,10 @@ from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
+
+_SUFFIX: Final = "-scheduler"
+#: The name of the program, which people write instead of the name of its default profile.
+_PROGRAM: Final = "kube-scheduler"
 
 
 class Scheduler:
@@ -136,3 +144,38 @@ class Scheduler:
             feature = f"the feature gate DynamicResourceAllocation, which is off by default in {self.release.version}"
             decision.state.not_modelled.append(NotModelled(feature, "the pod's device claims are ignored"))
         return decision
+
+    def decide_for_other_scheduler(self, pod: Pod) -> Decision:
+        """Return the decision for a pod that no profile is responsible for.
+
+        Its statuses are those of the profile with a similar name, or else of the first profile. It has no best
+        nodes and no message, because kube-scheduler does not try the pod.
+
+        Parameters
+        ----------
+        pod : Pod
+            The pod, defaulted.
+        """
+        profiles = self.configuration.profiles
+        name = meant_profile(pod.spec.scheduler_name, profiles) or next(iter(profiles))
+        decision = schedule_pod(self.framework(name), pod)
+        return replace(decision, other_scheduler=True, scores=None, best=(), message="", post_filter=None)
+
+
+def meant_profile(scheduler_name: str, profiles: Iterable[str]) -> str:
+    """Return the profile that an unknown ``schedulerName`` was probably meant for; empty if none is similar.
+
+    The suffix that most names of schedulers share does not make them similar.
+
+    Examples
+    --------
+    >>> known = ["default-scheduler", "packing"]
+    >>> [meant_profile(name, known) for name in ("defualt-scheduler", "pakcing", "kube-scheduler", "my-scheduler")]
+    ['default-scheduler', 'packing', 'default-scheduler', '']
+    """
+    by_stem = {name.removesuffix(_SUFFIX): name for name in sorted(profiles)}
+    if scheduler_name == _PROGRAM:
+        return by_stem.get(DEFAULT_SCHEDULER_NAME.removesuffix(_SUFFIX), "")
+    stem = scheduler_name.lower().removesuffix(_SUFFIX)
+    close = [stem] if stem in by_stem else similar(stem, by_stem)
+    return by_stem[close[0]] if close else ""

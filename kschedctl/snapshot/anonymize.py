@@ -188,6 +188,8 @@ class _Renaming:
             (pod.PodStatus, "conditions"): self._conditions,
             (volume.ImageVolumeSource, "reference"): names.image,
             (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
+            (workload.ReplicasStatus, "conditions"): self._conditions,
+            (workload.JobStatus, "conditions"): self._conditions,
             (workload.StatefulSetStatus, "update_revision"): names.word,
             (coordination.LeaseSpec, "holder_identity"): names.holder,
             (coordination.LeaseSpec, "preferred_holder"): names.holder,

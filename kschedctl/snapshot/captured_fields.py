@@ -50,9 +50,20 @@ UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
     (volume.VsphereVolume, "volume_path"): "",
 }
 #: The conditions that are kept, and the conditions that keep their reason and their message.
-READ_CONDITIONS: Final = frozenset({"PodScheduled", "PodResizePending", "DisruptionTarget", "Ready"})
+READ_CONDITIONS: Final = frozenset(
+    {
+        "PodScheduled",
+        "PodResizePending",
+        "DisruptionTarget",
+        "Ready",
+        # Of workloads: an API server refuses pods; a Job has ended.
+        "ReplicaFailure",
+        "Complete",
+        "Failed",
+    }
+)
 READ_REASONS: Final = READ_CONDITIONS - {"Ready"}
-READ_MESSAGES: Final = frozenset({"PodScheduled"})
+READ_MESSAGES: Final = frozenset({"PodScheduled", "ReplicaFailure"})
 
 
 def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:

@@ -25,6 +25,11 @@ _REASONS: Final = _SCHEDULER_REASONS | {
     "DeletionByPodGC",
     "EvictionByEvictionAPI",
     "TerminationByKubelet",
+    "FailedCreate",
+    "FailedDelete",
+    "CompletionsReached",
+    "BackoffLimitExceeded",
+    "DeadlineExceeded",
 }
 _OTHER_REASON: Final = "Other"
 _STATUSES: Final = frozenset({"True", "False"})

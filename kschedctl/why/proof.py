@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -95,7 +96,10 @@ def decide_after(decision: Decision, remedies: Iterable[Remedy], *, follows: boo
     framework = decision.framework
     if after.cluster is not decision.cluster:
         framework = framework.moved(after.cluster)
-    return schedule_pod(framework, after.pod)
+    decided = schedule_pod(framework, after.pod)
+    if decision.other_scheduler and after.pod.spec.scheduler_name == decision.pod.spec.scheduler_name:
+        return dataclasses.replace(decided, other_scheduler=True)
+    return decided
 
 
 def prove(before: Decision, remedies: tuple[Remedy, ...]) -> Suggestion | None:

@@ -88,9 +88,10 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "") -> Sea
     advice = tuple(one for each in diagnoses for one in each.advice)
     if decision.schedulable:
         return SearchResult((), 0, advice=advice)
-    collected = collect(decision)
+    # The reasons of nodes do not matter as long as no scheduler tries the pod.
+    collected = collect(decision) if not decision.other_scheduler else Collected((), {})
     remedies = [remedy for each in diagnoses for remedy in each.remedies]
-    if not any(remedy.model for remedy in remedies):
+    if not decision.other_scheduler and not any(remedy.model for remedy in remedies):
         remedies += nodes_in_reach_of_volumes(decision)
     known = {remedy.summary for remedy in remedies}
     others = [each for each in _everything(decision, collected) if each.remedy.summary not in known]
@@ -107,6 +108,8 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "") -> Sea
 
 def _everything(decision: Decision, collected: Collected) -> list[CandidateRemedy]:
     """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out."""
+    if decision.other_scheduler:
+        return []
     small = len(decision.cluster.nodes) <= FEW_NODES
     # What preemption is about to evict is not deleted by hand.
     preempts = decision.preemption is not None and bool(decision.preemption.nominated)

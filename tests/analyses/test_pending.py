@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 import kschedctl
-from kschedctl.analyses.pending import pending_answer
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.pending import PendingRequest, explain_group, pending, pending_answer
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.pending import Pending
 from kschedctl.answers.schema import schema
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.workload import ReplicaSet
+from kschedctl.errors import InputError
 from kschedctl.render.json import as_json
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.unblocking_changes import unblock
+from tests.builders import make_namespace, make_node, make_object, make_pod, write_snapshot
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -27,7 +33,8 @@ def answer(most: int) -> Pending:
     pods = [scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster)]
     groups = group_pending_pods(scheduler, pods)
     found = unblock(scheduler, groups, most) if most else None
-    return pending_answer(cluster.cluster, groups, found, provenance(cluster, many=True), NOW)
+    explained = [explain_group(scheduler, group) for group in groups]
+    return pending_answer(cluster.cluster, explained, found, provenance(cluster, many=True), NOW)
 
 
 @pytest.mark.parametrize("most", [0, 3])
@@ -45,3 +52,62 @@ def test_the_first_line_says_how_many_wait_and_what_would_help() -> None:
 
 def test_names_are_those_of_the_pods() -> None:
     assert answer(0).names()[0] == "pod/shop/web-10"
+
+
+def report(tmp_path: Path, *objects: ApiObject, namespace: str = "") -> Pending:
+    cluster = kschedctl.load(write_snapshot(tmp_path, objects))
+    return pending(cluster, PendingRequest(namespace=namespace), AnalysisHandle())
+
+
+def test_a_workload_that_lacks_pods_is_a_group(tmp_path: Path) -> None:
+    status = {
+        "replicas": 1,
+        "conditions": [
+            {
+                "type": "ReplicaFailure",
+                "status": "True",
+                "reason": "FailedCreate",
+                "message": "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1",
+            }
+        ],
+    }
+    web = make_object(ReplicaSet, "web", namespace="shop", spec={"replicas": 3}, status=status)
+    found = report(tmp_path, make_node("a"), web, namespace="")
+    assert found.summary == (
+        "No pod is pending, but ReplicaSet shop/web has 1 of 3 replicas: quota few refuses the rest: pods 1 of 1 used, "
+        "1 more asked for."
+    )
+    (group,) = found.groups
+    assert (group.result, group.missing, group.pods, found.yes) == ("notCreated", 2, (), False)
+    assert [one.summary for one in found.advice] == ["raise pods of quota few to 3, for all 3 pods"]
+    assert found.names() == ()
+    jsonschema.validate(json.loads(as_json(found)), schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_pods_of_another_scheduler_have_a_cause_and_a_cure(tmp_path: Path) -> None:
+    found = report(tmp_path, make_node("a"), make_pod("job", namespace="ml", schedulerName="volcano"))
+    (group,) = found.groups
+    assert (group.result, group.why) == (
+        "notOurs",
+        "its schedulerName is volcano, and no such scheduler runs here (no pod or Lease of that name)",
+    )
+    assert [(one.summary, one.would_place) for one in found.alone] == [
+        ("remove schedulerName volcano, so that default-scheduler schedules the pod", ("ml/job",))
+    ]
+    assert [one.summary for one in found.advice] == ["install or start the scheduler volcano"]
+
+
+def test_what_helps_only_as_a_pair_is_shown_for_the_pod_alone(tmp_path: Path) -> None:
+    node = make_node("a", taints=["dedicated=x:NoSchedule"], labels={"disk": "hdd"})
+    pod = make_pod("web", namespace="shop", nodeSelector={"disk": "ssd"})
+    found = report(tmp_path, node, pod)
+    assert found.changes == ()
+    assert found.alone
+    assert all(one.would_place == ("shop/web",) for one in found.alone)
+
+
+def test_an_unknown_namespace_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no namespace shpo") as caught:
+        report(tmp_path, make_node("a"), make_pod("web", namespace="shop"), namespace="shpo")
+    assert caught.value.findings[0].hint == "did you mean shop?"
+    assert report(tmp_path, make_node("a"), make_namespace("empty"), namespace="empty").groups == ()

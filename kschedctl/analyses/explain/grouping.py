@@ -101,9 +101,13 @@ def decide_together(
 
 def _decide(cluster: LoadedCluster, one: PodSubject, seed: int | None) -> DecidedPod:
     admitted = cluster.admit(one.pod, where=one.where)
-    decision = cluster.decide_admitted(admitted.pod)
+    scheduler, node_name = cluster.scheduler, cluster.node_name(one.pod)
+    if scheduler.knows(admitted.pod) or node_name:
+        decision = cluster.decide_admitted(admitted.pod)
+    else:
+        decision = scheduler.decide_for_other_scheduler(admitted.pod)
     rests_on = provenance(cluster, cluster.missing(one.pod, decision), pod=one.pod)
-    return DecidedPod(one, decision, rests_on, cluster.node_name(one.pod), seed, admitted)
+    return DecidedPod(one, decision, rests_on, node_name, seed, admitted)
 
 
 def _but_for_name(decided: DecidedPod) -> object:

@@ -48,6 +48,8 @@ def summary(
     match verdict.result:
         case Outcome.ERROR:
             return f"kube-scheduler returns an error for {subject}: {verdict.error}"
+        case Outcome.OTHER_SCHEDULER:
+            return f"{subject} is not scheduled{f': {cause}' if cause else ''}."
         case Outcome.GATED:
             then = (
                 f"Otherwise it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from kschedctl.analyses.snapshot_time import taken_at
 from kschedctl.answers.base import same_envelope
 from kschedctl.answers.explain import Explanation, NodeData, ReasonData, StatusData
 from kschedctl.answers.preempt import (
@@ -28,6 +27,7 @@ from kschedctl.answers.preempt import (
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.cluster.snapshot_time import taken_at
 from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Reason
 from kschedctl.preemption.budgets import Budget

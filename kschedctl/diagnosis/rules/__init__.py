@@ -16,12 +16,14 @@ from kschedctl.diagnosis.rules import (
     device_claims,
     devices_in_use,
     host_port_taken,
+    idle_scheduler,
     missing_claim,
     missing_topology,
     mistyped_label,
     mistyped_resource,
     mistyped_toleration,
     no_device_plugin,
+    nominated_waits,
     obstacles,
     oversized_request,
     provisioning,
@@ -36,6 +38,7 @@ Rule = Callable[[Situation], Iterable[Diagnosis]]
 
 #: The rules for pods that are not scheduled. The first cause found is the one of the first line.
 RULES: Final[tuple[Rule, ...]] = (
+    nominated_waits.check,
     mistyped_label.check,
     missing_claim.check,
     unbound_claim.check,
@@ -59,4 +62,9 @@ RULES: Final[tuple[Rule, ...]] = (
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check
 #: The rules for pods that are scheduled, or run.
-RULES_OF_PLACED: Final[tuple[Rule, ...]] = (claim_without_scheduler.check, csi_driver.check_placed, provisioning.check)
+RULES_OF_PLACED: Final[tuple[Rule, ...]] = (
+    claim_without_scheduler.check,
+    csi_driver.check_placed,
+    provisioning.check,
+    idle_scheduler.check,
+)

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.admission.quota_usage import matches_scopes, pod_usage
-from kschedctl.api.canonical_quantity import parse_amounts
-from kschedctl.api.limits import ResourceQuota
+from kschedctl.admission.quota_shares import quota_shares
 from kschedctl.api.quantity import QuantityError
 from kschedctl.api.resources import RequestRules
 from kschedctl.findings.finding import Severity
@@ -74,23 +72,12 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 
 def _beyond(trial: Trial, n: int) -> str | None:
     """Return the reason why `n` pods exceed a quota; ``None`` if they do not."""
-    pod = trial.pod
     rules = RequestRules.of(trial.base.release_choice.release)
-    pod_level = rules.pod_level
     try:
-        usage = pod_usage(pod, rules)
-        for quota in trial.base.cluster.list(ResourceQuota):
-            if quota.namespace != pod.metadata.namespace or not matches_scopes(quota, pod, pod_level=pod_level):
-                continue
-            hard = parse_amounts(quota.spec.hard)
-            used = parse_amounts(quota.status.used)
-            for name, limit in hard.items():
-                wants = usage.get(name)
-                if wants is None or name not in used:
-                    continue
-                others = max(used[name].nanos - len(trial.own) * wants.nanos, 0)
-                if others + n * wants.nanos > limit.nanos:
-                    return f"quota {quota.name} allows {limit} of {name}, used {quota.status.used.get(name)}"
+        for share in quota_shares(trial.pod, trial.base.cluster, rules):
+            if share.exceeded_by(n, stored=len(trial.own)):
+                used = share.quota.status.used.get(share.resource)
+                return f"quota {share.quota.name} allows {share.hard} of {share.resource}, used {used}"
     except QuantityError:
         return None
     return None

@@ -1,0 +1,351 @@
+"""Workloads with fewer pods than they want, because an API server refuses the pods that their controller creates.
+
+A refused pod does not exist, so it is in no list of pending pods and has no events. A ReplicaSet shows the refusal in
+its condition ReplicaFailure (reason FailedCreate); other controllers write an event only. For them, and where the
+condition has no message, the admission of one more pod of the template is computed: quotas, LimitRanges, classes.
+
+Operators raise the quota, lower the requests, or repair what the message names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.admission.chain import Admitted, admit
+from kschedctl.admission.quota_shares import QuotaShare, quota_shares
+from kschedctl.api.canonical_quantity import Amount
+from kschedctl.api.core import Condition
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.quantity import NANO, QuantityError
+from kschedctl.api.resources import CPU, MEMORY, RequestRules
+from kschedctl.api.wording import counted, listed
+from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
+from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.diagnosis.node_health import since
+from kschedctl.diagnosis.refusals import UNTRIED, QuotaNumbers, Refusal, quota_numbers, refusal
+from kschedctl.errors import InputError, SnapshotError
+from kschedctl.framework.remedy import Risk
+from kschedctl.simulate.capacity import capacity
+from kschedctl.workloads.ownership import workload_of
+from kschedctl.workloads.pods import pods_of
+
+_BY_QUOTA: Final = "refused-by-quota"
+_FAILURE: Final = "ReplicaFailure"
+_FAILED_CREATE: Final = "FailedCreate"
+_ENDED: Final = frozenset({"Complete", "Failed"})
+#: The longest pause of a controller between two tries, in minutes (1,000 s).
+_PAUSE: Final = 17
+_WORDS: Final = {"Deployment": "replicas", "StatefulSet": "replicas", "ReplicaSet": "replicas"}
+#: At most 20 findings say whether the missing pods would fit on the nodes.
+_MOST_COUNTED: Final = 20
+#: The admission of one more pod is tried for at most 500 workloads.
+_MOST: Final = 500
+#: The smallest useful steps of a lowered request: 1 milli-CPU, 1 MiB.
+_STEPS: Final = {CPU: NANO // 1000, MEMORY: (1 << 20) * NANO}
+
+
+#: The missing usage of all refused workloads, in nano-units, by namespace, quota and resource.
+_Demand = dict[tuple[str, str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Short:
+    """A controller object with fewer pods than it wants, one more of its pods after admission, and its quotas."""
+
+    obj: ApiObject
+    has: int
+    wants: int
+    failure: Condition | None = None
+    admitted: Admitted | None = None
+    problem: str = ""
+    shares: tuple[QuotaShare, ...] = ()
+
+    @property
+    def missing(self) -> int:
+        return self.wants - self.has
+
+
+def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """Yield the workloads whose pods an API server refuses, those that miss most pods first."""
+    short = sorted(_short(situation), key=lambda one: -one.missing)
+    tried = [_tried(situation, one) for one in short[:_MOST]]
+    demand: _Demand = {}
+    for one in tried:
+        if any(share.exceeded_by(1) for share in one.shares):
+            for share in one.shares:
+                key = _key(share)
+                demand[key] = demand.get(key, 0) + one.missing * share.each.nanos
+    n_found = 0
+    for one in tried:
+        found = _diagnosis(situation, one, demand, counts=n_found < _MOST_COUNTED)
+        if found is not None:
+            n_found += 1
+            yield found
+
+
+def _short(situation: ClusterSituation) -> Iterator[_Short]:
+    cluster = situation.cluster
+    kinds: tuple[type[ReplicaSet | ReplicationController], ...] = (ReplicaSet, ReplicationController)
+    for kind in kinds:
+        for obj in cluster.list(kind):
+            wants = 1 if obj.spec.replicas is None else obj.spec.replicas
+            yield from _of(situation, obj, wants, obj.status.replicas, _failure(obj.status.conditions))
+    for stateful_set in cluster.list(StatefulSet):
+        wants = 1 if stateful_set.spec.replicas is None else stateful_set.spec.replicas
+        yield from _of(situation, stateful_set, wants, stateful_set.status.replicas)
+    for daemon_set in cluster.list(DaemonSet):
+        status = daemon_set.status
+        yield from _of(situation, daemon_set, status.desired_number_scheduled, status.current_number_scheduled or None)
+    for job in cluster.list(Job):
+        ended = any(each.type in _ENDED and each.status == "True" for each in job.status.conditions)
+        if job.status.start_time is not None and not ended:
+            yield from _of(situation, job, _parallel(job), job.status.active)
+
+
+def _of(
+    situation: ClusterSituation, obj: ApiObject, wants: int, reported: int | None, failure: Condition | None = None
+) -> Iterator[_Short]:
+    """Yield an object if it lacks pods, by its own status and by the pods of the cluster."""
+    if obj.metadata.deletion_timestamp is not None or not wants:
+        return
+    stored = len(situation.pods_by_owner.get((type(obj).__name__, obj.namespace, obj.name), ()))
+    if reported is None and failure is None and not stored:
+        # No controller has reported anything: the object is a manifest, or new.
+        return
+    has = max(reported or 0, stored)
+    if has < wants:
+        yield _Short(obj, has, wants, failure)
+
+
+def _failure(conditions: Sequence[Condition]) -> Condition | None:
+    return next(
+        (c for c in conditions if c.type == _FAILURE and c.status == "True" and c.reason in (_FAILED_CREATE, "")), None
+    )
+
+
+def _parallel(job: Job) -> int:
+    """Return the number of pods of a Job that run at once, now."""
+    spec = job.spec
+    if spec.suspend:
+        return 0
+    parallelism = 1 if spec.parallelism is None else spec.parallelism
+    if spec.completions is None:
+        return 0 if job.status.succeeded else parallelism
+    return max(min(parallelism, spec.completions - job.status.succeeded), 0)
+
+
+def _key(share: QuotaShare) -> tuple[str, str, str]:
+    return share.quota.namespace, share.quota.name, share.resource
+
+
+def _tried(situation: ClusterSituation, one: _Short) -> _Short:
+    """Return the object with the result of the admission of one more pod."""
+    admitted, problem = _admitted(situation, one.obj)
+    return dataclasses.replace(one, admitted=admitted, problem=problem, shares=tuple(_shares(situation, admitted)))
+
+
+def _diagnosis(situation: ClusterSituation, one: _Short, demand: _Demand, *, counts: bool) -> ClusterDiagnosis | None:
+    message = one.failure.message if one.failure is not None else ""
+    found: tuple[Refusal, tuple[str, ...]] | None = None
+    if quota_numbers(message) is not None or (not message and any(share.exceeded_by(1) for share in one.shares)):
+        found = _by_quota(one, _workload(situation, one.obj)[2], message, demand)
+    elif message or one.problem:
+        found = refusal(message or one.problem, one.obj.namespace, _edit(situation, one)), ()
+    elif one.failure is not None:
+        found = refusal("", one.obj.namespace, _edit(situation, one)), ()
+    if found is None:
+        return None
+    refused, evidence = found
+    kind, namespace, name = _workload(situation, one.obj)
+    fit = tuple(_fit(situation, one, one.admitted)) if counts and one.admitted is not None else ()
+    source = f"{type(one.obj).__name__} {one.obj.namespace}/{one.obj.name}"
+    begun = one.failure.last_transition_time if one.failure is not None else None
+    condition = (f"{source}, condition {_FAILURE}: {message}",) if message else ()
+    return ClusterDiagnosis(
+        rule=refused.rule,
+        cause=refused.phrase
+        if refused.rule == _BY_QUOTA or not begun
+        else f"{refused.phrase} ({since(begun).strip()})",
+        evidence=(*evidence, *fit, *condition),
+        advice=refused.advice,
+        checks=(f"kubectl describe {type(one.obj).__name__.lower()} -n {one.obj.namespace} {one.obj.name}",),
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        state=_state(situation, one, kind),
+        missing=one.missing,
+        since=begun,
+    )
+
+
+def _workload(situation: ClusterSituation, obj: ApiObject) -> tuple[str, str, str]:
+    """Return the workload that people know: the Deployment of a ReplicaSet, the CronJob of a Job."""
+    kind, namespace, name = workload_of(situation.cluster, obj.metadata)
+    return (type(obj).__name__, obj.namespace, obj.name) if kind == Pod.__name__ else (kind, namespace, name)
+
+
+def _state(situation: ClusterSituation, one: _Short, kind: str) -> str:
+    words = _WORDS.get(kind, "pods")
+    owner = situation.cluster.get(Deployment, _workload(situation, one.obj)[2], one.obj.namespace)
+    if kind == Deployment.__name__ and owner is not None and (owner.spec.replicas or 1) != one.wants:
+        return f"has {one.has} of {one.wants} new pods of its rollout"
+    return f"has {one.has} of {one.wants} {words}"
+
+
+def _edit(situation: ClusterSituation, one: _Short) -> str:
+    kind, namespace, name = _workload(situation, one.obj)
+    return f"kubectl edit {kind.lower()} -n {namespace} {name}"
+
+
+def _admitted(situation: ClusterSituation, obj: ApiObject) -> tuple[Admitted | None, str]:
+    """Return one more pod of a template after admission, or the reason for which an API server refuses it."""
+    try:
+        made = pods_of(obj, situation.cluster)
+    except (InputError, SnapshotError):
+        return None, ""
+    if not made:
+        return None, ""
+    metadata = replace(made[0].pod.metadata, name=f"{obj.name}-missing")
+    try:
+        return admit(replace(made[0].pod, metadata=metadata), situation.cluster, release=situation.release), ""
+    except InputError as error:
+        first = error.findings[0]
+        return None, first.problem
+    except SnapshotError:
+        return None, ""
+
+
+def _shares(situation: ClusterSituation, admitted: Admitted | None) -> list[QuotaShare]:
+    if admitted is None:
+        return []
+    try:
+        return list(quota_shares(admitted.pod, situation.cluster, RequestRules.of(situation.release)))
+    except QuantityError:
+        return []
+
+
+def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tuple[Refusal, tuple[str, ...]]:
+    """Return the refusal by quotas, with the limits that admit all pods and the requests that fit the limits."""
+    full = [share for share in one.shares if share.exceeded_by(1)]
+    tight = [share for share in one.shares if share.exceeded_by(one.missing)]
+    said = quota_numbers(message)
+    begun = since(one.failure.last_transition_time) if one.failure is not None else ""
+    if said is not None and not full:
+        return _by_quota_then(one, said, begun, _raise(one, tight, demand))
+    names = list(dict.fromkeys(share.quota.name for share in full))
+    several = len(names) > 1
+    parts = [f"{share.resource} {share.used} of {share.hard} used, {share.each} more asked for" for share in full]
+    phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
+    return Refusal(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
+
+
+def _by_quota_then(
+    one: _Short, said: QuotaNumbers, begun: str, raises: tuple[Advice, ...]
+) -> tuple[Refusal, tuple[str, ...]]:
+    """Return the refusal by a quota that has room now, or that the snapshot does not contain."""
+    parts = [
+        f"{name} {said.used.get(name, '?')} of {said.limited.get(name, '?')} used, {wanted} more asked for"
+        for name, wanted in said.requested.items()
+    ]
+    if any(share.quota.name == said.quota for share in one.shares):
+        wait = Advice(
+            summary=f"wait: the controller tries again within {_PAUSE} min, and the quota has room now",
+            risk=Risk.WAIT,
+            untried=UNTRIED,
+        )
+        phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
+        return Refusal(_BY_QUOTA, phrase, (wait, *raises)), ()
+    phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
+    limits = {name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()}
+    whom = f"all {one.wants} pods"
+    return Refusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
+
+
+def _raised(used: str, wanted: str, missing: int) -> str:
+    try:
+        amount = Amount.parse(used)
+        return str(Amount(amount.nanos + missing * Amount.parse(wanted).nanos, amount.form))
+    except QuantityError:
+        return "more"
+
+
+def _rest(one: _Short) -> str:
+    return "the rest" if one.has else "its pods"
+
+
+def _raise(one: _Short, tight: Sequence[QuotaShare], demand: _Demand) -> tuple[Advice, ...]:
+    """Return the advice to raise all limits that do not admit the missing pods, of this workload and of others."""
+    by_quota: dict[str, dict[str, str]] = {}
+    whom = f"all {one.wants} pods"
+    for share in tight:
+        own = one.missing * share.each.nanos
+        wanted = max(demand.get(_key(share), 0), own)
+        if wanted > own:
+            whom = "the missing pods of all workloads"
+        by_quota.setdefault(share.quota.name, {})[share.resource] = str(share.raised_by(wanted))
+    raises = [_raise_to(quota, one.obj.namespace, limits, whom) for quota, limits in by_quota.items()]
+    if len(raises) < 2:
+        return tuple(raises)
+    summary, command = listed([each.summary for each in raises]), " && ".join(each.command for each in raises)
+    return (Advice(summary=summary, risk=Risk.SHARED, untried=UNTRIED, command=command),)
+
+
+def _raise_to(quota: str, namespace: str, limits: dict[str, str], whom: str) -> Advice:
+    what = listed([f"{name} of quota {quota} to {limit}" for name, limit in limits.items()])
+    patch = json.dumps({"spec": {"hard": limits}})
+    return Advice(
+        summary=f"raise {what}, for {whom}",
+        risk=Risk.SHARED,
+        untried=UNTRIED,
+        command=f"kubectl patch resourcequota {quota} -n {namespace} --type=merge -p '{patch}'",
+    )
+
+
+def _lower(one: _Short, workload: str, tight: Sequence[QuotaShare]) -> Iterator[Advice]:
+    """Yield the advice to lower requests so far that all pods fit, where CPU or memory is what the quota lacks."""
+    lowest: dict[str, tuple[Amount, Amount]] = {}
+    for share in tight:
+        prefix, dot, resource = share.resource.rpartition(".")
+        resource, field = (resource, prefix) if dot else (share.resource, "requests")
+        step = _STEPS.get(resource)
+        if step is None or field not in ("requests", "limits"):
+            return
+        others = max(share.used.nanos - one.has * share.each.nanos, 0)
+        each = (share.hard.nanos - others) // one.wants // step * step
+        if each <= 0:
+            return
+        known = lowest.get(f"{resource} {field[:-1]}")
+        if known is None or each < known[1].nanos:
+            lowest[f"{resource} {field[:-1]}"] = (share.each, Amount(each, share.each.form))
+    if lowest:
+        what = listed([f"{name} from {old} to {new}" for name, (old, new) in lowest.items()])
+        yield Advice(
+            summary=f"lower the {what} in the pods of {workload}, so that {one.wants} fit the quota",
+            risk=Risk.REDUCED,
+            untried=UNTRIED,
+            command=f"# lower the {what} in the pod template of {workload}",
+        )
+
+
+def _fit(situation: ClusterSituation, one: _Short, admitted: Admitted) -> Iterator[str]:
+    """Yield the number of missing pods that would fit on the nodes if an API server admitted them."""
+    pod = admitted.pod
+    if isinstance(one.obj, DaemonSet) or not situation.scheduler.knows(pod) or not len(situation.cluster.nodes):
+        return
+
+    def copy(number: int) -> Pod:
+        return replace(pod, metadata=replace(pod.metadata, name=f"{pod.name}-{number}"))
+
+    n_fit = min(capacity(situation.scheduler, copy, one.missing).total, one.missing)
+    if n_fit == one.missing:
+        yield f"once admitted, the {counted(one.missing, 'missing pod')} would fit on the nodes"
+    else:
+        yield f"once admitted, {n_fit or 'none'} of the {one.missing} missing pods would fit on the nodes"

@@ -1,0 +1,102 @@
+"""Pods that have a node and do not start: their node is unhealthy, a claim is not bound, or the kubelet says why.
+
+Such a pod is in phase Pending, although the scheduler, or ``spec.nodeName``, has given it a node. A pod that was
+created a few minutes ago may still pull its images; it is left out.
+
+Operators repair the node or the claim. For anything else, the events of the pod name the reason: images, volumes,
+Secrets, the network plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from kschedctl.answers.preempt_words import duration
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
+from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
+from kschedctl.framework.remedy import Risk
+
+#: Pods that are younger than ten minutes may be starting.
+_PATIENCE: Final = 600
+_WAITS: Final = "WaitForFirstConsumer"
+_SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+
+
+def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """Yield the pods that have had a node for more than ten minutes and are still in phase Pending."""
+    pods = situation.cluster.pods
+    for index in np.flatnonzero(pods.node_row >= 0).tolist():
+        record = pods.records[index]
+        if record.status.phase != "Pending" or record.metadata.deletion_timestamp is not None:
+            continue
+        age = situation.seconds_since(record.status.start_time or record.metadata.creation_timestamp)
+        if age > _PATIENCE:
+            yield _diagnosis(situation, pods.pod(index), record.node_name, int(age))
+
+
+def _diagnosis(situation: ClusterSituation, pod: Pod, node_name: str, age: int) -> ClusterDiagnosis:
+    cluster = situation.cluster
+    node = cluster.nodes.objects[cluster.nodes.row[node_name]]
+    advice: tuple[Advice, ...] = ()
+    checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
+    claims = list(_claims(cluster, pod))
+    if is_unhealthy(node):
+        cause = f"its node {node_name} is {health_problem(node)}"
+        advice = (
+            Advice(
+                summary=f"get {node_name} ready again, or replace it",
+                risk=Risk.MISTAKE,
+                untried="the kubelet runs on the machine",
+                command=f"kubectl describe node {node_name}",
+            ),
+        )
+    elif claims:
+        cause = "; ".join(claims)
+        checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
+    else:
+        cause = f"{node_name} has had it for {duration(age)} and has not started it; only its events say why"
+    return ClusterDiagnosis(
+        rule="unstarted-pod",
+        cause=cause,
+        advice=advice,
+        checks=checks,
+        kind=Pod.__name__,
+        namespace=pod.namespace,
+        name=pod.name,
+        state=f"does not start on {node_name}",
+        pods=(pod.key,),
+        since=pod.metadata.creation_timestamp,
+    )
+
+
+def _claims(cluster: Cluster, pod: Pod) -> Iterator[str]:
+    """Yield the problems of a pod's claims."""
+    for volume in pod.spec.volumes:
+        source = volume.persistent_volume_claim
+        if source is None:
+            continue
+        claim = cluster.get(PersistentVolumeClaim, source.claim_name, pod.namespace)
+        if claim is None:
+            if any(True for _ in cluster.list(PersistentVolumeClaim)):
+                yield f"its claim {source.claim_name} does not exist"
+        elif not claim.spec.volume_name:
+            yield f"its claim {claim.name} is not bound{_unbound(cluster, claim)}"
+
+
+def _unbound(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
+    name = claim.spec.storage_class_name or ""
+    storage_class = cluster.get(StorageClass, name)
+    if name and storage_class is None and any(True for _ in cluster.list(StorageClass)):
+        return f", and its StorageClass {name} does not exist"
+    waits = storage_class is not None and storage_class.volume_binding_mode == _WAITS
+    if waits and _SELECTED_NODE not in claim.metadata.annotations:
+        return f": {name} binds when the scheduler places a pod, and this pod's nodeName was set without the scheduler"
+    return ""

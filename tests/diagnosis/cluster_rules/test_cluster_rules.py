@@ -1,0 +1,151 @@
+"""Rules about a cluster besides refused pods: ordinals, pods that do not start, lost nodes, sick components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kschedctl.api.coordination import Lease
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.workload import StatefulSet
+from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
+from kschedctl.scheduler.scheduler import Scheduler
+from tests.builders import make_claim, make_cluster, make_node, make_object, make_pod, make_storage_class
+
+CREATED = "2026-11-20T09:00:00Z"
+NEWEST = "2026-11-20T10:00:00Z"
+NOT_READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": CREATED}]}
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def created(pod: Pod, time: str = CREATED) -> Pod:
+    plain: dict[str, Any] = msgspec.to_builtins(pod)
+    return msgspec.convert({**plain, "metadata": {**plain["metadata"], "creationTimestamp": time}}, Pod)
+
+
+def of_set(ordinal: int, **own: Any) -> Pod:
+    return created(make_pod(f"web-{ordinal}", owner=("apps/v1", "StatefulSet", "web"), **own))
+
+
+def web(replicas: int = 3, policy: str = "") -> StatefulSet:
+    spec = {"replicas": replicas, "podManagementPolicy": policy}
+    return make_object(StatefulSet, "web", namespace="default", spec=spec, status={"replicas": 1})
+
+
+def lease(name: str = "kube-scheduler", renewed: str = CREATED, namespace: str = "kube-system") -> Lease:
+    spec = {"holderIdentity": "cp-1_6f", "leaseDurationSeconds": 15, "renewTime": renewed}
+    return make_object(Lease, name, namespace=namespace, spec=spec)
+
+
+#: A pod that shows the time of the snapshot.
+CLOCK = created(make_pod("clock", node="a", status=READY), NEWEST)
+WAITS = created(make_pod("waits", requests={"cpu": "9"}), NEWEST)
+NODES = [make_node("a"), make_node("b")]
+PLUGIN = ("apps/v1", "DaemonSet", "gpu-device-plugin")
+LATE = make_storage_class()
+DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+
+
+@pytest.mark.parametrize(
+    ("pods", "objects", "told"),
+    [
+        pytest.param(
+            [of_set(0, node="a", status=READY), of_set(1, node="b", status=NOT_READY)],
+            [web()],
+            "StatefulSet default/web has 2 of 3 replicas: web-2 is not created before web-1 is ready, and web-1 is not "
+            "ready on b since 2026-11-20 09:00 UTC",
+            id="the forerunner is not ready",
+        ),
+        pytest.param(
+            [of_set(0, requests={"cpu": "9"})],
+            [web()],
+            "StatefulSet default/web has 1 of 3 replicas: web-1 and web-2 are not created before web-0 is ready, and "
+            "web-0 is pending",
+            id="the forerunner is pending",
+        ),
+        pytest.param(
+            [of_set(0, node="a", status=READY), of_set(1, node="b", status=NOT_READY)],
+            [web(policy="Parallel")],
+            None,
+            id="pods are created in parallel",
+        ),
+        pytest.param([of_set(0, node="a", status=READY)], [web()], None, id="the next one is about to be created"),
+        pytest.param([], [web()], None, id="no pod at all"),
+        pytest.param(
+            [of_set(0, node="a", status={"phase": "Pending"})],
+            [web(replicas=1)],
+            "Pod default/web-0 does not start on a: a has had it for 1 h and has not started it; only its events say "
+            "why",
+            id="a pod with a node does not start",
+        ),
+        pytest.param(
+            [of_set(0, node="c", status={"phase": "Pending"})],
+            [web(replicas=1)],
+            "Pod default/web-0 does not start on c: its node c is unreachable: taint node.kubernetes.io/unreachable",
+            id="its node is unreachable",
+        ),
+        pytest.param(
+            [of_set(0, node="a", status={"phase": "Pending"}, volumes=[DATA])],
+            [web(replicas=1), make_claim("data"), LATE],
+            "Pod default/web-0 does not start on a: its claim data is not bound: late binds when the scheduler places "
+            "a pod, and this pod's nodeName was set without the scheduler",
+            id="its claim waits for the scheduler",
+        ),
+        pytest.param(
+            [created(make_pod("young", node="a", status={"phase": "Pending"}), NEWEST)], [], None, id="it is starting"
+        ),
+        pytest.param(
+            [of_set(0, node="gone", status=READY)],
+            [web(replicas=1)],
+            "Node gone no longer exists: 1 pod is still bound to it: default/web-0",
+            id="a node that is gone",
+        ),
+        pytest.param(
+            [created(make_pod(f"p{n}", node=f"n{n}", status=READY)) for n in range(5)],
+            [],
+            None,
+            id="a snapshot without most nodes",
+        ),
+        pytest.param(
+            [created(make_pod("plug", node="b", namespace="gpu", owner=PLUGIN, status=NOT_READY)), WAITS],
+            [],
+            "DaemonSet gpu/gpu-device-plugin is not ready on 1 of 1 nodes: its pods are not ready on b since "
+            "2026-11-20 09:00 UTC: what it provides there, such as devices, volumes or the network, is missing",
+            id="a device plugin that is not ready",
+        ),
+        pytest.param(
+            [created(make_pod("plug", node="b", namespace="gpu", owner=PLUGIN, status=NOT_READY))],
+            [],
+            None,
+            id="no pod is pending",
+        ),
+        pytest.param(
+            [created(make_pod("plug", node="c", namespace="gpu", owner=PLUGIN, status=NOT_READY)), WAITS],
+            [],
+            None,
+            id="its node is unreachable, which is reported as such",
+        ),
+        pytest.param(
+            [WAITS],
+            [lease()],
+            "Lease kube-system/kube-scheduler has no living holder: kube-scheduler's Lease was last renewed 1 h before "
+            "the newest object: no scheduler is running",
+            id="pods are newer than the scheduler's Lease",
+        ),
+        pytest.param(
+            [],
+            [lease("kube-controller-manager"), lease("node-1", NEWEST, "kube-node-lease")],
+            "Lease kube-system/kube-controller-manager has no living holder: kube-controller-manager's Lease was last "
+            "renewed 1 h before the newest object: no controller creates pods or marks lost nodes",
+            id="no controllers",
+        ),
+        pytest.param([WAITS], [lease(renewed="2026-11-20T09:59:50Z")], None, id="a Lease that is renewed"),
+    ],
+)
+def test_problems(pods: list[Pod], objects: list[ApiObject], told: str | None) -> None:
+    nodes = [*NODES, make_node("c", taints=["node.kubernetes.io/unreachable:NoExecute"])]
+    found = diagnose_cluster(Scheduler(make_cluster(nodes, [CLOCK, *pods], *objects)))
+    assert [f"{one.subject} {one.state}: {one.cause}" for one in found] == ([told] if told else [])
