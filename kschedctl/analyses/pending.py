@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.analyses.explain.answer import diagnosis_data
+from kschedctl.analyses.diagnosis import diagnosis_data
 from kschedctl.analyses.explain.cause import cause
 from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.analyses.handle import AnalysisHandle
@@ -158,6 +158,7 @@ def _tried_alone(suggestion: Suggestion, decision: Decision) -> UnblockingData:
         workload_changes=data.workload_changes,
         commands=data.commands,
         consequences=data.consequences,
+        alternatives=data.alternatives,
         untried="",
         would_place=(decision.pod.key,),
     )

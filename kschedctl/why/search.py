@@ -113,7 +113,11 @@ def _everything(decision: Decision, collected: Collected) -> list[CandidateRemed
     small = len(decision.cluster.nodes) <= FEW_NODES
     # What preemption is about to evict is not deleted by hand.
     preempts = decision.preemption is not None and bool(decision.preemption.nominated)
-    proposed = [each for each in collected.candidates if small or collected.promising(each)]
+    proposed = [
+        each
+        for each in collected.candidates
+        if (small or collected.promising(each)) and not (preempts and each.remedy.evicts)
+    ]
     others: Iterable[Remedy] = (
         *preemption_remedies(decision),
         *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row) if not preempts),

@@ -78,7 +78,8 @@ def test_pods_that_fare_alike_are_told_together() -> None:
         "  preemption would help on b, evicting default/low",
         f"{at} default/gated is not tried",
         "  waiting for scheduling gates: [example.com/wait]",
-        f"{at} default/claims fits nowhere",
+        f"{at} default/claims fits nowhere: claim nowhere does not exist in namespace default: the snapshot has no "
+        "claims at all",
         '  0/3 nodes are available: persistentvolumeclaim "nowhere" not found. not found',
         "  unknown: the pod uses PersistentVolumeClaim nowhere and the snapshot has no claims: they are treated as "
         "not found",

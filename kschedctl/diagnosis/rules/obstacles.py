@@ -1,4 +1,4 @@
-"""What stands in the way on the nodes that the pod itself selects and that its volumes can be used on.
+"""Obstacles on the nodes that the pod itself selects and that its volumes can be used on.
 
 This rule applies where no other explains the rejection. Nodes that the pod's own selector excludes are no cause as long
 as others are left: they are named as the scope. Of several obstacles, unusual ones come first: unhealthy and cordoned

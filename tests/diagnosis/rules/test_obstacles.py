@@ -1,4 +1,4 @@
-"""What stands in the way: the nodes within reach, by obstacle."""
+"""Obstacles on the nodes within reach."""
 
 from __future__ import annotations
 
