@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.analyses.subjects import Arguments, PodSubject
+from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.volumes import (
     ClaimAction,
     ClaimData,
@@ -27,10 +28,12 @@ from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import CLAIM_KINDS, missing_for_claims
+from kschedctl.diagnosis.claims import diagnose_unbound
+from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.errors import SnapshotError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.persistentvolume.outcome import ClaimOutcome
-from kschedctl.volumes.claims import claim_class, claim_key
+from kschedctl.volumes.claims import claim_class, claim_key, is_delayed
 from kschedctl.volumeview.claim_outcomes import NodeOverview
 from kschedctl.volumeview.early_binding import Trap
 from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
@@ -107,11 +110,29 @@ def claim_answer(
 ) -> ClaimVolumes:
     """Return the answer for one claim; ``on_nodes`` is ``None`` to leave the nodes out."""
     nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not _volumes_unknown(rests_on) else None
+    diagnoses = tuple(_diagnoses(found, cluster, rests_on)) if on_nodes is not None else ()
     return ClaimVolumes(
         **envelope(cluster, rests_on),
         claim=_claim(found, nodes or (), 0, rests_on),
         nodes=nodes,
+        diagnoses=tuple(DiagnosisData(one.rule, one.cause, one.evidence, one.checks) for one in diagnoses),
+        cures=tuple(summary for one in diagnoses for summary in _cures(one)),
     )
+
+
+def _cures(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the cures of a diagnosis in words."""
+    yield from (remedy.summary for remedy in diagnosis.remedies)
+    yield from (advice.summary for advice in diagnosis.advice)
+
+
+def _diagnoses(found: ClaimOverview, cluster: Cluster, rests_on: Provenance) -> Iterator[Diagnosis]:
+    """Yield the causes for which a claim is not bound, unless it waits for its pods or the snapshot lacks its class."""
+    claim = found.claim
+    waits = is_delayed(cluster, claim) and not claim.spec.volume_name
+    settled = found.outcome.action in (ClaimAction.KEEP, ClaimAction.BIND, ClaimAction.LOST)
+    if not (waits or settled or rests_on.missing):
+        yield from diagnose_unbound(cluster, (claim,))
 
 
 def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> PodVolumes:

@@ -12,6 +12,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import AnswerList, ClusterAnswer, Data
+from kschedctl.answers.diagnosis import DiagnosisData
 
 
 class ClaimAction(StrEnum):
@@ -174,6 +175,10 @@ class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
         tuple[NodeVolumesData, ...] | None,
         Meta(description="The outcome by node for a pod that uses only this claim; null in a list of all claims."),
     ]
+    diagnoses: Annotated[
+        tuple[DiagnosisData, ...], Meta(description="The causes for which the claim is not bound.")
+    ] = ()
+    cures: Annotated[tuple[str, ...], Meta(description="Changes that could help, in words; they are not tried.")] = ()
 
     @property
     def usable(self) -> bool:

@@ -19,6 +19,7 @@ from kschedctl.answers.volumes import (
     VolumesList,
 )
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
 from kschedctl.presentation.document import (
     GAP,
     Document,
@@ -35,6 +36,8 @@ from kschedctl.presentation.frame import View, cautions, header, next_questions,
 
 #: The number of volumes that are named per row.
 _NAMED: Final = 3
+#: The number of cures that are printed.
+_MOST_CURES: Final = 3
 
 _ANOTHER: Final = "matches, but another volume is chosen first"
 _LATER: Final = "matches: the scheduler can bind it when a pod uses the claim"
@@ -72,9 +75,13 @@ def claim_document(answer: ClaimVolumes, view: View) -> Document:
     yield Paragraph(claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
     yield Phrases(tuple(_about(claim)))
     yield from header(answer, view.now)
+    yield from diagnosis_section(answer.diagnoses, first_is_told=False)
+    for cure in answer.cures[:_MOST_CURES]:
+        yield Paragraph(f"To fix: {cure}")
     yield from _trap_section((claim,))
     yield from _controller_section(claim, every=view.wide)
     yield from _nodes_section(answer.nodes or (), every=view.wide)
+    yield from checks_section(answer.diagnoses)
     yield from cautions(answer)
     if not view.wide:
         yield from next_questions([Question("All nodes and volumes", "volumes", claim.name, {"output": "wide"})])

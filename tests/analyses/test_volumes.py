@@ -210,3 +210,17 @@ def test_the_trap_that_is_to_come() -> None:
     answer = about_claim(make_claim(storage_class="early"), EARLY, csi_node)
     assert answer.claim.trap is not None
     assert "the provisioner picks one of the zones a and b" in answer.claim.trap.explanation
+
+
+def test_the_cause_for_which_a_claim_is_not_bound_and_its_cures() -> None:
+    found = about_claim(make_claim(storage_class="gp2"), make_storage_class("gp3"))
+    assert [one.rule for one in found.diagnoses] == ["missing-storage-class"]
+    assert found.cures == (
+        "recreate claim data with class gp3: the class of a claim cannot be changed",
+        "create StorageClass gp2, with the provisioner of gp3",
+    )
+
+
+def test_a_claim_that_waits_for_its_pods_needs_no_cure() -> None:
+    found = about_claim(make_claim(), make_storage_class())
+    assert (found.diagnoses, found.cures) == ((), ())
