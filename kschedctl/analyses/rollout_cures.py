@@ -279,16 +279,13 @@ class _RolloutCures:
         )
 
     def _preferred(self) -> Iterator[_Change]:
+        """Yield preferred anti-affinity in place of required; for spread constraints, the pod's own changes do it."""
         template = self._workload.spec.template
-        softened = _softened(template.spec) if template is not None else None
-        if softened is not None and softened != (template.spec if template is not None else None):
+        if template is not None and _is_kept_apart(self._workload):
             yield _Change(
-                summary="prefer the spread or anti-affinity instead of requiring it",
-                commands=(
-                    f"# in the pod template of {self._workload.ref}: preferred anti-affinity, or "
-                    "whenUnsatisfiable: ScheduleAnyway",
-                ),
-                workload=_with_spec(self._workload, softened),
+                summary="prefer the anti-affinity instead of requiring it",
+                commands=(f"# in the pod template of {self._workload.ref}: preferredDuringSchedulingIgnoredDuring...",),
+                workload=_with_spec(self._workload, _softened(template.spec)),
             )
 
     # Cures that cannot be tried.
@@ -433,9 +430,7 @@ def _keyed_anti_affinity(spec: PodSpec, labels: Mapping[str, str]) -> PodSpec:
 
 
 def _softened(spec: PodSpec) -> PodSpec:
-    """Return the spec with preferred anti-affinity and spread constraints in place of required ones."""
-    constraints = tuple(replace(each, when_unsatisfiable="ScheduleAnyway") for each in spec.topology_spread_constraints)
-    spec = replace(spec, topology_spread_constraints=constraints)
+    """Return the spec with preferred anti-affinity terms in place of required ones."""
     apart = spec.affinity.pod_anti_affinity if spec.affinity is not None else None
     if spec.affinity is None or apart is None:
         return spec

@@ -28,7 +28,8 @@ def rollout(
 
     The workload's own strategy applies (maxSurge, maxUnavailable, Recreate, the order and partition of a StatefulSet),
     pods that are deleted take their grace period, and time is simulated. Without -f the current template is rolled out
-    again, as by kubectl rollout restart. A pod counts as ready as soon as it is bound.
+    again, as by kubectl rollout restart. A pod counts as ready as soon as it is bound and its ReadWriteOnce volumes are
+    attached to no other node.
 
     The exit code is 0 if the rollout finishes, and 1 if it gets stuck.
     """

@@ -26,7 +26,7 @@ from kschedctl.why.search import suggest
 from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.replacement import NODE_BOUND
 
-#: What a pod exists for: it is never taken away.
+#: The fields that a pod exists for; they are never removed.
 PURPOSE = ("/spec/schedulingGates", "/spec/resourceClaims")
 
 
