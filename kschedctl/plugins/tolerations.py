@@ -26,7 +26,8 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
 
     A node with the taint of cordoned nodes is uncordoned instead. Nothing is proposed for taints that protect pods from
     a node: those of Kubernetes, cloud providers, network agents and autoscalers, that of the control plane, and those
-    that reserve nodes for pods that request their devices. The taint of a pool is not removed from one of its nodes.
+    that reserve nodes for pods that request their devices. The taint of a pool is not removed from one of its nodes, nor
+    is one that is named after a device of the node.
     """
     node = context.node
     if taint.key == UNSCHEDULABLE_TAINT.key:
@@ -44,7 +45,7 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
         whatever = Taint(key=taint.key)
         told = f"tolerate every taint {taint.key}"
         yield context.pod_patch(told, _tolerating(context, whatever), risk=Risk.POD, family=("tolerate", taint.key))
-    if describes_pool(taint.key):
+    if describes_pool(taint.key) or taint.key in node.status.allocatable:
         return
     yield from _untainted(context, [taint], f"taint {taint}", f"{taint}-")
     if len(same_key) > 1:

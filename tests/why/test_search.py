@@ -83,7 +83,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             make_pod(requests={"cpu": "40"}),
             [make_node("a")],
             [],
-            ["request 4 cpu or less instead of 40 -> a"],
+            ["request 40m cpu instead of 40 in container c -> a"],
             id="but of one that looks like a wrong unit",
         ),
         pytest.param(
@@ -92,14 +92,14 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             ),
             [make_node("a", memory="8Gi")],
             [],
-            ["request 8Gi memory or less instead of 12Gi -> a"],
+            ["set a request of its own in container c: 8Gi memory or less; the limit of 12Gi stays -> a"],
             id="or of one that is the limit",
         ),
         pytest.param(
             make_pod(requests={GPU: "1"}),
             [make_node("a", offers={GPU: "0"})],
             [],
-            [],
+            [f"install the device plugin of {GPU} so that a offers 1 {GPU} -> a"],
             id="no pod does without its device",
         ),
         pytest.param(
@@ -281,7 +281,8 @@ def test_a_pod_of_a_daemon_set_is_not_deleted_as_it_comes_back() -> None:
         [make_node("a")],
         [agent],
     )
-    assert [one.summary for one in found] == ["drop host port 8080/TCP"]
+    other_port = "host port 8081 instead of 8080, which DaemonSet default/agent uses"
+    assert [one.summary for one in found] == [other_port, "drop host port 8080/TCP"]
 
 
 def test_a_taint_that_comes_back_is_not_removed() -> None:
