@@ -26,8 +26,8 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
 
     A node with the taint of cordoned nodes is uncordoned instead. Nothing is proposed for taints that protect pods from
     a node: those of Kubernetes, cloud providers, network agents and autoscalers, that of the control plane, and those
-    that reserve nodes for pods that request their devices. The taint of a pool is not removed from one of its nodes, nor
-    is one that is named after a device of the node.
+    that reserve nodes for pods that request their devices. The taint of a pool is not removed from one of its nodes.
+    Neither is a taint that is named after a device of the node.
     """
     node = context.node
     if taint.key == UNSCHEDULABLE_TAINT.key:

@@ -96,7 +96,9 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     )
     vendor = VENDORS.get(resource.partition("/")[0], "")
     plugin = f"{vendor} device plugin" if vendor else f"device plugin of {resource}"
-    summary = f"{'repair' if installed else 'install'} the {plugin} so that {node.name} offers {amount} {resource}"
+    summary = (
+        f"{'repair' if installed else 'install or repair'} the {plugin} so that {node.name} offers {amount} {resource}"
+    )
     tolerated = _toleration(situation, node)
     return Remedy(
         summary=f"{summary}, and {tolerated.summary}" if tolerated is not None else summary,

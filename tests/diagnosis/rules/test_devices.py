@@ -41,9 +41,17 @@ def plugin(**spec: Any) -> DaemonSet:
             make_node("g", labels={MACHINE: "g5.2xlarge"}),
             [],
             [],
-            f"g (instance type g5.2xlarge) offers no {GPU}: no device plugin runs there" + OTHER,
-            f"install the NVIDIA device plugin so that g offers 1 {GPU}",
+            f"g (instance type g5.2xlarge) offers no {GPU}: the snapshot shows no device plugin there" + OTHER,
+            f"install or repair the NVIDIA device plugin so that g offers 1 {GPU}",
             id="none installed",
+        ),
+        pytest.param(
+            make_node("g", labels={MACHINE: "g5.2xlarge"}),
+            [make_pod("proxy", node="g")],
+            [],
+            f"g (instance type g5.2xlarge) offers no {GPU}: no device plugin runs there" + OTHER,
+            f"install or repair the NVIDIA device plugin so that g offers 1 {GPU}",
+            id="other pods run there",
         ),
         pytest.param(
             make_node("g", labels={"nvidia.com/gpu.present": "true"}),
@@ -171,7 +179,7 @@ def test_the_silent_node_is_reserved_for_its_devices() -> None:
     node = make_node("g", labels={f"{GPU}.present": "true"}, taints=[RESERVED])
     decision = decide(ONE, make_cluster([make_node("c"), node]))
     first = suggest(decision).ranked[0].summary
-    assert first == f"install the NVIDIA device plugin so that g offers 1 {GPU}, and tolerate {RESERVED}"
+    assert first == f"install or repair the NVIDIA device plugin so that g offers 1 {GPU}, and tolerate {RESERVED}"
 
 
 def test_free_devices_on_a_reserved_node() -> None:
