@@ -111,6 +111,8 @@ def plugin_state(cluster: Cluster, resource: str, row: int) -> tuple[bool, str]:
     found = next((each for each in cluster.list(Deployment) if _OPERATOR.search(each.name)), None)
     if found is not None:
         return True, f"no device plugin runs there, although {found.namespace}/{found.name} is to install one"
+    if not len(pods.on_node(row)):
+        return False, "the snapshot shows no device plugin there"
     return False, "no device plugin runs there"
 
 

@@ -13,7 +13,7 @@ from typing import Final
 #: The least length of names in which a letter may be replaced, and of names with two mistakes.
 _LONG: Final = 5
 _VERY_LONG: Final = 9
-_PARTS: Final = re.compile(r"[-_./]")
+_PARTS: Final = re.compile(r"[-_./:]")
 _SEPARATORS: Final = str.maketrans("", "", "-_. ")
 
 
@@ -39,22 +39,21 @@ def mistakes(name: str, other: str) -> int:
     one, two = name.casefold(), other.casefold()
     if one == two or one.translate(_SEPARATORS) == two.translate(_SEPARATORS):
         return 1
+    mine, others = _PARTS.split(one), _PARTS.split(two)
+    if len(mine) == len(others) > 1:
+        # Each part must be meant for the other one: eu-west is not eu-east, and team-a is not team-b.
+        found = [mistakes(part, other) for part, other in zip(mine, others, strict=True) if part != other]
+        return sum(found) if all(found) and sum(found) <= 2 else 0
     shorter = min(len(one), len(two))
     most = 2 if shorter >= _VERY_LONG else 1
-    found = edits(one, two)
-    if shorter < 3 or found > most or _digits(one) != _digits(two) or _other_member(one, two):
+    n_edits = edits(one, two)
+    if shorter < 3 or n_edits > most or _digits(one) != _digits(two):
         return 0
-    swapped = found == 1 and len(one) == len(two) and sorted(one) == sorted(two)
+    swapped = n_edits == 1 and len(one) == len(two) and sorted(one) == sorted(two)
     if one[0] != two[0] and not swapped:
         return 0
-    replaced = found == 1 and len(one) == len(two) and not swapped
-    return 0 if shorter < _LONG and (replaced or shorter < 4) and not swapped else found
-
-
-def _other_member(one: str, two: str) -> bool:
-    """Report whether two names differ in a short part, such as ``team-a`` and ``team-b``: members of one family."""
-    parts = list(zip(_PARTS.split(one), _PARTS.split(two), strict=False))
-    return len(parts) > 1 and any(mine != other and max(len(mine), len(other)) < 3 for mine, other in parts)
+    replaced = n_edits == 1 and len(one) == len(two) and not swapped
+    return 0 if replaced and shorter < _LONG else n_edits
 
 
 def _digits(text: str) -> list[str]:

@@ -27,6 +27,7 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     A node with the taint of cordoned nodes is uncordoned instead. Nothing is proposed for taints that protect pods from
     a node: those of Kubernetes, cloud providers, network agents and autoscalers, that of the control plane, and those
     that reserve nodes for pods that request their devices. The taint of a pool is not removed from one of its nodes.
+    Neither is a taint that is named after a device of the node.
     """
     node = context.node
     if taint.key == UNSCHEDULABLE_TAINT.key:
@@ -47,7 +48,7 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     if len(same_key) > 1:
         yield _tolerated(context, Taint(key=taint.key), f"tolerate every taint {taint.key}", taint.key)
-    if describes_pool(taint.key):
+    if describes_pool(taint.key) or taint.key in node.status.allocatable:
         return
     yield from _untainted(context, [taint], str(taint), f"taint {taint}")
     if len(same_key) > 1:

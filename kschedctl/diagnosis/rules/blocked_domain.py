@@ -15,9 +15,11 @@ from typing import Final
 
 import numpy as np
 
+from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.situation import SELECTION, Situation
 from kschedctl.framework.remedy import Remedy, Risk, add_operation
@@ -138,6 +140,10 @@ def _remedies(situation: Situation, blocked: _Blocked) -> Iterator[Remedy]:
     constraint = blocked.counts.constraint
     tainted = bool((blocked.nodes & situation.rejected_by(*_TAINTED)).any()) and not constraint.honor_taints
     excluded = bool((blocked.nodes & situation.rejected_by(*SELECTION)).any()) and not constraint.honor_affinity
+    full = blocked.nodes & situation.rejected_by("NodeResourcesFit") & ~situation.rejected_by(*_TAINTED, *SELECTION)
+    if full.any() and constraint.topology_key != HOSTNAME:
+        # A new node of another domain does not help.
+        yield nodes_like(situation.cluster, situation.names(full)[0], 1, within=-1)
     fields = [*(["nodeTaintsPolicy"] if tainted else []), *(["nodeAffinityPolicy"] if excluded else [])]
     if fields:
         at = ("spec", "topologySpreadConstraints", blocked.index)

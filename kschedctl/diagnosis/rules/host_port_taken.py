@@ -82,7 +82,7 @@ def _diagnosis(situation: Situation, nodes: Mask, port: HostPort, workload: Work
         if _same_program(situation.pod, holder)
         else (),
         remedies=(remedy,) if remedy is not None else (),
-        advice=(advice,) if workload[0] != "Pod" and situation.workload[0] != "Pod" else (),
+        advice=(advice,) if _same_program(situation.pod, holder) or situation.is_of_daemon_set else (),
     )
 
 

@@ -21,7 +21,6 @@ from kschedctl.api.selectors import (
     label_map_selector,
     parse_node_term,
 )
-from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector
@@ -41,8 +40,6 @@ from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, r
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 #: Values of labels that only say yes.
 _YES: Final = frozenset(("", "true", "yes", "on", "1", "enabled"))
-#: Labels whose values differ on purpose, by a letter.
-_PLACES: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
 #: At most 2 corrections of one requirement are tried.
 _MOST: Final = 2
 
@@ -169,7 +166,7 @@ def _other_value(key: str, values: tuple[str, ...], have: list[str]) -> str:
 
 def _other_values(key: str, values: tuple[str, ...], have: list[str]) -> list[str]:
     """Return the values of nodes that required values were probably meant for."""
-    if key in _PLACES:
+    if key.endswith("instance-type"):
         return [other for value in values for other in have if other.casefold() == value.casefold()]
     if key in ARCH_LABELS:
         return [ARCHITECTURES[v.lower()] for v in values if ARCHITECTURES.get(v.lower()) in have]

@@ -23,6 +23,8 @@ from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Remedy, Risk, add_operation, patched
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.plugins.taint_toleration import untolerated_taint
+from kschedctl.plugins.tolerations import taint_remedies
 
 #: At most 3 nodes are named.
 _MOST: Final = 3
@@ -41,7 +43,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         if signs:
             yield _without_plugin(situation, resource, signs, offering)
         elif not offering.any() and silent.all():
-            yield _nowhere(situation, resource)
+            yield _nowhere(situation, resource, offers_of_vendor(situation, resource, silent))
 
 
 def _signs(situation: Situation, resource: str, silent: Mask) -> dict[int, str]:
@@ -65,6 +67,7 @@ def _without_plugin(situation: Situation, resource: str, signs: dict[int, str], 
     return Diagnosis(
         rule="no-device-plugin",
         cause="; ".join((f"{shown} ({sign}) {offer} no {resource}: {state}", *rest)),
+        evidence=tuple(_other_reasons(situation, row)),
         remedies=tuple(
             _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
             for within, each in enumerate(list(signs)[:_MOST])
@@ -76,6 +79,14 @@ def _without_plugin(situation: Situation, resource: str, signs: dict[int, str], 
     )
 
 
+def _other_reasons(situation: Situation, row: int) -> Iterator[str]:
+    """Yield what keeps the pod away from a node apart from resources."""
+    for plugin, said in situation.decision.verdict(row).reasons:
+        for reason in said if plugin != "NodeResourcesFit" else ():
+            words = reason.operands.words() if reason.operands is not None else reason.text
+            yield f"{situation.cluster.nodes.names[row]}, once it offers the devices: {words}"
+
+
 def _offering(situation: Situation, node: Node, resource: str, within: int, *, installed: bool) -> Remedy:
     """Return the repair of the device plugin: the node offers what the pod requests."""
     amount = exact_quantity(resource, situation.requests[resource])
@@ -85,11 +96,14 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     )
     vendor = VENDORS.get(resource.partition("/")[0], "")
     plugin = f"{vendor} device plugin" if vendor else f"device plugin of {resource}"
-    summary = f"{'repair' if installed else 'install'} the {plugin} so that {node.name} offers {amount} {resource}"
+    summary = (
+        f"{'repair' if installed else 'install or repair'} the {plugin} so that {node.name} offers {amount} {resource}"
+    )
+    tolerated = _toleration(situation, node)
     return Remedy(
-        summary=summary,
+        summary=f"{summary}, and {tolerated.summary}" if tolerated is not None else summary,
         scope=RemedyScope.NODE,
-        changes=(patched(node, *patch),),
+        changes=(patched(node, *patch), *(tolerated.changes if tolerated is not None else ())),
         risk=Risk.MISTAKE,
         family="device plugin",
         within=within,
@@ -98,8 +112,30 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     )
 
 
-def _nowhere(situation: Situation, resource: str) -> Diagnosis:
-    """Return the diagnosis of a cluster in which nothing hints at such a device."""
+def _toleration(situation: Situation, node: Node) -> Remedy | None:
+    """Return the toleration of the taint that reserves a node for its devices, if the pod does not tolerate it."""
+    taint = untolerated_taint(node.spec.taints, situation.pod.spec.tolerations)
+    if taint is None:
+        return None
+    row = situation.cluster.nodes.row[node.name]
+    found = next(taint_remedies(situation.context(row), taint), None)
+    return found if found is not None and found.scope is RemedyScope.POD else None
+
+
+def _nowhere(situation: Situation, resource: str, others: list[str]) -> Diagnosis:
+    """Return the diagnosis of a cluster without a sign of such a device, except for others of the vendor."""
+    if others:
+        return Diagnosis(
+            rule="device-not-offered",
+            cause=f"no node offers {resource}; nodes offer {listed(others)} of the same vendor",
+            advice=(
+                Advice(
+                    summary=f"configure the device plugin so that a node offers {resource}",
+                    risk=Risk.MISTAKE,
+                    untried="the snapshot does not show how the devices can be divided",
+                ),
+            ),
+        )
     return Diagnosis(
         rule="no-device-node",
         cause=f"no node offers {resource}",

@@ -17,7 +17,15 @@ from msgspec.structs import replace
 from kschedctl.api.amounts import exact_quantity, format_amount
 from kschedctl.api.pod import Container, PodSpec
 from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended_resource, scheduler_units
+from kschedctl.api.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    HUGEPAGES_PREFIX,
+    MEMORY,
+    PODS,
+    is_extended_resource,
+    scheduler_units,
+)
 from kschedctl.api.wording import listed
 from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.arrays import Mask
@@ -79,20 +87,23 @@ class _Oversized:
     def diagnosis(self) -> Diagnosis:
         """Return the diagnosis, with the part that is too large."""
         blame = self._blame()
-        base = next(obstacles.check(self._situation))
         if blame:
             cause = f"{blame}, {self._room()}"
             if self._others.any():
                 cause += f"; {obstacles_on(self._situation, self._others)}"
+        elif self._others.any() or int(self._situation.in_reach.sum()) == 1:
+            cause = next(obstacles.check(self._situation)).cause
         else:
-            cause = base.cause
+            need = f"{self._shown(self._wanted)} {self._resource}"
+            scope = scope_of(self._situation)[1]
+            cause = f"no node{scope} has {need}, the largest offers {self._shown(self._largest)}"
         remedies = tuple(self._remedies())
         return Diagnosis(
             rule="oversized-request",
             cause=cause,
             evidence=tuple(self._evidence()),
             remedies=remedies,
-            advice=() if remedies or self._situation.is_of_daemon_set else tuple(self._advice()),
+            advice=() if remedies else tuple(self._advice()),
         )
 
     def _shown(self, amount: int) -> str:
@@ -141,10 +152,14 @@ class _Oversized:
     def _copied(self, part: Part) -> bool:
         """Report whether the request of a container is, or may be, its limit."""
         own = part.container.resources
-        if is_extended_resource(self._resource) or own.requests.get(self._resource) != own.limits.get(self._resource):
+        if self._is_exact() or own.requests.get(self._resource) != own.limits.get(self._resource):
             return False
         written = _written(self._situation, part)
         return written is None or self._resource not in written.resources.requests
+
+    def _is_exact(self) -> bool:
+        """Report whether request and limit of the resource must be equal: devices and huge pages."""
+        return is_extended_resource(self._resource) or self._resource.startswith(HUGEPAGES_PREFIX)
 
     def _limit_words(self, part: Part) -> str:
         if not self._copied(part):
@@ -164,7 +179,7 @@ class _Oversized:
 
     def _remedies(self) -> Iterator[Remedy]:
         parts = self._parts
-        if parts.whole:
+        if parts.whole or self._is_exact():
             return
         if parts.while_initializing > parts.while_running:
             yield from self._smaller_init_containers()
@@ -249,6 +264,15 @@ class _Oversized:
         if not is_extended_resource(self._resource):
             return
         need = f"{self._shown(self._wanted)} {self._resource}"
+        if self._situation.is_of_daemon_set:
+            kind, namespace, name = self._situation.workload
+            node = self._situation.names(self._nodes)[0]
+            yield Advice(
+                summary=f"keep {kind} {namespace}/{name} off {node} by its node affinity",
+                risk=Risk.REDUCED,
+                untried="the controller of the DaemonSet then deletes the pod",
+            )
+            return
         yield Advice(
             summary=f"add a larger node: the pod needs {need} on one node",
             risk=Risk.CAPACITY,

@@ -73,7 +73,7 @@ def _is_mistaken(context: RemedyContext, resource: str, amount: int) -> bool:
     is likely the limit itself, which the API server copies to a request that is not set.
     """
     offered = max((offer.get(resource, 0) for offer in context.cluster.nodes.allocatable), default=0)
-    if not offered or amount <= offered or is_extended_resource(resource):
+    if not offered or amount <= offered or is_extended_resource(resource) or resource.startswith(HUGEPAGES_PREFIX):
         return False
     spec = context.pod.spec
     copied = any(

@@ -41,9 +41,17 @@ def plugin(**spec: Any) -> DaemonSet:
             make_node("g", labels={MACHINE: "g5.2xlarge"}),
             [],
             [],
-            f"g (instance type g5.2xlarge) offers no {GPU}: no device plugin runs there" + OTHER,
-            f"install the NVIDIA device plugin so that g offers 1 {GPU}",
+            f"g (instance type g5.2xlarge) offers no {GPU}: the snapshot shows no device plugin there" + OTHER,
+            f"install or repair the NVIDIA device plugin so that g offers 1 {GPU}",
             id="none installed",
+        ),
+        pytest.param(
+            make_node("g", labels={MACHINE: "g5.2xlarge"}),
+            [make_pod("proxy", node="g")],
+            [],
+            f"g (instance type g5.2xlarge) offers no {GPU}: no device plugin runs there" + OTHER,
+            f"install or repair the NVIDIA device plugin so that g offers 1 {GPU}",
+            id="other pods run there",
         ),
         pytest.param(
             make_node("g", labels={"nvidia.com/gpu.present": "true"}),
@@ -162,3 +170,34 @@ def test_a_gpu_node_that_other_pods_fill() -> None:
 def test_a_pod_without_devices() -> None:
     (found,) = diagnose(decide(make_pod(requests={"cpu": "8"}), make_cluster([make_node("g", offers={GPU: "2"})])))
     assert "device" not in found.rule
+
+
+RESERVED = f"{GPU}=present:NoSchedule"
+
+
+def test_the_silent_node_is_reserved_for_its_devices() -> None:
+    node = make_node("g", labels={f"{GPU}.present": "true"}, taints=[RESERVED])
+    decision = decide(ONE, make_cluster([make_node("c"), node]))
+    first = suggest(decision).ranked[0].summary
+    assert first == f"install or repair the NVIDIA device plugin so that g offers 1 {GPU}, and tolerate {RESERVED}"
+
+
+def test_free_devices_on_a_reserved_node() -> None:
+    decision = decide(ONE, make_cluster([make_node("c"), make_node("g", offers={GPU: "1"}, taints=[RESERVED])]))
+    (found,) = diagnose(decision)
+    assert found.cause == f"g has the taint {RESERVED}, which the pod does not tolerate; 1 other node offers none"
+    assert [each.summary for each in suggest(decision).suggestions] == [f"tolerate {RESERVED}"]
+
+
+def test_another_device_of_the_vendor() -> None:
+    pod = make_pod(requests={"nvidia.com/mig-1g.5gb": "1"})
+    (found,) = diagnose(decide(pod, make_cluster([make_node("g", offers={GPU: "1"})])))
+    assert found.cause == f"no node offers nvidia.com/mig-1g.5gb; nodes offer {GPU} of the same vendor"
+
+
+def test_more_devices_than_any_node_has() -> None:
+    decision = decide(make_pod(requests={GPU: "4"}), make_cluster([make_node("c"), make_node("g", offers={GPU: "2"})]))
+    (found,) = diagnose(decision)
+    assert found.cause == f"no node has 4 {GPU}, the largest offers 2"
+    told = [each.summary for each in suggest(decision).ranked]
+    assert told == [f"add a larger node: the pod needs 4 {GPU} on one node"]

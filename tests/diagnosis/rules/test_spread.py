@@ -129,3 +129,23 @@ def test_a_usable_node_has_the_fewest_pods() -> None:
     assert found.cause.startswith(
         f"the spread over {HOSTNAME} counts b (0 matching pods), where no pod can go: b has 0"
     )
+
+
+def test_a_node_in_the_full_zone() -> None:
+    nodes = [make_node(name, zone=name) for name in "abc"]
+    web = [make_pod(f"web-{name}", node=name, labels=WEB) for name in "ab"]
+    other = make_pod("x", node="c", requests={"cpu": "3"})
+    pod = make_pod(labels=WEB, requests={"cpu": "2"}, topologySpreadConstraints=spread(ZONE))
+    assert suggest(decide(pod, make_cluster(nodes, [*web, other]))).ranked[0].summary == "add a node like c"
+
+
+def test_the_node_with_the_fewest_pods_is_unreachable() -> None:
+    nodes = [make_node("a"), make_node("b", taints=["node.kubernetes.io/unreachable:NoSchedule"])]
+    pod = make_pod(labels=WEB, topologySpreadConstraints=spread())
+    decision = decide(pod, make_cluster(nodes, [make_pod("web-a", node="a", labels=WEB)]))
+    assert [each.rule for each in diagnose(decision)] == ["blocked-domain", "unhealthy-node"]
+    told = [each.summary for each in suggest(decision).ranked]
+    assert told[:2] == [
+        "get b back (its kubelet posts no status) or replace it",
+        f"nodeTaintsPolicy: Honor in the spread constraint over {HOSTNAME}",
+    ]
