@@ -13,7 +13,6 @@ from msgspec import Meta
 from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.tried_changes import AppliedData
-from kschedctl.framework.remedy import Risk
 
 
 class GroupData(Data, frozen=True):
@@ -78,7 +77,7 @@ class AdviceData(Data, frozen=True):
     summary: Annotated[str, Meta(description="The cure in a few words.")]
     of: Annotated[str, Meta(description="The workload or object that it is for, such as Deployment shop/web.")]
     risk: Annotated[
-        Risk,
+        int,
         Meta(description="The risk, from 1: wait, mistake, pod, capacity, shared, eviction, reduced, dropped, data."),
     ]
     untried: Annotated[str, Meta(description="The reason why it cannot be tried.")]
