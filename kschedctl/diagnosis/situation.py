@@ -162,9 +162,9 @@ class Situation:
         return self.offered(resource) - self.used(resource) < self.requests.get(resource, 0)
 
     def owner_of(self, index: int) -> str:
-        """Return the workload of a pod of the cluster as text, such as ``ReplicaSet shop/web``."""
-        owner, namespace = self.cluster.pods.owner(index), self.cluster.pods.records[index].metadata.namespace
-        return f"{owner.kind} {namespace}/{owner.name}" if owner is not None else f"Pod {self.cluster.pods.key(index)}"
+        """Return the workload of a pod of the cluster as text, such as ``Deployment shop/web``."""
+        kind, namespace, name = workload_of(self.cluster, self.cluster.pods.records[index].metadata)
+        return f"{kind} {namespace}/{name}"
 
 
 def all_rows(nodes: Mask) -> Sequence[int]:

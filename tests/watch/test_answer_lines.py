@@ -59,19 +59,18 @@ def test_lines_are_valid_by_the_schema() -> None:
 
 def test_pods_that_fare_alike_are_told_together() -> None:
     at = f"{AT.astimezone():%H:%M:%S}"
-    tainted = "c has the taint team=db:NoSchedule, which the pod does not tolerate"
+    tainted = "c is tainted team=db:NoSchedule"
     assert list(said_lines(lines())) == [
         f"{at} default/big-0, default/big-1, default/big-2, default/big-3, default/big-4 and 2 more fit nowhere: "
-        f"2 nodes lack cpu: the pod wants 6 cpu, the most free is 4, on a; {tainted}",
+        f"2 nodes lack cpu (the pod wants 6, a has 4 free); {tainted}",
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes are "
         "available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.",
         "  closest: b lacks 3 cpu",
-        f"{at} default/huge fits nowhere: 2 nodes are too small: the pod wants 60 cpu, the largest of them offers 8; "
-        f"{tainted}",
+        f"{at} default/huge fits nowhere: no node has 60 cpu, the largest offers 8",
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes are "
         "available: 3 Preemption is not helpful for scheduling.",
         "  no node could hold the pod even if empty: the largest has 8 cpu",
-        f"{at} default/urgent fits nowhere: 2 nodes lack cpu: the pod wants 6 cpu, the most free is 4, on a; {tainted}",
+        f"{at} default/urgent fits nowhere: 2 nodes lack cpu (the pod wants 6, a has 4 free); {tainted}",
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: found a "
         "potential placement for pod on node b, preempting 1 victims",
         "  closest: b lacks 3 cpu",

@@ -26,6 +26,7 @@ from kschedctl.diagnosis.volume_places import volume_scope
 from kschedctl.plugins.inter_pod_affinity.reasons import NoPodNear, PodsInTheWay
 from kschedctl.plugins.node_ports import PortInUse
 from kschedctl.plugins.node_volume_limits import TooManyVolumes
+from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
 from kschedctl.plugins.taint_toleration import untolerated_taint
 
 #: The reasons of at most this many nodes of a group are looked at.
@@ -132,8 +133,11 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
         key = str(taint or UNSCHEDULABLE_TAINT)
         by_taint.setdefault(key, np.zeros_like(nodes))[row] = True
     for taint_text, found in sorted(by_taint.items(), key=lambda item: -int(item[1].sum())):
-        verb = "has" if found.sum() == 1 else "have"
-        yield f"{subject(found)} {verb} the taint {taint_text}, which the pod does not tolerate"
+        one = found.sum() == 1
+        if int(found.sum()) == total:
+            yield f"{subject(found)} {'has' if one else 'have'} the taint {taint_text}, which the pod does not tolerate"
+        else:
+            yield f"{subject(found)} {'is' if one else 'are'} tainted {taint_text}"
 
 
 def _unhealthy(situation: Situation, left: Mask) -> Iterator[str]:
@@ -196,14 +200,14 @@ def _lacking(situation: Situation, resource: str, here: Mask, scope: str, *, of_
             return f"{subject} has {has} {resource} in all, the pod wants {need}"
         if of_all:
             return f"no node{scope} has {need}, the largest offers {has}"
-        return f"{subject} are too small: the pod wants {need}, the largest of them offers {has}"
+        return f"{subject} are too small (the pod wants {need}, the largest of them offers {has})"
     left = format_amount(resource, max(int(free[most]), 0))
     if one:
         total = format_amount(resource, int(offered[most]))
         return f"{subject} has {left} of {total} {resource} free, the pod wants {need}"
     if of_all:
         return f"no node{scope} has {need} free: the most is {left}, on {closest}"
-    return f"{subject} lack {resource}: the pod wants {need}, the most free is {left}, on {closest}"
+    return f"{subject} lack {resource} (the pod wants {format_amount(resource, wanted)}, {closest} has {left} free)"
 
 
 def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str:
@@ -213,7 +217,7 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
     has = "has" if found.sum() == 1 else "have"
     if in_the_way := [one for one in operands if isinstance(one, PodsInTheWay)]:
         owners = Counter(_owner(situation, one.pod) for one in in_the_way)
-        return f"{subject} {has} a pod of {listed(list(owners), most=2)}, which anti-affinity keeps apart from it"
+        return f"{subject} {has} a pod of {listed(list(owners), most=2)}, from which anti-affinity keeps the pod apart"
     if near := [one for one in operands if isinstance(one, NoPodNear)]:
         wanted, where = near[0].wanted, near[0].topology_key
         return f"pod affinity wants a pod with {wanted} in the same {where}, and {subject} {has} none"
@@ -221,6 +225,10 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
         owners = Counter(_owner(situation, one.pod) for one in ports)
         first = f" ({ports[0].pod})" if len(ports) == 1 else ""
         return f"host port {ports[0].port} is taken on {subject} by {listed(list(owners), most=2)}{first}"
+    if skewed := [one for one in operands if isinstance(one, SkewTooHigh)]:
+        worst = skewed[0]
+        where = f"{worst.domain} has {worst.matching} matching pods, the fewest is {worst.minimum}"
+        return f"{subject} would break the spread over {worst.topology_key} ({where}, maxSkew {worst.max_skew})"
     if full := [one for one in operands if isinstance(one, TooManyVolumes)]:
         return f"{subject} {has} {full[0].attached} of at most {full[0].limit} volumes of {full[0].driver} attached"
     return f"{subject.removesuffix(',')}: {_first_words(situation, found)}"

@@ -185,7 +185,7 @@ def test_the_silent_node_is_reserved_for_its_devices() -> None:
 def test_free_devices_on_a_reserved_node() -> None:
     decision = decide(ONE, make_cluster([make_node("c"), make_node("g", offers={GPU: "1"}, taints=[RESERVED])]))
     (found,) = diagnose(decision)
-    assert found.cause == f"g has the taint {RESERVED}, which the pod does not tolerate; 1 other node offers none"
+    assert found.cause == f"g is tainted {RESERVED}; 1 other node offers none"
     assert [each.summary for each in suggest(decision).suggestions] == [f"tolerate {RESERVED}"]
 
 

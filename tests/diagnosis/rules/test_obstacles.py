@@ -75,14 +75,14 @@ def apart(app: str) -> dict[str, Any]:
             [make_pod("x", node="a", requests={"cpu": "3"})],
             "d is unreachable: taint node.kubernetes.io/unreachable; b is cordoned; "
             "a has 1 of 4 cpu free, the pod wants 2 cpu; "
-            "c has the taint gpu=yes:NoSchedule, which the pod does not tolerate",
+            "c is tainted gpu=yes:NoSchedule",
             id="unusual obstacles first, reserved nodes last",
         ),
         pytest.param(
             make_pod(labels={"app": "w"}, affinity=apart("w")),
             [make_node("a"), make_node("b")],
             [make_pod(f"w{n}", node=n, labels={"app": "w"}) for n in "ab"],
-            "all 2 nodes have a pod of Pod default/wa and Pod default/wb, which anti-affinity keeps apart from it",
+            "all 2 nodes have a pod of Pod default/wa and Pod default/wb, from which anti-affinity keeps the pod apart",
             id="anti-affinity",
         ),
     ],

@@ -135,7 +135,7 @@ def test_the_same_request_is_in_the_template() -> None:
         pytest.param(
             make_node("big", cpu="16", taints=["gpu=yes:NoSchedule"]),
             "the containers ask for 8 cpu together (container x 4 and container y 4), the largest node has 4; "
-            "big has the taint gpu=yes:NoSchedule, which the pod does not tolerate",
+            "big is tainted gpu=yes:NoSchedule",
             (),
             id="a reserved node is large enough",
         ),

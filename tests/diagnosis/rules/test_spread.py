@@ -26,8 +26,8 @@ def spread(key: str = HOSTNAME, **fields: Any) -> list[dict[str, Any]]:
         pytest.param(
             make_node("cp", taints=[CONTROL_PLANE]),
             {"topologySpreadConstraints": spread()},
-            f"the spread over {HOSTNAME} counts cp (0 matching pods), where no pod can go: cp has the taint "
-            f"{CONTROL_PLANE}, which the pod does not tolerate; 2 other nodes could hold the pod, but may have 1 per "
+            f"the spread over {HOSTNAME} counts cp (0 matching pods), where no pod can go: cp is tainted "
+            f"{CONTROL_PLANE}; 2 other nodes could hold the pod, but may have 1 per "
             "domain (maxSkew 1)",
             f"nodeTaintsPolicy: Honor in the spread constraint over {HOSTNAME}",
             id="control plane",
@@ -136,7 +136,7 @@ def test_a_node_in_the_full_zone() -> None:
     web = [make_pod(f"web-{name}", node=name, labels=WEB) for name in "ab"]
     other = make_pod("x", node="c", requests={"cpu": "3"})
     pod = make_pod(labels=WEB, requests={"cpu": "2"}, topologySpreadConstraints=spread(ZONE))
-    assert suggest(decide(pod, make_cluster(nodes, [*web, other]))).ranked[0].summary == "add a node like c"
+    assert suggest(decide(pod, make_cluster(nodes, [*web, other]))).ranked[0].summary == "add a node like c in c"
 
 
 def test_the_node_with_the_fewest_pods_is_unreachable() -> None:
