@@ -21,7 +21,7 @@ def test_each_group_has_its_cause_before_the_message() -> None:
     answer = simulate(make_loaded(make_cluster(NODES, PODS)), SimulateRequest(), AnalysisHandle())
     causes = {group.pods: group.cause for group in answer.waiting}
     assert causes == {
-        ("default/large",): "b is cordoned; a has 4 cpu in all, the pod wants 8 cpu",
+        ("default/large",): "no node has 8 cpu, the largest offers 4",
         ("default/busy-2",): "b is cordoned; a has 1 of 4 cpu free, the pod wants 3 cpu",
     }
     (first,) = [block for block in document(answer, View()) if isinstance(block, Table)][:1]
@@ -32,7 +32,6 @@ def test_each_group_has_its_cause_before_the_message() -> None:
 def test_preempt_says_the_cause_first() -> None:
     answer = make_loaded(make_cluster(NODES, PODS)).preempt("default/large")
     assert answer.verdict.summary == (
-        "default/large fits on none of 2 nodes: b is cordoned; a has 4 cpu in all, the pod wants 8 cpu. "
-        "Evicting pods does not help."
+        "default/large fits on none of 2 nodes: no node has 8 cpu, the largest offers 4. Evicting pods does not help."
     )
-    assert [each.cause for each in answer.diagnoses] == ["b is cordoned; a has 4 cpu in all, the pod wants 8 cpu"]
+    assert [each.cause for each in answer.diagnoses] == ["no node has 8 cpu, the largest offers 4"]

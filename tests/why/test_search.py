@@ -101,7 +101,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             make_pod(requests={GPU: "1"}),
             [make_node("a", offers={GPU: "0"})],
             [],
-            [f"install the device plugin of {GPU} so that a offers 1 {GPU} -> a"],
+            [f"install or repair the device plugin of {GPU} so that a offers 1 {GPU} -> a"],
             id="no pod does without its device",
         ),
         pytest.param(
