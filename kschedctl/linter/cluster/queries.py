@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from kschedctl.api.workload import DaemonSet
+from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.context import LintContext
@@ -79,6 +80,7 @@ def domains(nodes: list[str], key: str, decision: Decision) -> set[str]:
     return {values[key] for values in labels if key in values}
 
 
-def failure_message(decision: Decision) -> str:
-    """Return kube-scheduler's message for an unschedulable pod, without the sentences on claims and preemption."""
-    return (decision.message or decision.error).partition(". ")[0].rstrip(". ")
+def failure_cause(decision: Decision) -> str:
+    """Return the cause for which a pod is not scheduled, as ``explain`` says it in its first line."""
+    found = diagnose(decision)
+    return found[0].cause if found else decision.error

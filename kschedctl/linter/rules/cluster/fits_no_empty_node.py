@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.resources import RequestRules, pod_requests, scheduler_units
-from kschedctl.linter.cluster.queries import failure_message, rejecting, trial_of
+from kschedctl.linter.cluster.queries import failure_cause, rejecting, trial_of
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
@@ -33,10 +32,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     trial = trial_of(pods, context, "KS501")
     if trial is None or fits_an_empty_node(trial):
         return
-    largest = ", ".join(_too_large(trial))
     yield Problem(
-        message=f"fits on no node, even if all were empty: {failure_message(trial.on_empty_nodes)}"
-        + (f"; {largest}" if largest else ""),
+        message=f"fits on no node, even if all were empty: {failure_cause(trial.on_empty_nodes)}",
         steps=pods.of_spec(),
         help="request less, or see why the nodes are rejected: kschedctl explain",
     )
@@ -50,20 +47,3 @@ def fits_an_empty_node(trial: Trial) -> bool:
     nodes = set(trial.base.nodes.names)
     others = {name for plugin, names in reasons.items() if plugin != "InterPodAffinity" for name in names}
     return "InterPodAffinity" in reasons and nodes != others
-
-
-def _too_large(trial: Trial) -> Iterator[str]:
-    """Yield a text for each resource of which no node has enough."""
-    wanted = scheduler_units(pod_requests(trial.pod, RequestRules.of(trial.base.release_choice.release)))
-    for name, amount in wanted.items():
-        most = max((offered.get(name, 0) for offered in trial.base.nodes.allocatable), default=0)
-        if amount > most:
-            yield f"wants {_shown(amount, name)} of {name}, the largest node has {_shown(most, name)}"
-
-
-def _shown(amount: int, name: str) -> str:
-    if name == "cpu":
-        return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if name in ("memory", "ephemeral-storage"):
-        return f"{amount // 2**20}Mi"
-    return str(amount)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.findings.finding import Severity
-from kschedctl.linter.cluster.queries import failure_message, trial_of
+from kschedctl.linter.cluster.queries import failure_cause, trial_of
 from kschedctl.linter.cluster.trial import MOST
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
@@ -46,7 +46,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     wanted = count.low if low else count.high
     most = f" ({MOST} tried)" if wanted > MOST else ""
     yield Problem(
-        message=f"{placed.n} of {wanted} replicas fit{most}; the next one: {failure_message(placed.stopped)}",
+        message=f"{placed.n} of {wanted} replicas fit{most}; the next one: {failure_cause(placed.stopped)}",
         steps=replicas_steps(pods),
         help="use fewer or smaller replicas, or more nodes",
         severity=None if low else Severity.INFO,

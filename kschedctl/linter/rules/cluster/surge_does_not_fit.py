@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.cluster.queries import failure_message, trial_of
+from kschedctl.linter.cluster.queries import failure_cause, trial_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
@@ -41,7 +41,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         return
     yield Problem(
         message=f"all {count.low} replicas fit, but not the additional pod that a rollout starts first: "
-        f"{failure_message(decision)}",
+        f"{failure_cause(decision)}",
         steps=replicas_steps(pods),
         help="set maxSurge 0 and maxUnavailable 1, or free capacity for one more pod",
         related=scaler_of(count),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.cluster.queries import failure_message, trial_of
+from kschedctl.linter.cluster.queries import failure_cause, trial_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot
 from kschedctl.linter.pods import WorkloadPods
@@ -33,7 +33,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if trial is None or trial.decision.schedulable or trial.decision.victims or not fits_an_empty_node(trial):
         return
     yield Problem(
-        message=f"fits on no node at present: {failure_message(trial.decision)}",
+        message=f"fits on no node at present: {failure_cause(trial.decision)}",
         steps=pods.of_spec(),
         help="free capacity for it",
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.well_known import zone_of
-from kschedctl.linter.cluster.queries import failure_message, trial_of
+from kschedctl.linter.cluster.queries import failure_cause, trial_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
@@ -43,8 +43,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         placed = trial.placed(count.low, without_nodes=away)
         if placed.stopped is not None:
             yield Problem(
-                message=f"without zone {zone}, {placed.n} of {count.low} replicas fit: "
-                f"{failure_message(placed.stopped)}",
+                message=f"without zone {zone}, {placed.n} of {count.low} replicas fit: {failure_cause(placed.stopped)}",
                 steps=replicas_steps(pods),
                 help="provide free capacity in the other zones",
                 related=scaler_of(count),
