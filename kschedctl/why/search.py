@@ -70,7 +70,7 @@ class SearchResult:
         return tuple(every)
 
 
-def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "") -> SearchResult:
+def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, ways: bool = True) -> SearchResult:
     """Search for the smallest changes that let a pod be scheduled; each is made, and the pod decided for again.
 
     Parameters
@@ -81,6 +81,8 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "") -> Sea
         The most suggestions to return.
     node : str
         The node that the pod is bound to in the snapshot; empty if it is pending.
+    ways : bool
+        True to try other ways of the changes that help, too.
     """
     if most <= 0 or (decision.error and decision.statuses is None):
         return SearchResult((), 0)
@@ -98,7 +100,8 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "") -> Sea
     search = _Search(decision, most)
     ordered = list(_in_order(collected, [*map(CandidateRemedy, remedies), *others]))
     search.singles(ordered)
-    search.other_ways(ordered)
+    if ways:
+        search.other_ways(ordered)
     if not search.found:
         search.begin_anew()
         search.pairs(collected)
