@@ -10,6 +10,7 @@ from kschedctl.api.storage import CSIDriver, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.components import ill_provisioner
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
@@ -166,7 +167,10 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     namespace = claims[0].namespace
     names = " ".join(claim.name for claim in claims)
     driver = unregistered_driver(cluster, storage_class)
+    ill = ill_provisioner(cluster, driver_of(provisioner))
     why = f"; no node has registered CSI driver {driver}" if driver else ""
+    if ill is not None:
+        why = f"; {ill[1]}"
     return Diagnosis(
         rule="claim-not-provisioned",
         cause=(
@@ -175,7 +179,7 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
             f"for the pod){why}"
         ),
         advice=(
-            *((install_advice(driver),) if driver else ()),
+            *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
             Advice(
                 summary=f"look at the events of {_subject(claims)} and the log of provisioner {provisioner}",
                 risk=Risk.WAIT,
@@ -193,12 +197,17 @@ def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) ->
     It is unknown for provisioners that are no CSI drivers, and in a snapshot without CSINodes.
     """
     provisioner = storage_class.provisioner if storage_class is not None else ""
-    plugin = PLUGINS_BY_NAME.get(provisioner)
-    driver = plugin.driver if plugin is not None else provisioner
+    driver = driver_of(provisioner)
     nodes = CSINodes.of(cluster)
     if "csi" not in driver.lower() or not nodes.present.any() or cluster.get(CSIDriver, driver) is not None:
         return ""
     return "" if nodes.installed(driver).any() else driver
+
+
+def driver_of(provisioner: str) -> str:
+    """Return the CSI driver that has replaced an in-tree provisioner, or the provisioner itself."""
+    plugin = PLUGINS_BY_NAME.get(provisioner)
+    return plugin.driver if plugin is not None else provisioner
 
 
 def install_advice(driver: str) -> Advice:
@@ -208,6 +217,18 @@ def install_advice(driver: str) -> Advice:
         risk=Risk.MISTAKE,
         untried="the driver creates the volume outside the scheduler",
         command=f"kubectl get csidriver {driver}; kubectl get pods -A | grep -i csi",
+    )
+
+
+def repair_advice(workload: str) -> Advice:
+    """Return the advice to repair a provisioner whose pods are not ready."""
+    kind, _, name = workload.partition(" ")
+    namespace, _, name = name.partition("/")
+    return Advice(
+        summary=f"repair {workload}: look at its log and its events",
+        risk=Risk.MISTAKE,
+        untried="the provisioner creates the volume outside the scheduler",
+        command=f"kubectl logs -n {namespace} {kind.lower()}/{name} --all-containers --previous",
     )
 
 
