@@ -300,6 +300,17 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
 def adapted_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]:
     """Yield the advice to recreate a claim so that one free volume matches it that differs in one field alone."""
     for volume, why in sorted(_mismatches(cluster, claim), key=lambda item: item[0].name):
+        if len(why) == 1 and why[0].field == "selector" and volume.status.phase in ("", "Available"):
+            labels = claim.spec.selector.match_labels if claim.spec.selector is not None else {}
+            if labels:
+                text = " ".join(f"{key}={value}" for key, value in labels.items())
+                yield Advice(
+                    summary=f"if volume {volume.name} is meant for claim {claim.name}: give it the label {text}",
+                    risk=Risk.MISTAKE,
+                    untried="the claim is bound to it later",
+                    command=f"kubectl label pv {volume.name} {text} --overwrite",
+                )
+                return
         words = _ADAPTED.get(why[0].field) if len(why) == 1 else None
         if words is None or volume.status.phase not in ("", "Available"):
             continue
