@@ -53,6 +53,8 @@ _MOST: Final = 5
 _MOST_TRIES: Final = 16
 #: The number of suggestions for a pod that finds no other node.
 _MOST_FOR_POD: Final = 3
+#: A workload is scaled to at most this multiple of its replicas; a larger one is no cure for a drain.
+_MOST_TIMES: Final = 2
 #: The options by the refusals that they lift.
 _OPTIONS: Final = {
     DAEMON_SET: "--ignore-daemonsets",
@@ -257,6 +259,8 @@ class _DrainCures:
         if scale is None or enough is None or enough <= found.expected or next(attach_once_claims(end, pod), None):
             return
         wanted = scale + enough - found.expected
+        if wanted > _MOST_TIMES * scale:
+            return
 
         def make(cluster: Cluster) -> Cluster:
             release = self._cluster.release_choice.release

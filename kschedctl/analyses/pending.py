@@ -209,9 +209,8 @@ def _advice(explained: Sequence[ExplainedGroup], problems: Sequence[ClusterDiagn
     """Yield the cures that cannot be tried, each once."""
     every: list[tuple[str, Diagnosis]] = [(each.subject, each) for each in problems]
     for one in explained:
-        if not one.group.fits:
-            kind, namespace, name = one.group.workload
-            every += [(f"{kind} {namespace}/{name}", each) for each in one.diagnoses]
+        kind, namespace, name = one.group.workload
+        every += [(f"{kind} {namespace}/{name}", each) for each in one.diagnoses]
     seen = set()
     for of, diagnosis in every:
         for advice in diagnosis.advice:

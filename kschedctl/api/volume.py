@@ -160,6 +160,7 @@ class PersistentVolumeSpec(InTreeVolumes, frozen=True, kw_only=True):
     storage_class_name: str = ""
     volume_mode: str = ""
     volume_attributes_class_name: str | None = None
+    persistent_volume_reclaim_policy: str = ""
     node_affinity: VolumeNodeAffinity | None = None
     csi: CSIVolumeSource | None = None
 

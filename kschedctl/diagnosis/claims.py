@@ -10,6 +10,7 @@ from kschedctl.api.storage import CSIDriver, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.components import ill_provisioner
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
@@ -32,6 +33,14 @@ _MOST_CLASSES: Final = 3
 _MOST_NAMED: Final = 3
 _NAMED_CLASSES: Final = 6
 _WITHOUT_CLAIM: Final = '[{"op":"remove","path":"/spec/claimRef"}]'
+_WITHOUT_UID: Final = '[{"op":"remove","path":"/spec/claimRef/uid"}]'
+_MANY: Final = "ReadWriteMany"
+#: The change of a claim by the field in which a volume differs.
+_ADAPTED: Final = {
+    "accessModes": "accessModes {found}",
+    "storageClassName": "storageClassName {found}",
+    "capacity": "a request of {found}",
+}
 _BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _WORDS: Final = {
     "capacity": "has {found} of the {wanted}",
@@ -158,7 +167,10 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     namespace = claims[0].namespace
     names = " ".join(claim.name for claim in claims)
     driver = unregistered_driver(cluster, storage_class)
+    ill = ill_provisioner(cluster, driver_of(provisioner))
     why = f"; no node has registered CSI driver {driver}" if driver else ""
+    if ill is not None:
+        why = f"; {ill[1]}"
     return Diagnosis(
         rule="claim-not-provisioned",
         cause=(
@@ -167,7 +179,7 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
             f"for the pod){why}"
         ),
         advice=(
-            *((install_advice(driver),) if driver else ()),
+            *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
             Advice(
                 summary=f"look at the events of {_subject(claims)} and the log of provisioner {provisioner}",
                 risk=Risk.WAIT,
@@ -185,12 +197,17 @@ def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) ->
     It is unknown for provisioners that are no CSI drivers, and in a snapshot without CSINodes.
     """
     provisioner = storage_class.provisioner if storage_class is not None else ""
-    plugin = PLUGINS_BY_NAME.get(provisioner)
-    driver = plugin.driver if plugin is not None else provisioner
+    driver = driver_of(provisioner)
     nodes = CSINodes.of(cluster)
     if "csi" not in driver.lower() or not nodes.present.any() or cluster.get(CSIDriver, driver) is not None:
         return ""
     return "" if nodes.installed(driver).any() else driver
+
+
+def driver_of(provisioner: str) -> str:
+    """Return the CSI driver that has replaced an in-tree provisioner, or the provisioner itself."""
+    plugin = PLUGINS_BY_NAME.get(provisioner)
+    return plugin.driver if plugin is not None else provisioner
 
 
 def install_advice(driver: str) -> Advice:
@@ -200,6 +217,18 @@ def install_advice(driver: str) -> Advice:
         risk=Risk.MISTAKE,
         untried="the driver creates the volume outside the scheduler",
         command=f"kubectl get csidriver {driver}; kubectl get pods -A | grep -i csi",
+    )
+
+
+def repair_advice(workload: str) -> Advice:
+    """Return the advice to repair a provisioner whose pods are not ready."""
+    kind, _, name = workload.partition(" ")
+    namespace, _, name = name.partition("/")
+    return Advice(
+        summary=f"repair {workload}: look at its log and its events",
+        risk=Risk.MISTAKE,
+        untried="the provisioner creates the volume outside the scheduler",
+        command=f"kubectl logs -n {namespace} {kind.lower()}/{name} --all-containers --previous",
     )
 
 
@@ -236,16 +265,67 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
     if about_to_be is not None:
         cause = f"claim {claim.name} is not bound yet: the PersistentVolume controller can bind {about_to_be.name}"
         return Diagnosis(rule="binding-not-complete", cause=cause, checks=(_describe(claim),))
+    own = next(_left_by_namesake(cluster, claim), None)
+    if own is not None:
+        return Diagnosis(
+            rule="volume-is-released",
+            cause=(
+                f"claim {claim.name} is not bound: its volume {own.name} is Released, as it still names a deleted "
+                "claim of the same name by its uid"
+            ),
+            evidence=(f"claim {claim.name} {only}",),
+            advice=(
+                Advice(
+                    summary=_freeing(own, claim),
+                    risk=Risk.MISTAKE,
+                    untried="the PersistentVolume controller then binds the claim",
+                    command=f"kubectl patch pv {own.name} --type=json -p '{_WITHOUT_UID}'",
+                ),
+                creation_advice(claim),
+            ),
+            checks=(_describe(claim), "kubectl get pv"),
+        )
     return Diagnosis(
         rule="no-volume-matches",
         cause=f"claim {claim.name} {only}, and {why_no_volume(cluster, claim)}",
-        remedies=tuple(released_by_namesake(cluster, claim)),
         advice=(
             creation_advice(claim),
+            *adapted_claim(cluster, claim),
             *released(cluster, claim),
         ),
         checks=(_describe(claim), "kubectl get pv"),
     )
+
+
+def adapted_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]:
+    """Yield the advice to recreate a claim so that one free volume matches it that differs in one field alone."""
+    for volume, why in sorted(_mismatches(cluster, claim), key=lambda item: item[0].name):
+        if len(why) == 1 and why[0].field == "selector" and volume.status.phase in ("", "Available"):
+            labels = claim.spec.selector.match_labels if claim.spec.selector is not None else {}
+            if labels:
+                text = " ".join(f"{key}={value}" for key, value in labels.items())
+                yield Advice(
+                    summary=f"if volume {volume.name} is meant for claim {claim.name}: give it the label {text}",
+                    risk=Risk.MISTAKE,
+                    untried="the claim is bound to it later",
+                    command=f"kubectl label pv {volume.name} {text} --overwrite",
+                )
+                return
+        words = _ADAPTED.get(why[0].field) if len(why) == 1 else None
+        if words is None or volume.status.phase not in ("", "Available"):
+            continue
+        offered = volume.spec.access_modes
+        # A volume of another class, or one with more access modes, gives the pods all that they want.
+        same = why[0].field == "storageClassName" or (why[0].field == "accessModes" and _MANY in offered)
+        found = ", ".join(offered) if why[0].field == "accessModes" else why[0].found
+        yield Advice(
+            summary=f"if volume {volume.name} is meant for claim {claim.name}: recreate the claim with "
+            f"{words.format(found=found or chr(34) * 2)}",
+            risk=Risk.MISTAKE if same else Risk.REDUCED,
+            untried="the PersistentVolume controller then binds the claim, which has no data yet",
+            command=f"kubectl delete pvc -n {claim.namespace} {claim.name}  # then apply the corrected manifest",
+        )
+        return
 
 
 def creation_advice(claim: PersistentVolumeClaim) -> Advice:
@@ -318,18 +398,28 @@ def _differences(claim: PersistentVolumeClaim, found: Sequence[Mismatch]) -> str
 
 def released_by_namesake(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Remedy]:
     """Yield the release of a volume that names a deleted claim with the same name: its data belongs to this one."""
+    for volume in _left_by_namesake(cluster, claim):
+        yield Remedy(
+            summary=_freeing(volume, claim),
+            scope=RemedyScope.CLUSTER,
+            changes=(patched(volume, remove_operation("spec", "claimRef", "uid")),),
+            risk=Risk.MISTAKE,
+            family="release a volume",
+        )
+
+
+def _left_by_namesake(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[PersistentVolume]:
+    """Yield the volumes that a deleted claim of the same name has left, and that match apart from that."""
     for volume, why in _mismatches(cluster, claim):
         reference = volume.spec.claim_ref
         if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
             continue
         if reference.uid and {one.field for one in why} <= {"claimRef", "phase"}:
-            yield Remedy(
-                summary=f"free volume {volume.name} for claim {claim.name}: remove the uid of the deleted claim",
-                scope=RemedyScope.CLUSTER,
-                changes=(patched(volume, remove_operation("spec", "claimRef", "uid")),),
-                risk=Risk.MISTAKE,
-                family="release a volume",
-            )
+            yield volume
+
+
+def _freeing(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
+    return f"free volume {volume.name} for claim {claim.name}: remove the uid of the deleted claim"
 
 
 def released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]:

@@ -192,6 +192,18 @@ _KINDS: Final = (
         ("deploy it to another namespace, or create {ns} again once it is gone", Risk.SHARED, "{edit}"),
     ),
     _kind(
+        "refused-request-above-limit",
+        r'Invalid value: "(?P<value>[^"]+)": must be less than or equal to (?P<resource>\S+) limit of (?P<limit>\S+)',
+        "its pods request {value} {resource} and have a limit of {limit}, which a request must not exceed; a limit "
+        "that the pod template does not set is the default of a LimitRange",
+        (
+            "set the {resource} limit in the pod template to {value} or more, or request {limit} or less",
+            Risk.POD,
+            "{edit}",
+        ),
+        ("look at the defaults of the LimitRange of {ns}", Risk.SHARED, "kubectl get limitrange -n {ns} -o yaml"),
+    ),
+    _kind(
         "refused-by-limit-range",
         r"(?P<what>(?:maximum|minimum|max limit to request ratio|\S+ max limit to request ratio)[^\]]*"
         r"(?:usage|ratio) per (?:Container|Pod)[^\]]*)",

@@ -12,6 +12,7 @@ from kschedctl.diagnosis.cluster_rules import (
     ordinal_waits,
     refused_pods,
     sick_components,
+    stuck_deletions,
     unstarted_pods,
 )
 
@@ -23,5 +24,6 @@ RULES: Final[tuple[ClusterRule, ...]] = (
     ordinal_waits.check,
     unstarted_pods.check,
     lost_nodes.check,
+    stuck_deletions.check,
     sick_components.check,
 )

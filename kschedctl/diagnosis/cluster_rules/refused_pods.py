@@ -215,12 +215,15 @@ def _admitted(situation: ClusterSituation, obj: ApiObject) -> tuple[Admitted | N
         return None, ""
     metadata = replace(made[0].pod.metadata, name=f"{obj.name}-missing")
     try:
-        return admit(replace(made[0].pod, metadata=metadata), situation.cluster, release=situation.release), ""
+        admitted = admit(replace(made[0].pod, metadata=metadata), situation.cluster, release=situation.release)
     except InputError as error:
         first = error.findings[0]
         return None, first.problem
     except SnapshotError:
         return None, ""
+    # A quota that is used up is found by its shares, with numbers; any other refusal is in the message alone.
+    said = (each.message for each in admitted.quota_refusals if quota_numbers(each.message) is None)
+    return admitted, next(said, "")
 
 
 def _shares(situation: ClusterSituation, admitted: Admitted | None) -> list[QuotaShare]:

@@ -19,7 +19,9 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.attached_volumes import attached_elsewhere
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
+from kschedctl.diagnosis.csi_registration import unregistered_on
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.framework.remedy import Risk
@@ -48,6 +50,7 @@ def _diagnosis(situation: ClusterSituation, pod: Pod, node_name: str, age: int) 
     advice: tuple[Advice, ...] = ()
     checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
     claims = list(_claims(cluster, pod))
+    volumes = [*attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
     if is_unhealthy(node):
         cause = f"its node {node_name} is {health_problem(node)}"
         advice = (
@@ -61,6 +64,8 @@ def _diagnosis(situation: ClusterSituation, pod: Pod, node_name: str, age: int) 
     elif claims:
         cause = "; ".join(claims)
         checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
+    elif volumes:
+        cause, advice, checks = volumes[0].cause, volumes[0].advice, (*checks, *volumes[0].checks)
     else:
         cause = f"{node_name} has had it for {duration(age)} and has not started it; only its events say why"
     return ClusterDiagnosis(

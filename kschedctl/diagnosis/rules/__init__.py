@@ -8,6 +8,7 @@ from typing import Final
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
     affinity_matches_no_pod,
+    attached_elsewhere,
     blocked_domain,
     claim_in_use,
     claim_without_scheduler,
@@ -64,6 +65,7 @@ LAST: Final[Rule] = obstacles.check
 #: The rules for pods that are scheduled, or run.
 RULES_OF_PLACED: Final[tuple[Rule, ...]] = (
     claim_without_scheduler.check,
+    attached_elsewhere.check,
     csi_driver.check_placed,
     provisioning.check,
     idle_scheduler.check,

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import listed, similar
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.unbound_claim import is_of_template, rejected_by_volumes
 from kschedctl.diagnosis.situation import Situation
@@ -128,6 +129,7 @@ def _deleted(situation: Situation, claim: PersistentVolumeClaim) -> Diagnosis:
         rule="claim-being-deleted",
         cause=f"claim {claim.name} is being deleted{kept}",
         advice=(
+            *_retained(cluster, claim),
             Advice(
                 summary=f"wait until claim {claim.name} is gone; {again}",
                 risk=Risk.WAIT,
@@ -136,6 +138,19 @@ def _deleted(situation: Situation, claim: PersistentVolumeClaim) -> Diagnosis:
         ),
         checks=(f"kubectl describe pvc -n {namespace} {claim.name}",),
     )
+
+
+def _retained(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]:
+    """Yield the advice to keep the volume of a claim that is being deleted, if it would be deleted with its claim."""
+    volume = cluster.get(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
+    if volume is not None and volume.spec.persistent_volume_reclaim_policy == "Delete":
+        patch = '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+        yield Advice(
+            summary=f"if the data is needed: set reclaim policy Retain in volume {volume.name} at once",
+            risk=Risk.WAIT,
+            untried="the volume and its data are deleted with the claim otherwise",
+            command=f"kubectl patch pv {volume.name} -p '{patch}'",
+        )
 
 
 def _lost(situation: Situation, claim: PersistentVolumeClaim) -> Iterator[Diagnosis]:

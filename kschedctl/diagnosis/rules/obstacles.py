@@ -104,12 +104,12 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
     def subject(found: Mask) -> str:
         return _subject(situation, found, scope, of_all=int(found.sum()) == total)
 
-    yield from _unhealthy(situation, left)
+    yield from _unhealthy(situation, left, scope, total)
     cordoned = left & situation.rejected_by("NodeUnschedulable")
     if cordoned.any():
         left &= ~cordoned
         verb = "is" if cordoned.sum() == 1 else "are"
-        yield f"{_named(situation, cordoned)} {verb} cordoned"
+        yield f"{_named(situation, cordoned)}{scope if int(cordoned.sum()) == total else ''} {verb} cordoned"
     tainted = left & situation.rejected_by("TaintToleration")
     left &= ~tainted
     while left.any():
@@ -140,7 +140,7 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
             yield f"{subject(found)} {'is' if one else 'are'} tainted {taint_text}"
 
 
-def _unhealthy(situation: Situation, left: Mask) -> Iterator[str]:
+def _unhealthy(situation: Situation, left: Mask, scope: str, total: int) -> Iterator[str]:
     """Yield the problems of unhealthy nodes, and remove these nodes from ``left``."""
     found: dict[str, list[str]] = {}
     for row in all_rows(left & situation.rejected_by("TaintToleration")):
@@ -149,7 +149,8 @@ def _unhealthy(situation: Situation, left: Mask) -> Iterator[str]:
             left[row] = False
             found.setdefault(health_problem(node), []).append(node.name)
     for problem, names in found.items():
-        yield f"{listed(names, most=3)} {'is' if len(names) == 1 else 'are'} {problem}"
+        where = scope if len(names) == total else ""
+        yield f"{listed(names, most=3)}{where} {'is' if len(names) == 1 else 'are'} {problem}"
 
 
 def _subject(situation: Situation, found: Mask, scope: str, *, of_all: bool) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.diagnosis.claims import install_advice, is_static, unregistered_driver
+from kschedctl.diagnosis.claims import driver_of, install_advice, is_static, repair_advice, unregistered_driver
+from kschedctl.diagnosis.components import ill_provisioner
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
@@ -27,12 +28,15 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         if node is None or storage_class is None or is_static(storage_class):
             continue
         driver = unregistered_driver(cluster, storage_class)
+        ill = ill_provisioner(cluster, driver_of(storage_class.provisioner))
         why = f", and no node has registered CSI driver {driver}" if driver else ""
+        if ill is not None:
+            why = f", and {ill[1]}"
         describe = f"kubectl describe pvc -n {claim.namespace} {claim.name}"
         provisioner = storage_class.provisioner
         look = Advice(
             summary=f"look at the events of claim {claim.name} and the log of provisioner {provisioner}",
-            risk=Risk.MISTAKE,
+            risk=Risk.MISTAKE if ill is None else Risk.POD,
             untried="the provisioner creates the volume outside the scheduler",
             command=describe,
         )
@@ -42,6 +46,9 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
                 f"claim {claim.name} of StorageClass {claim_class(claim)} waits until provisioner {provisioner} "
                 f"creates its volume for node {node}{why}"
             ),
-            advice=(install_advice(driver), look) if driver else (look,),
+            advice=(
+                *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
+                look,
+            ),
             checks=(describe,),
         )

@@ -15,7 +15,9 @@ import numpy as np
 
 from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Toleration
+from kschedctl.api.wording import listed
 from kschedctl.arrays import Mask
+from kschedctl.diagnosis.components import ill_network_plugin
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_taints, lacks_network_plugin
 from kschedctl.diagnosis.rules import obstacles
@@ -59,7 +61,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
     yield Diagnosis(
         rule="unhealthy-node",
         cause=base.cause,
-        evidence=(*_messages(sick, situation.pod.spec.tolerations), *base.evidence),
+        evidence=(*_plugins(situation, found), *_messages(sick, situation.pod.spec.tolerations), *base.evidence),
         remedies=tuple(_repair(situation, node, within) for within, node in enumerate(sick)),
         checks=tuple(dict.fromkeys(command for node in sick for command in _checks(node))),
     )
@@ -87,7 +89,7 @@ def _repair(situation: Situation, node: Node, within: int) -> Remedy:
     gone = health_taints(node, situation.pod.spec.tolerations)
     patch = [remove_operation("spec", "taints", i) for i, each in enumerate(node.spec.taints) if each in gone]
     return Remedy(
-        summary=_summary(node, gone[0]),
+        summary=_summary(situation, node, gone[0]),
         scope=RemedyScope.NODE,
         # From the last to the first, because each removal shifts the indices after it.
         changes=(patched(node, *reversed(patch)),),
@@ -99,11 +101,25 @@ def _repair(situation: Situation, node: Node, within: int) -> Remedy:
     )
 
 
-def _summary(node: Node, taint: Taint) -> str:
+def _summary(situation: Situation, node: Node, taint: Taint) -> str:
     if taint.key == _NOT_READY and lacks_network_plugin(node):
-        return f"install or repair the network plugin (CNI) on {node.name}"
+        ill = ill_network_plugin(situation.cluster, situation.cluster.nodes.row[node.name])
+        if ill is None:
+            return f"install or repair the network plugin (CNI) on {node.name}"
+        return f"repair {ill[0]} {ill[1]}/{ill[2]}, the network plugin (CNI), on {node.name}"
     words = next(words for key, words in _REPAIRS.items() if taint.key.startswith(key))
     return words.format(node.name)
+
+
+def _plugins(situation: Situation, found: Mask) -> Iterator[str]:
+    """Yield the network plugins whose pods are not ready on nodes that lack a network."""
+    nodes, ill = situation.cluster.nodes, dict[tuple[str, str, str], list[str]]()
+    for row in all_rows(found):
+        plugin = ill_network_plugin(situation.cluster, row) if lacks_network_plugin(nodes.objects[row]) else None
+        if plugin is not None:
+            ill.setdefault(plugin, []).append(nodes.names[row])
+    for (kind, namespace, name), names in ill.items():
+        yield f"{kind} {namespace}/{name}, the network plugin, is not ready on {listed(names, most=_MOST)}"
 
 
 def _messages(nodes: list[Node], tolerations: tuple[Toleration, ...]) -> Iterator[str]:

@@ -25,13 +25,14 @@ from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import listed
 from kschedctl.arrays import Mask
 from kschedctl.diagnosis.claims import (
+    adapted_claim,
     creation_advice,
     is_static,
     released,
     released_by_namesake,
     why_no_volume,
 )
-from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import VOLUME_TOPOLOGY, Situation, all_rows
 from kschedctl.diagnosis.volume_places import selection_text
 from kschedctl.framework.remedy import Create, Remedy, Risk, patched, remove_operation
@@ -123,7 +124,7 @@ def _no_free_volume(situation: Situation, found: FoundVolumes, check: ProvisionC
         rule="no-free-volume",
         cause=start + why,
         remedies=(*released_by_namesake(cluster, claim), *new),
-        advice=(*released(cluster, claim), *(() if new else (creation_advice(claim),))),
+        advice=(*adapted_claim(cluster, claim), *released(cluster, claim), *(() if new else (creation_advice(claim),))),
         checks=("kubectl get pv", f"kubectl describe pvc -n {claim.namespace} {claim.name}"),
     )
 
@@ -184,6 +185,19 @@ def _other_topology(situation: Situation, check: ProvisionCheck) -> Diagnosis:
             f"class {storage_class.name} provisions the volume of claim {check.claim.name} only for {where}, and {but}"
         ),
         evidence=("allowedTopologies of the class",),
+        advice=(
+            Advice(
+                summary=f"recreate claim {check.claim.name} with a class that provisions where the nodes are",
+                risk=Risk.POD,
+                untried="the claim has no volume, so no data is lost",
+                command=f"kubectl get storageclass {storage_class.name} -o yaml  # its allowedTopologies",
+            ),
+            Advice(
+                summary=f"add a node with {where}",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node, or the pod cannot use it",
+            ),
+        ),
         checks=(f"kubectl get storageclass {storage_class.name} -o yaml",),
     )
 

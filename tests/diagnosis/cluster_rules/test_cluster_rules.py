@@ -26,6 +26,11 @@ def created(pod: Pod, time: str = CREATED) -> Pod:
     return msgspec.convert({**plain, "metadata": {**plain["metadata"], "creationTimestamp": time}}, Pod)
 
 
+def deleted(pod: Pod) -> Pod:
+    plain: dict[str, Any] = msgspec.to_builtins(pod)
+    return msgspec.convert({**plain, "metadata": {**plain["metadata"], "deletionTimestamp": CREATED}}, Pod)
+
+
 def of_set(ordinal: int, **own: Any) -> Pod:
     return created(make_pod(f"web-{ordinal}", owner=("apps/v1", "StatefulSet", "web"), **own))
 
@@ -102,6 +107,16 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
             [web(replicas=1)],
             "Node gone no longer exists: 1 pod is still bound to it: default/web-0",
             id="a node that is gone",
+        ),
+        pytest.param(
+            [deleted(of_set(0, node="c", status=READY))],
+            [web(replicas=1)],
+            "Node c is unreachable: taint node.kubernetes.io/unreachable: default/web-0 is being deleted there, and "
+            "stays until its kubelet answers; its StatefulSet creates no replacement before",
+            id="a pod of a StatefulSet that is deleted on an unreachable node",
+        ),
+        pytest.param(
+            [deleted(of_set(0, node="a", status=READY))], [web(replicas=1)], None, id="it is deleted on a healthy node"
         ),
         pytest.param(
             [created(make_pod(f"p{n}", node=f"n{n}", status=READY)) for n in range(5)],

@@ -269,6 +269,11 @@ def test_limits_and_classes_are_computed() -> None:
     limits = {"limits": [{"type": "Container", "min": {"cpu": "2"}}]}
     (one,) = found(obj, make_object(LimitRange, "small", namespace="shop", spec=limits))
     assert one.rule == "refused-by-limit-range"
+    limits = {"limits": [{"type": "Container", "default": {"cpu": "500m"}}]}
+    (one,) = found(obj, make_object(LimitRange, "small", namespace="shop", spec=limits))
+    assert one.cause.startswith("its pods request 1 cpu and have a limit of 500m")
+    (one,) = found(obj, quota(hard="8Gi", used="0", resource="limits.memory"))
+    assert one.rule == "refused-without-request"
     spec = {**spec, "template": template(priorityClassName="hihg")}
     obj = make_object(StatefulSet, "web", namespace="shop", spec=spec, status=status)
     (one,) = found(obj, make_object(PriorityClass, "high", value=1000))

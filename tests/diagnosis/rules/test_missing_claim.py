@@ -91,6 +91,16 @@ def deleted(claim: ApiObject) -> ApiObject:
         ),
         pytest.param(
             make_pod(volumes=mount("data")),
+            [deleted(make_claim(bound="pv-1")), make_volume("pv-1", persistentVolumeReclaimPolicy="Delete")],
+            "claim data is being deleted",
+            [
+                "if the data is needed: set reclaim policy Retain in volume pv-1 at once (untried)",
+                "wait until claim data is gone; then create it again (untried)",
+            ],
+            id="being deleted together with its volume",
+        ),
+        pytest.param(
+            make_pod(volumes=mount("data")),
             [make_claim(bound="pv-1"), make_volume("pv-2")],
             "claim data is bound to volume pv-1, which does not exist",
             [

@@ -65,6 +65,13 @@ def apart(app: str) -> dict[str, Any]:
             id="no node selected",
         ),
         pytest.param(
+            make_pod(nodeSelector={"pool": "big"}),
+            [make_node("a", labels={"pool": "big"}, unschedulable=True), make_node("b")],
+            [],
+            "a with pool=big is cordoned",
+            id="the only selected node is cordoned",
+        ),
+        pytest.param(
             make_pod(requests={"cpu": "2"}),
             [
                 make_node("a"),

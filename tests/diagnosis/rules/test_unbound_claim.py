@@ -142,6 +142,36 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             id="a released volume",
         ),
         pytest.param(
+            [make_claim(storage_class="manual"), left_by("default/data", storage_class="manual")],
+            "claim data is not bound: its volume pv is Released, as it still names a deleted claim of the same name "
+            "by its uid",
+            [
+                "free volume pv for claim data: remove the uid of the deleted claim (untried)",
+                CREATE.format("1Gi", "class manual"),
+            ],
+            id="the volume of a deleted claim of the same name",
+        ),
+        pytest.param(
+            [make_claim(storage_class=""), make_volume(storage_class="manual")],
+            'claim data asks for no StorageClass (storageClassName ""), so nothing provisions a volume, and no volume '
+            "matches it: pv has class manual",
+            [
+                "if volume pv is meant for claim data: recreate the claim with storageClassName manual (untried)",
+                CREATE.format("1Gi", "no class"),
+            ],
+            id="the only volume has another class",
+        ),
+        pytest.param(
+            [make_claim(storage_class="", modes=["ReadWriteMany"]), make_volume(storage_class="")],
+            'claim data asks for no StorageClass (storageClassName ""), so nothing provisions a volume, and no volume '
+            "matches it: pv offers ReadWriteOnce, not ReadWriteMany",
+            [
+                "create a PersistentVolume of 1Gi or more with ReadWriteMany and no class (untried)",
+                "if volume pv is meant for claim data: recreate the claim with accessModes ReadWriteOnce (untried)",
+            ],
+            id="the only volume has fewer access modes",
+        ),
+        pytest.param(
             [make_claim(storage_class="late", bound="", volumeName="pv-9"), make_storage_class()],
             "claim data names volume pv-9, which does not exist",
             None,

@@ -96,3 +96,12 @@ def test_all_nodes_without_a_network_plugin() -> None:
     assert [each.summary for each in suggest(decision).suggestions if "network plugin" in each.summary] == [
         "install or repair the network plugin (CNI) on a"
     ]
+
+
+def test_a_network_plugin_that_is_not_ready() -> None:
+    sick = make_node("a", taints=NOT_READY, conditions=ready("False", "KubeletNotReady", NO_NETWORK))
+    broken = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    pods = [make_pod("calico-node-x", node="a", status=broken), make_pod("kube-proxy-x", node="a", status=broken)]
+    (found,) = diagnose(decide(make_pod(), make_cluster([sick], pods)))
+    assert found.evidence[0] == "Pod default/calico-node-x, the network plugin, is not ready on a"
+    assert found.remedies[0].summary == "repair Pod default/calico-node-x, the network plugin (CNI), on a"

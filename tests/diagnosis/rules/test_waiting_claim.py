@@ -120,9 +120,20 @@ def capacity(zone: str, size: str) -> ApiObject:
         pytest.param(
             make_pod(volumes=mount("data")),
             [N1, N2],
+            [make_claim(**LOCAL, selector={"matchLabels": {"disk": "fast"}}), STATIC, on("n1")],
+            f"{WANTS_LOCAL}no volume of class local matches it: pv-n1 does not match the claim's selector disk=fast",
+            ["if volume pv-n1 is meant for claim data: give it the label disk=fast (untried)"],
+            id="a volume without the label of the selector",
+        ),
+        pytest.param(
+            make_pod(volumes=mount("data")),
+            [N1, N2],
             [make_claim(storage_class="zonal"), allowed("c")],
             f"class zonal provisions the volume of claim data only for {ZONE}=c, and no node has that",
-            None,
+            [
+                "recreate claim data with a class that provisions where the nodes are (untried)",
+                f"add a node with {ZONE}=c (untried)",
+            ],
             id="allowed topologies without nodes",
         ),
         pytest.param(

@@ -1,0 +1,102 @@
+"""Pods of the cluster's own components that are not ready: provisioners of volumes, and network plugins.
+
+Components are recognized by the names of their pods and namespaces, as nothing else in a snapshot tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PodRecord
+from kschedctl.diagnosis.node_health import condition_of_pod, since
+from kschedctl.workloads.ownership import workload_of
+
+#: The names of pods of network plugins (CNI).
+_NETWORK_PLUGIN: Final = re.compile(
+    r"(^|-)cni(-|$)|calico|canal|cilium|flannel|weave|antrea|kindnet|kube-ovn|ovnkube|aws-node|kube-router"
+)
+#: The names of pods that may create volumes.
+_PROVISIONER: Final = re.compile(r"csi|provisioner")
+#: Words in the names of provisioners that tell no two of them apart.
+_COMMON: Final = frozenset(
+    {"csi", "com", "io", "k8s", "x", "org", "net", "dev", "cloud", "cluster", "local", "driver", "storage", "sigs"}
+    | {"kubernetes", "provisioner", "external"}
+)
+
+
+def ill_network_plugin(cluster: Cluster, row: int) -> tuple[str, str, str] | None:
+    """Return the workload of a network plugin whose pod on a node is not ready: kind, namespace and name."""
+    for index in cluster.pods.on_node(row).tolist():
+        record = cluster.pods.records[index]
+        if _NETWORK_PLUGIN.search(record.metadata.name) and not _is_ready(record):
+            return workload_of(cluster, record.metadata)
+    return None
+
+
+def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | None:
+    """Return the workload of a provisioner none of whose pods is ready, and its state.
+
+    The pods of DaemonSets serve single nodes; they only count for a provisioner without other pods.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    provisioner : str
+        The provisioner of a class, or the CSI driver that has replaced it.
+
+    Returns
+    -------
+    tuple of str, or None
+        The workload, such as ``Deployment kube-system/ebs-csi-controller``, and a clause such as ``Deployment
+        kube-system/ebs-csi-controller is not ready``; ``None`` if a pod is ready or none is recognized.
+    """
+    words = _words(provisioner)
+    found = [record for record in _active(cluster) if _is_of(record, words)]
+    central = [record for record in found if _kind(record) != "DaemonSet"] or found
+    if not central or any(record.node_name and _is_ready(record) for record in central):
+        return None
+    kind, namespace, name = workload_of(cluster, central[0].metadata)
+    workload = f"{kind} {namespace}/{name}"
+    if not any(record.node_name for record in central):
+        return workload, f"{workload} has only pending pods"
+    ready = condition_of_pod(next(record for record in central if record.node_name), "Ready")
+    return workload, f"{workload} is not ready{since(ready.last_transition_time) if ready is not None else ''}"
+
+
+def _words(provisioner: str) -> list[str]:
+    """Return the words that tell a provisioner apart, such as ``ebs`` of ``ebs.csi.aws.com``."""
+    before, _, after = provisioner.partition("csi.")
+    for part in (before, after):
+        words = [word for word in re.split(r"[./_-]+", part.lower()) if word and word not in _COMMON]
+        if words:
+            return words
+    return []
+
+
+def _is_of(record: PodRecord, words: list[str]) -> bool:
+    name = f"{record.metadata.namespace}/{record.metadata.name}".lower()
+    if not _PROVISIONER.search(record.metadata.name):
+        return False
+    # A short word such as pd must not be a part of another one.
+    return any(word in (re.split(r"[/-]+", name) if len(word) < len("abc") else name) for word in words)
+
+
+def _active(cluster: Cluster) -> Iterator[PodRecord]:
+    for record in cluster.pods.records:
+        if record.metadata.deletion_timestamp is None and record.status.phase not in ("Succeeded", "Failed"):
+            yield record
+
+
+def _kind(record: PodRecord) -> str:
+    owner = record.metadata.controller
+    return owner.kind if owner is not None else ""
+
+
+def _is_ready(record: PodRecord) -> bool:
+    """Report whether a pod is not known to be unready; the stored form keeps the condition only if it is false."""
+    ready = condition_of_pod(record, "Ready")
+    return ready is None or ready.status == "True"
