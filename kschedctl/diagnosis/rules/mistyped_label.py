@@ -229,7 +229,8 @@ def _other_platform(situation: Situation, unmet: list[_Wanted]) -> Iterator[Diag
             advice=(
                 Advice(
                     summary=f"add a node with {old.key}={value}",
-                    risk=Risk.CAPACITY,
+                    # Programs of another operating system are rewritten, not rebuilt.
+                    risk=Risk.MISTAKE if old.key in OS_LABELS else Risk.CAPACITY,
                     untried="the snapshot has no such node to copy",
                 ),
                 Advice(

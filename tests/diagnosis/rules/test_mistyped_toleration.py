@@ -76,7 +76,7 @@ def test_cause_and_cure(spec: dict[str, Any], taints: list[str], cause: str, cur
 def test_the_node_is_reserved_for_others(spec: dict[str, Any]) -> None:
     node = make_node("a", taints=["dedicated=team-a:NoSchedule"])
     (found,) = diagnose(decide(make_pod(**spec), make_cluster([node])))
-    assert found.rule == "obstacles"
+    assert found.rule == "reserved-nodes"
 
 
 def test_the_node_is_full_as_well() -> None:

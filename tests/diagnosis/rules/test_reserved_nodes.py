@@ -1,0 +1,80 @@
+"""Taints that reserve every node of the cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.api.core import Node
+from kschedctl.diagnosis.diagnose import diagnose
+from tests.builders import decide, make_cluster, make_node, make_pod
+from tests.diagnosis.rules.cures import cures
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane:NoSchedule"
+JOIN = "join a worker node: the cluster has only the control plane (untried)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "first"),
+    [
+        pytest.param(
+            {},
+            [make_node("a", taints=[CONTROL_PLANE])],
+            [f"remove the taint {CONTROL_PLANE} from a, if no worker is to join: it is the only node", JOIN],
+            id="a control plane that is the only node",
+        ),
+        pytest.param(
+            {},
+            [make_node("a", taints=[CONTROL_PLANE]), make_node("b", taints=[CONTROL_PLANE])],
+            [JOIN],
+            id="a control plane of several nodes",
+        ),
+        pytest.param(
+            {},
+            [make_node("a", taints=["CriticalAddonsOnly=true:NoSchedule"])],
+            ["add a node pool for applications, without the taint CriticalAddonsOnly (on AKS of mode User) (untried)"],
+            id="only the system pool",
+        ),
+        pytest.param(
+            {},
+            [make_node("a", taints=["dedicated=ml:NoSchedule"])],
+            ["add a node without the taint dedicated (untried)", "tolerate dedicated=ml:NoSchedule"],
+            id="only nodes of another team",
+        ),
+        pytest.param(
+            {},
+            [make_node("a", taints=["kubernetes.io/arch=arm64:NoSchedule"])],
+            [
+                "tolerate kubernetes.io/arch=arm64:NoSchedule",
+                "add a node without the taint kubernetes.io/arch (untried)",
+            ],
+            id="only nodes of another architecture",
+        ),
+    ],
+)
+def test_cures(spec: dict[str, Any], nodes: list[Node], first: list[str]) -> None:
+    decision = decide(make_pod(**spec), make_cluster(nodes))
+    assert diagnose(decision)[0].rule == "reserved-nodes"
+    assert cures(decision) == first
+
+
+def test_a_pool_that_the_pod_does_not_select_comes_after_new_nodes() -> None:
+    """A spot pool stands idle, and the other nodes are full."""
+    spot = make_node("spot", taints=["spot=true:NoSchedule"])
+    cluster = make_cluster([make_node("a"), spot], [make_pod("x", node="a", requests={"cpu": "4"}, priority=10)])
+    found = cures(decide(make_pod(requests={"cpu": "1"}), cluster))
+    assert found[:1] == ["add a node like a"]
+    assert any(one.startswith("tolerate spot=true") for one in found)
+
+
+def test_the_platform_of_a_pod_is_never_dropped() -> None:
+    """A pod for Windows does not run on Linux, whatever its nodeSelector is."""
+    system = "kubernetes.io/os"
+    nodes = [
+        make_node("a", labels={system: "linux"}),
+        make_node("b", labels={system: "windows"}, taints=["os=windows:NoSchedule"]),
+    ]
+    assert cures(decide(make_pod(nodeSelector={system: "windows"}), make_cluster(nodes))) == [
+        "tolerate os=windows:NoSchedule"
+    ]
