@@ -8,6 +8,7 @@ from typing import Final
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
     affinity_matches_no_pod,
+    anti_affinity,
     blocked_domain,
     claim_in_use,
     claim_without_scheduler,
@@ -56,6 +57,7 @@ RULES: Final[tuple[Rule, ...]] = (
     oversized_request.check,
     missing_topology.check,
     affinity_matches_no_pod.check,
+    anti_affinity.check,
     host_port_taken.check,
     devices_in_use.check,
     daemon_set_node.check,

@@ -16,6 +16,7 @@ from kschedctl.api.amounts import format_amount
 from kschedctl.api.resources import PODS
 from kschedctl.api.selectors import label_map_selector
 from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
+from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.cluster.node_selection import required_node_selector
@@ -23,7 +24,7 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.diagnosis.volume_places import volume_scope
-from kschedctl.plugins.inter_pod_affinity.reasons import NoPodNear, PodsInTheWay
+from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay
 from kschedctl.plugins.node_ports import PortInUse
 from kschedctl.plugins.node_volume_limits import TooManyVolumes
 from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
@@ -217,7 +218,7 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
     has = "has" if found.sum() == 1 else "have"
     if in_the_way := [one for one in operands if isinstance(one, PodsInTheWay)]:
         owners = Counter(_owner(situation, one.pod) for one in in_the_way)
-        return f"{subject} {has} a pod of {listed(list(owners), most=2)}, from which anti-affinity keeps the pod apart"
+        return f"{subject} {_pods_in_the_way(in_the_way, listed(list(owners), most=2), has)}"
     if near := [one for one in operands if isinstance(one, NoPodNear)]:
         wanted, where = near[0].wanted, near[0].topology_key
         return f"pod affinity wants a pod with {wanted} in the same {where}, and {subject} {has} none"
@@ -232,6 +233,17 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
     if full := [one for one in operands if isinstance(one, TooManyVolumes)]:
         return f"{subject} {has} {full[0].attached} of at most {full[0].limit} volumes of {full[0].driver} attached"
     return f"{subject.removesuffix(',')}: {_first_words(situation, found)}"
+
+
+def _pods_in_the_way(found: list[PodsInTheWay], owners: str, has: str) -> str:
+    key = found[0].topology_key
+    domains = listed(sorted({each.domain for each in found if each.topology_key == key}), most=3)
+    where = (
+        f"{has} a pod" if key == HOSTNAME else f"{'is' if has == 'has' else 'are'} in a {key} ({domains}) with a pod"
+    )
+    if all(isinstance(each, ExistingAntiAffinity) for each in found):
+        return f"{where} of {owners}, whose own anti-affinity keeps the pod away"
+    return f"{where} of {owners}, from which anti-affinity keeps the pod apart"
 
 
 def _owner(situation: Situation, key: str) -> str:

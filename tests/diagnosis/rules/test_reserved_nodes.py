@@ -12,6 +12,7 @@ from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.diagnosis.rules.cures import cures
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane:NoSchedule"
+UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule"
 JOIN = "join a worker node: the cluster has only the control plane (untried)"
 
 
@@ -78,3 +79,12 @@ def test_the_platform_of_a_pod_is_never_dropped() -> None:
     assert cures(decide(make_pod(nodeSelector={system: "windows"}), make_cluster(nodes))) == [
         "tolerate os=windows:NoSchedule"
     ]
+
+
+def test_a_new_node_would_have_the_same_problem() -> None:
+    """No node is proposed as long as nobody initializes nodes, and none of the control plane."""
+    spec: dict[str, Any] = {"tolerations": [{"key": "node-role.kubernetes.io/control-plane", "operator": "Exists"}]}
+    cluster = make_cluster(
+        [make_node("a", taints=[CONTROL_PLANE, UNINITIALIZED]), make_node("b", taints=[UNINITIALIZED])]
+    )
+    assert not any(one.startswith("add") for one in cures(decide(make_pod(**spec), cluster)))
