@@ -29,6 +29,7 @@ from kschedctl.diagnosis.rules import (
     oversized_request,
     provisioning,
     reserved_nodes,
+    scheduling_gates,
     unbound_claim,
     unhealthy_nodes,
     volume_place,
@@ -65,6 +66,8 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check
+#: The rules for pods that a gate keeps out of the queue.
+RULES_OF_GATED: Final[tuple[Rule, ...]] = (scheduling_gates.check,)
 #: The rules for pods that are scheduled, or run.
 RULES_OF_PLACED: Final[tuple[Rule, ...]] = (
     claim_without_scheduler.check,

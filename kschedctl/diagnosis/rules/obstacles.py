@@ -14,7 +14,7 @@ import numpy as np
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.resources import PODS
-from kschedctl.api.selectors import label_map_selector
+from kschedctl.api.selectors import SelectorError, label_map_selector, parse_node_term
 from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
@@ -49,7 +49,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         yield Diagnosis(
             rule="obstacles",
             cause="; ".join(_phrases(situation, nodes, scope)),
-            evidence=tuple(_fragments(situation, nodes)),
+            evidence=(*_fragments(situation, nodes), *_priorities(situation, nodes)),
         )
     elif not situation.selected.any():
         yield Diagnosis(rule="selects-no-node", cause=_no_node_selected(situation))
@@ -94,6 +94,16 @@ def _no_node_selected(situation: Situation) -> str:
         return f"no node has all labels of nodeSelector: {listed([str(one) for one in selector])}"
     if situation.pod.spec.node_name:
         return f"nodeName is {situation.pod.spec.node_name}, and there is no such node"
+    required = required_node_selector(situation.pod.spec)
+    terms = required.node_selector_terms if required is not None else ()
+    if len(terms) == 1 and not selector:
+        try:
+            term = parse_node_term(terms[0])
+        except SelectorError:
+            term = None
+        never = [str(one) for one in term.labels if not labels.matches((one,)).any()] if term is not None else []
+        if never:
+            return f"the node affinity requires {listed(never)}, which holds on no node"
     return "no node matches the required node affinity" + (" and nodeSelector" if selector else "")
 
 
@@ -268,3 +278,15 @@ def _fragments(situation: Situation, nodes: Mask) -> Iterator[str]:
             total, most = (format_amount(resource, int(n)) for n in (free.sum(), free.max()))
             where = counted(int(nodes.sum()), "node")
             yield f"{total} {resource} are free in sum on {where}, at most {most} on one of them"
+
+
+def _priorities(situation: Situation, nodes: Mask) -> Iterator[str]:
+    """Yield why a pod of high priority preempts none: no pod on the full nodes has a lower one."""
+    own, preemption = situation.pod.spec.priority or 0, situation.decision.preemption
+    pods = situation.cluster.pods
+    full = nodes & situation.rejected_by(_FIT)
+    if own <= 0 or preemption is None or preemption.nominated or not full.any():
+        return
+    there = pods.assigned[full[pods.node_row[pods.assigned]]]
+    if len(there) and int(pods.priority[there].min()) >= own:
+        yield f"no pod there has a lower priority than this one ({own}), so none can be preempted"
