@@ -31,7 +31,7 @@ from kschedctl.framework.remedy import (
 from kschedctl.plugins.node_resources.remedies import requested
 
 #: Names of taints that reserve a pool of nodes, after the domain.
-_POOL_TAINTS: Final = frozenset((CRITICAL_ADDONS_ONLY, "dedicated"))
+_POOL_TAINTS: Final = frozenset((CRITICAL_ADDONS_ONLY, "dedicated", "spot"))
 
 
 def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
@@ -88,8 +88,10 @@ def _tolerated(context: RemedyContext, taint: Taint, summary: str, which: str) -
 
 
 def _is_of_pool(node: Node, taint: Taint) -> bool:
-    """Report whether a taint stands for a pool by its usual names: its platform, its add-ons, or who it is for."""
+    """Report whether a taint stands for a pool by the devices of its nodes, its platform or its usual names."""
     platform = {node.metadata.labels.get(key) for key in PLATFORM_LABELS}
+    if any(is_extended_resource(name) and amount != "0" for name, amount in node.status.allocatable.items()):
+        return True
     return taint.value in platform - {None, ""} or taint.key.rpartition("/")[2] in _POOL_TAINTS
 
 

@@ -146,6 +146,8 @@ def freeing_deletions(decision: Decision, row: int) -> Iterator[Remedy]:
         index: {name: int(per_class[name][pods.class_id[index]]) for name in lacking}
         for index in pods.on_node(row).tolist()
         if leaves_for_good(cluster, index, decision.pod)
+        # A pod that is ending frees its resources without another deletion.
+        and pods.records[index].metadata.deletion_timestamp is None
     }
     own = decision.pod.spec.priority or 0
 

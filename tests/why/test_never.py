@@ -37,7 +37,8 @@ def offences(decision: Decision, one: Suggestion) -> Iterator[str]:
     """Yield what a suggestion must not do."""
     before, after = decision.pod, one.decision.pod
     added = [each for each in after.spec.tolerations if each not in before.spec.tolerations]
-    if any(not each.key or each.key.startswith(UNSAFE_TAINTS) for each in added):
+    renamed = CONTROL_PLANE_TAINTS if {each.key for each in before.spec.tolerations} & {*CONTROL_PLANE_TAINTS} else ()
+    if any(not each.key or (each.key.startswith(UNSAFE_TAINTS) and each.key not in renamed) for each in added):
         yield "tolerates a taint that protects pods"
     for change in one.changes:
         if isinstance(change, Patch):
@@ -48,11 +49,12 @@ def offences(decision: Decision, one: Suggestion) -> Iterator[str]:
         yield "runs on another platform than the pod requires"
     rules = decision.framework.handle.request_rules
     has, gets = (scheduler_units(pod_requests(pod, rules)) for pod in (before, after))
+    corrects = any(each.risk is Risk.MISTAKE for each in one.remedies)
     for resource, amount in has.items():
         left = gets.get(resource, 0)
         if is_extended_resource(resource) and not left and amount:
             yield f"does without {resource}"
-        if left < amount * (1 - MOST_LOWERED) - 1 and one.remedies[0].risk is not Risk.MISTAKE:
+        if left < amount * (1 - MOST_LOWERED) - 1 and not corrects:
             yield f"requests {left} {resource} instead of {amount}"
     used = {use.claim_name for pod in _others(decision) for use in _claims(pod)}
     names = {claim.name for claim in decision.cluster.list(PersistentVolumeClaim)}

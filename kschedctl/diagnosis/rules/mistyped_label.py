@@ -266,6 +266,12 @@ def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
                 risk=Risk.MISTAKE,
                 untried="the snapshot does not show which of them is meant",
             )
+        elif key not in PLACE_LABELS and each.requirement.operator == IN and len(each.requirement.values) == 1:
+            yield Advice(
+                summary=f"add a node with {each.requirement}, or scale its pool up if it has 0 nodes",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node to copy",
+            )
 
 
 def _nowhere_together(situation: Situation) -> Iterator[Diagnosis]:

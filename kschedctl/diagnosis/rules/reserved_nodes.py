@@ -15,7 +15,7 @@ from kschedctl.api.core import Node, Taint
 from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS, CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedctl.api.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
-from kschedctl.diagnosis.node_health import health_taints
+from kschedctl.diagnosis.node_health import health_taints, is_unhealthy, lacks_network_plugin
 from kschedctl.diagnosis.rules import mistyped_toleration, obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Remedy, Risk, patched, remove_operation
@@ -36,11 +36,32 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
     keys = {taint.key for taints in reserving for taint in taints}
     yield Diagnosis(
         rule="reserved-nodes",
-        cause=base.cause,
+        cause="; ".join((base.cause, *_also_reserved(situation, reserving))),
         evidence=base.evidence,
         remedies=tuple(_untainted(situation)),
-        advice=(_node_for_pods(situation, keys),),
+        advice=(*_repairs(situation), _node_for_pods(situation, keys)),
     )
+
+
+def _also_reserved(situation: Situation, reserving: list[list[Taint]]) -> Iterator[str]:
+    """Yield the taints that stay when an unhealthy node is repaired."""
+    for node, taints in zip(situation.cluster.nodes.objects, reserving, strict=True):
+        if is_unhealthy(node, situation.pod.spec.tolerations):
+            yield f"{node.name} has the taint {taints[0]} as well, which the pod does not tolerate"
+            return
+
+
+def _repairs(situation: Situation) -> Iterator[Advice]:
+    """Yield the repair of a network plugin, without which no node of the cluster gets ready."""
+    for node in situation.cluster.nodes.objects:
+        if lacks_network_plugin(node):
+            yield Advice(
+                summary=f"install or repair the network plugin (CNI) on {node.name}",
+                risk=Risk.MISTAKE,
+                untried="the pod does not tolerate the other taint of the node",
+                command=f"# kubectl describe node {node.name}",
+            )
+            return
 
 
 def _reserving(situation: Situation, node: Node) -> list[Taint]:

@@ -88,3 +88,22 @@ def test_a_new_node_would_have_the_same_problem() -> None:
         [make_node("a", taints=[CONTROL_PLANE, UNINITIALIZED]), make_node("b", taints=[UNINITIALIZED])]
     )
     assert not any(one.startswith("add") for one in cures(decide(make_pod(**spec), cluster)))
+
+
+def test_a_control_plane_without_a_network_plugin() -> None:
+    """The network plugin of a new cluster comes first; the pod does not tolerate the control plane all the same."""
+    message = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady"
+    conditions = [{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": message}]
+    node = make_node("a", taints=[CONTROL_PLANE, "node.kubernetes.io/not-ready:NoSchedule"], conditions=conditions)
+    decision = decide(make_pod(), make_cluster([node]))
+    (found,) = diagnose(decision)
+    assert found.cause.endswith(f"a has the taint {CONTROL_PLANE} as well, which the pod does not tolerate")
+    assert cures(decision) == ["install or repair the network plugin (CNI) on a (untried)", JOIN]
+
+
+def test_a_pool_without_nodes() -> None:
+    """The pool that the pod selects has been scaled to 0."""
+    decision = decide(
+        make_pod(nodeSelector={"pool": "highmem"}), make_cluster([make_node("a", labels={"pool": "web"})])
+    )
+    assert cures(decision)[0] == "add a node with pool=highmem, or scale its pool up if it has 0 nodes (untried)"
