@@ -14,6 +14,10 @@ PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 #: The key prefix of taints that Kubernetes itself adds to nodes.
 OWN_TAINTS: Final = "node.kubernetes.io/"
+#: The keys of the taints of the control plane; ``master`` is the one before Kubernetes 1.24.
+CONTROL_PLANE_TAINTS: Final = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+#: The key of the taint of nodes for the add-ons of the cluster, such as the system pool of AKS.
+CRITICAL_ADDONS_ONLY: Final = "CriticalAddonsOnly"
 #: The key prefixes of taints that protect pods from a node: those that Kubernetes, a cloud provider, an agent of the
 #: node or a node autoscaler manages, and those of the control plane. No ordinary pod tolerates them. If a user removes
 #: one that is managed, the taint is added again, or the node is deleted.
@@ -26,8 +30,7 @@ UNSAFE_TAINTS: Final = (
     "node.cilium.io/",
     "ebs.csi.aws.com/agent-not-ready",
     "efs.csi.aws.com/agent-not-ready",
-    "node-role.kubernetes.io/control-plane",
-    "node-role.kubernetes.io/master",
+    *CONTROL_PLANE_TAINTS,
 )
 #: The taint of a cordoned node; the node controller adds it to every node with ``spec.unschedulable``.
 UNSCHEDULABLE_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)

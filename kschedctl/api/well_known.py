@@ -11,8 +11,12 @@ REGION: Final = "topology.kubernetes.io/region"
 BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
+#: The labels of the architecture and the operating system of a node. An image runs on the platforms it is built for.
+PLATFORM_LABELS: Final = frozenset((
+    "kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/arch", "beta.kubernetes.io/os",
+))  # fmt: skip
 #: The labels that identify a node or its place.
-_PLACES: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
+PLACE_LABELS: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
 #: The domains of labels and taints that describe machines and their pools.
 _POOL_DOMAINS: Final = (
     "kubernetes.io",
@@ -43,4 +47,4 @@ def describes_pool(key: str) -> bool:
     Such keys are managed by the component that creates the node: a cloud provider, a node autoscaler or the kubelet.
     """
     domain, slash, _ = key.rpartition("/")
-    return bool(slash) and key not in _PLACES and domain.endswith(_POOL_DOMAINS)
+    return bool(slash) and key not in PLACE_LABELS and domain.endswith(_POOL_DOMAINS)

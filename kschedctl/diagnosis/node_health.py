@@ -32,6 +32,15 @@ PROBLEMS: Final = {
     "ebs.csi.aws.com/agent-not-ready": "waiting for the EBS CSI driver",
     "efs.csi.aws.com/agent-not-ready": "waiting for the EFS CSI driver",
 }
+#: The taints that a part of the cluster removes from each new node: a cloud provider, an agent, or Karpenter.
+_OF_SETUP: Final = (
+    "node.cloudprovider.kubernetes.io/uninitialized",
+    "node.kubernetes.io/network-unavailable",
+    "node.cilium.io/agent-not-ready",
+    "ebs.csi.aws.com/agent-not-ready",
+    "efs.csi.aws.com/agent-not-ready",
+    "karpenter.sh/unregistered",
+)
 #: The kubelet's word for a container runtime without a network plugin.
 NETWORK_PLUGIN: Final = "NetworkPluginNotReady"
 #: The condition that shows since when a node has the problem of a taint.
@@ -77,6 +86,12 @@ def lacks_network_plugin(node: Node) -> bool:
     ready = condition_of(node, "Ready")
     said = f"{ready.reason} {ready.message}" if ready is not None and ready.status != "True" else ""
     return NETWORK_PLUGIN in said or "cni plugin not initialized" in said or "cni config uninitialized" in said
+
+
+def lacks_setup(node: Node) -> bool:
+    """Report whether a part of the cluster has not set the node up; new nodes would have the same problem."""
+    keys = tuple(taint.key for taint in health_taints(node))
+    return any(key.startswith(_OF_SETUP) for key in keys) or (bool(keys) and lacks_network_plugin(node))
 
 
 def condition_of(node: Node, kind: str) -> Condition | None:

@@ -18,7 +18,7 @@ from kschedctl.api.selectors import (
     label_map_selector,
     parse_node_term,
 )
-from kschedctl.api.well_known import describes_pool
+from kschedctl.api.well_known import PLATFORM_LABELS, describes_pool
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation, remove_operation
 
@@ -28,12 +28,15 @@ _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulin
 def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
     """Propose to drop an entry of ``nodeSelector``, or to give the node all required labels that it lacks.
 
-    The remedies of the required node affinity follow.
+    The remedies of the required node affinity follow. A required architecture or operating system is never dropped,
+    because an image that is not built for the node's platform fails there.
     """
     selector = context.pod.spec.node_selector
     labels = context.node.metadata.labels
     unmet = {key: value for key, value in selector.items() if labels.get(key) != value}
     for key in unmet:
+        if key in PLATFORM_LABELS:
+            continue
         yield context.pod_patch(
             f"drop {key}={selector[key]} of nodeSelector",
             remove_operation("spec", "nodeSelector", key),
@@ -56,6 +59,7 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
     if required is None or (owner is not None and owner.kind == "DaemonSet"):
         return
     terms = required.node_selector_terms
+    platform = any(each.key in PLATFORM_LABELS for term in terms for each in term.match_expressions)
     for i, term in enumerate(terms):
         yield from _without_one_requirement(context, i, term)
         if len(terms) > 1:
@@ -69,6 +73,8 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
             )
         if context.row >= 0:
             yield from _labelled_for(context, term)
+    if platform:
+        return
     yield context.pod_patch(
         "drop the required node affinity",
         remove_operation(*_REQUIRED),
@@ -84,6 +90,8 @@ def _without_one_requirement(context: RemedyContext, i: int, term: NodeSelectorT
         return
     for field, requirements in (("matchExpressions", term.match_expressions), ("matchFields", term.match_fields)):
         for j, each in enumerate(requirements):
+            if each.key in PLATFORM_LABELS:
+                continue
             # The operators Exists and DoesNotExist have no values.
             words = " ".join((each.key, each.operator, *([f"({', '.join(each.values)})"] if each.values else [])))
             yield context.pod_patch(

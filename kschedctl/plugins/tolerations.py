@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Toleration
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, UNSCHEDULABLE_TAINT
-from kschedctl.api.well_known import describes_pool
+from kschedctl.api.resources import RequestRules, is_extended_resource, pod_requests, scheduler_units
+from kschedctl.api.tolerations import (
+    CRITICAL_ADDONS_ONLY,
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    UNSAFE_TAINTS,
+    UNSCHEDULABLE_TAINT,
+    tolerated,
+)
+from kschedctl.api.well_known import HOSTNAME, PLATFORM_LABELS, describes_pool
+from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.framework.remedy import (
     Operation,
     Remedy,
@@ -20,6 +30,9 @@ from kschedctl.framework.remedy import (
 )
 from kschedctl.plugins.node_resources.remedies import requested
 
+#: Names of taints that reserve a pool of nodes, after the domain.
+_POOL_TAINTS: Final = frozenset((CRITICAL_ADDONS_ONLY, "dedicated", "spot"))
+
 
 def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     """Propose to tolerate a taint, or to remove it from the node.
@@ -27,7 +40,10 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     A node with the taint of cordoned nodes is uncordoned instead. Nothing is proposed for taints that protect pods from
     a node: those of Kubernetes, cloud providers, network agents and autoscalers, that of the control plane, and those
     that reserve nodes for pods that request their devices. The taint of a pool is not removed from one of its nodes.
-    Neither is a taint that is named after a device of the node.
+    Neither is a taint that is named after a device or the platform of the node.
+
+    Nodes with a taint are for certain pods. If the pod selects none of them, and other nodes have no taint, a new node
+    comes before the toleration.
     """
     node = context.node
     if taint.key == UNSCHEDULABLE_TAINT.key:
@@ -44,11 +60,13 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
         )
     if taint.key.startswith(UNSAFE_TAINTS) or _is_of_devices(context, taint):
         return
+    if taint.key == CRITICAL_ADDONS_ONLY and not _selects(context):
+        return
     yield _tolerated(context, taint, f"tolerate {taint}", str(taint))
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     if len(same_key) > 1:
         yield _tolerated(context, Taint(key=taint.key), f"tolerate every taint {taint.key}", taint.key)
-    if describes_pool(taint.key) or taint.key in node.status.allocatable:
+    if describes_pool(taint.key) or taint.key in node.status.allocatable or _is_of_pool(node, taint):
         return
     yield from _untainted(context, [taint], str(taint), f"taint {taint}")
     if len(same_key) > 1:
@@ -64,7 +82,34 @@ def _is_of_devices(context: RemedyContext, taint: Taint) -> bool:
 
 def _tolerated(context: RemedyContext, taint: Taint, summary: str, which: str) -> Remedy:
     patch, family = _tolerating(context, taint), ("tolerate", which)
-    return context.pod_patch(summary, patch, risk=Risk.POD, family=family, side_of=("taint", which))
+    for_others = _is_of_pool(context.node, taint) or _has_free_nodes(context)
+    risk = Risk.SHARED if for_others and not _selects(context) else Risk.POD
+    return context.pod_patch(summary, patch, risk=risk, family=family, side_of=("taint", which))
+
+
+def _is_of_pool(node: Node, taint: Taint) -> bool:
+    """Report whether a taint stands for a pool by the devices of its nodes, its platform or its usual names."""
+    platform = {node.metadata.labels.get(key) for key in PLATFORM_LABELS}
+    if any(is_extended_resource(name) and amount != "0" for name, amount in node.status.allocatable.items()):
+        return True
+    return taint.value in platform - {None, ""} or taint.key.rpartition("/")[2] in _POOL_TAINTS
+
+
+def _selects(context: RemedyContext) -> bool:
+    """Report whether the pod chooses its nodes, by a selector, an affinity or devices."""
+    spec, wanted = context.pod.spec, scheduler_units(pod_requests(context.pod, RequestRules()))
+    chooses = required_node_selector(spec) is not None or bool(set(spec.node_selector) - PLATFORM_LABELS - {HOSTNAME})
+    named = any(key in PLATFORM_LABELS and value != "linux" for key, value in spec.node_selector.items())
+    return chooses or named or any(is_extended_resource(name) for name in wanted)
+
+
+def _has_free_nodes(context: RemedyContext) -> bool:
+    """Report whether the cluster has nodes without a hard taint that the pod does not tolerate."""
+    tolerations = context.pod.spec.tolerations
+    return any(
+        all(tolerated(tolerations, taint) for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
+        for taints in context.cluster.nodes.taint_lists
+    )
 
 
 def _untainted(context: RemedyContext, taints: Sequence[Taint], which: str, what: str) -> Iterator[Remedy]:

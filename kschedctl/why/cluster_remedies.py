@@ -11,8 +11,10 @@ from kschedctl.api.amounts import format_amount
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
 from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, RequestRules
+from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS
 from kschedctl.api.wording import counted, listed
 from kschedctl.diagnosis.new_nodes import larger_node, nodes_like, shape_of, size_of
+from kschedctl.diagnosis.node_health import lacks_setup
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import nodes_at, volume_places
 from kschedctl.framework.operands import Shortfall
@@ -26,6 +28,7 @@ from kschedctl.framework.remedy import (
     pod_deleted,
 )
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity
 from kschedctl.scheduler.decision import Decision
 
 #: At most 16 kinds of nodes are tried, from the smallest.
@@ -51,11 +54,16 @@ DAEMON_SET_PRIORITY: Final = "priority of a DaemonSet"
 
 
 def new_nodes(decision: Decision) -> Iterator[Remedy]:
-    """Return remedies that each add a copy of an existing node: one per kind of node, at most 16, smallest first."""
+    """Return remedies that each add a copy of an existing node: one per kind of node, at most 16, smallest first.
+
+    No nodes are added that would have the same problem, as long as no agent or provider of the cluster is repaired, and
+    no nodes of the control plane.
+    """
     cluster = decision.cluster
     shapes: dict[bytes, Node] = {}
     for node in cluster.nodes.objects:
-        shapes.setdefault(shape_of(node), node)
+        if not lacks_setup(node) and not any(taint.key in CONTROL_PLANE_TAINTS for taint in node.spec.taints):
+            shapes.setdefault(shape_of(node), node)
     ordered = sorted(shapes.values(), key=size_of)
     return (nodes_like(cluster, node.name, 1, within=i) for i, node in enumerate(ordered[:_MOST_SHAPES]))
 
@@ -104,8 +112,18 @@ def fewer_pods(decision: Decision) -> Iterator[Remedy]:
             there &= ~rejected[plugin]
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
     for index in pods.assigned[there[pods.node_row[pods.assigned]]].tolist():
-        if pods.key(index) != decision.pod.key:
+        if pods.key(index) != decision.pod.key and not _comes_back(decision, index):
             yield from context.pod_removed(pods.key(index), within=float(pods.priority[index]))
+
+
+def _comes_back(decision: Decision, index: int) -> bool:
+    """Report whether a controller recreates a pod whose anti-affinity rejects the pod: it would be pending instead."""
+    pods = decision.cluster.pods
+    if pods.owner(index) is None:
+        return False
+    said = decision.verdict(int(pods.node_row[index])).reasons
+    operands = [each.operands for _, reasons in said for each in reasons]
+    return any(isinstance(each, ExistingAntiAffinity) and each.pod == pods.key(index) for each in operands)
 
 
 def freeing_deletions(decision: Decision, row: int) -> Iterator[Remedy]:
@@ -128,6 +146,8 @@ def freeing_deletions(decision: Decision, row: int) -> Iterator[Remedy]:
         index: {name: int(per_class[name][pods.class_id[index]]) for name in lacking}
         for index in pods.on_node(row).tolist()
         if leaves_for_good(cluster, index, decision.pod)
+        # A pod that is ending frees its resources without another deletion.
+        and pods.records[index].metadata.deletion_timestamp is None
     }
     own = decision.pod.spec.priority or 0
 

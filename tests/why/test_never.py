@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from conformance import generate
 from kschedctl.analyses.batch.cases import Case, decide
+from kschedctl.api.pod import Pod
 from kschedctl.api.resources import is_extended_resource, pod_requests, scheduler_units
-from kschedctl.api.tolerations import UNSAFE_TAINTS
+from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS
 from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.api.well_known import PLATFORM_LABELS
+from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.errors import KschedctlError
 from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED
@@ -34,20 +37,24 @@ def offences(decision: Decision, one: Suggestion) -> Iterator[str]:
     """Yield what a suggestion must not do."""
     before, after = decision.pod, one.decision.pod
     added = [each for each in after.spec.tolerations if each not in before.spec.tolerations]
-    if any(not each.key or each.key.startswith(UNSAFE_TAINTS) for each in added):
+    renamed = CONTROL_PLANE_TAINTS if {each.key for each in before.spec.tolerations} & {*CONTROL_PLANE_TAINTS} else ()
+    if any(not each.key or (each.key.startswith(UNSAFE_TAINTS) and each.key not in renamed) for each in added):
         yield "tolerates a taint that protects pods"
     for change in one.changes:
         if isinstance(change, Patch):
             yield from _of_patch(decision, change, repairs=one.remedies[0].family == "repair")
         elif isinstance(change, ObjectDeletion) and change.delete.kind == "Pod":
             yield from _of_deletion(decision, change.delete.namespace, change.delete.name, waits=_waits(one))
+    if platform(before) - platform(after) and one.remedies[0].risk is not Risk.MISTAKE:
+        yield "runs on another platform than the pod requires"
     rules = decision.framework.handle.request_rules
     has, gets = (scheduler_units(pod_requests(pod, rules)) for pod in (before, after))
+    corrects = any(each.risk is Risk.MISTAKE for each in one.remedies)
     for resource, amount in has.items():
         left = gets.get(resource, 0)
         if is_extended_resource(resource) and not left and amount:
             yield f"does without {resource}"
-        if left < amount * (1 - MOST_LOWERED) - 1 and one.remedies[0].risk is not Risk.MISTAKE:
+        if left < amount * (1 - MOST_LOWERED) - 1 and not corrects:
             yield f"requests {left} {resource} instead of {amount}"
     used = {use.claim_name for pod in _others(decision) for use in _claims(pod)}
     names = {claim.name for claim in decision.cluster.list(PersistentVolumeClaim)}
@@ -55,6 +62,14 @@ def offences(decision: Decision, one: Suggestion) -> Iterator[str]:
     for use in _claims(after):
         if use.claim_name not in old and (use.claim_name in used or old <= names):
             yield f"takes the claim {use.claim_name}"
+
+
+def platform(pod: Pod) -> set[str]:
+    """Return the requirements on the platform of the node."""
+    required = required_node_selector(pod.spec)
+    terms = required.node_selector_terms if required is not None else ()
+    found = {str(each) for term in terms for each in term.match_expressions if each.key in PLATFORM_LABELS}
+    return found | {f"{key}={value}" for key, value in pod.spec.node_selector.items() if key in PLATFORM_LABELS}
 
 
 def _of_patch(decision: Decision, change: Patch, *, repairs: bool) -> Iterator[str]:
@@ -68,7 +83,8 @@ def _of_patch(decision: Decision, change: Patch, *, repairs: bool) -> Iterator[s
         if operation["op"] == "remove" and path.startswith("/spec/taints/"):
             taint = node.spec.taints[int(path.rsplit("/", 1)[1])]
             cordon = taint.key == "node.kubernetes.io/unschedulable"
-            if taint.key.startswith(UNSAFE_TAINTS) and not cordon and not repairs:
+            only = taint.key in CONTROL_PLANE_TAINTS and len(decision.cluster.nodes) == 1
+            if taint.key.startswith(UNSAFE_TAINTS) and not (cordon or repairs or only):
                 yield f"removes {taint}"
         if path.startswith("/metadata/labels/"):
             key = path.removeprefix("/metadata/labels/").replace("~1", "/").replace("~0", "~")

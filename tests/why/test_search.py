@@ -125,7 +125,6 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             [
                 "tolerate gpu=yes:NoSchedule, and tolerate spot:NoExecute -> a",
                 "remove taint gpu=yes:NoSchedule from node a, and tolerate spot:NoExecute -> a",
-                "tolerate gpu=yes:NoSchedule, and remove taint spot:NoExecute from node a -> a",
             ],
             id="two taints take two changes",
         ),

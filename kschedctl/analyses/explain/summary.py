@@ -56,7 +56,7 @@ def summary(
                 if verdict.feasible_nodes
                 else f"Otherwise it would fit on none of {counted(n_nodes, 'node')}."
             )
-            return f"{subject} is not tried: {gate}. {then}"
+            return f"{subject} is not tried: {gate}{f'; {cause}' if cause else ''}. {then}"
         case Outcome.UNSCHEDULABLE:
             text = f"{start} fits on none of {counted(n_nodes, 'node')}{f': {cause}' if cause else ''}."
             return f"{text} {_preemption(preemption)}" if preemption is not None else text

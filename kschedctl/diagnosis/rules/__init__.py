@@ -8,6 +8,7 @@ from typing import Final
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
     affinity_matches_no_pod,
+    anti_affinity,
     attached_elsewhere,
     blocked_domain,
     claim_in_use,
@@ -28,6 +29,8 @@ from kschedctl.diagnosis.rules import (
     obstacles,
     oversized_request,
     provisioning,
+    reserved_nodes,
+    scheduling_gates,
     unbound_claim,
     unhealthy_nodes,
     volume_place,
@@ -52,9 +55,11 @@ RULES: Final[tuple[Rule, ...]] = (
     no_device_plugin.check,
     blocked_domain.check,
     unhealthy_nodes.check,
+    reserved_nodes.check,
     oversized_request.check,
     missing_topology.check,
     affinity_matches_no_pod.check,
+    anti_affinity.check,
     host_port_taken.check,
     devices_in_use.check,
     daemon_set_node.check,
@@ -62,6 +67,8 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check
+#: The rules for pods that a gate keeps out of the queue.
+RULES_OF_GATED: Final[tuple[Rule, ...]] = (scheduling_gates.check,)
 #: The rules for pods that are scheduled, or run.
 RULES_OF_PLACED: Final[tuple[Rule, ...]] = (
     claim_without_scheduler.check,

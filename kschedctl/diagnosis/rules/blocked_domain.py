@@ -18,7 +18,7 @@ import numpy as np
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Int64Array, Mask
-from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.situation import SELECTION, Situation
@@ -173,6 +173,17 @@ def _too_few_domains(situation: Situation, index: int, counts: DomainCounts, ref
                 add_operation(number, "spec", "topologySpreadConstraints", index, "minDomains"),
                 risk=Risk.REDUCED,
                 family="minDomains",
+                within=-1,
             ),
         ),
+        advice=(
+            Advice(
+                summary=f"add a node in another {key}: {wanted} are wanted, and there "
+                f"{'is' if number == 1 else 'are'} {number}",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node to copy",
+            ),
+        )
+        if key != HOSTNAME
+        else (),
     )

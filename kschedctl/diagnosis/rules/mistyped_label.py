@@ -21,6 +21,7 @@ from kschedctl.api.selectors import (
     label_map_selector,
     parse_node_term,
 )
+from kschedctl.api.well_known import PLACE_LABELS
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector
@@ -229,7 +230,8 @@ def _other_platform(situation: Situation, unmet: list[_Wanted]) -> Iterator[Diag
             advice=(
                 Advice(
                     summary=f"add a node with {old.key}={value}",
-                    risk=Risk.CAPACITY,
+                    # Programs of another operating system are rewritten, not rebuilt.
+                    risk=Risk.MISTAKE if old.key in OS_LABELS else Risk.CAPACITY,
                     untried="the snapshot has no such node to copy",
                 ),
                 Advice(
@@ -250,7 +252,26 @@ def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
         values = sorted(situation.cluster.nodes.labels[each.requirement.key].values)
         have = f"nodes have {listed([f'{each.requirement.key}={value}' for value in values])}" if values else ""
         facts.append(have or f"no node has a label {each.requirement.key}")
-    return replace(base, evidence=tuple(facts))
+    return replace(base, evidence=tuple(facts), advice=tuple(_places(situation, unmet)))
+
+
+def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
+    """Yield the places that nodes have, for the zone, region or node that the pod requires and no node has."""
+    for each in unmet:
+        key, values = each.requirement.key, sorted(situation.cluster.nodes.labels[each.requirement.key].values)
+        if key in PLACE_LABELS and each.requirement.operator == IN and values:
+            yield Advice(
+                summary=f"{key} {listed(values, 'or', most=5)} instead of "
+                f"{listed(list(each.requirement.values), 'or')} in the {each.field}".replace("the nodeS", "nodeS"),
+                risk=Risk.MISTAKE,
+                untried="the snapshot does not show which of them is meant",
+            )
+        elif key not in PLACE_LABELS and each.requirement.operator == IN and len(each.requirement.values) == 1:
+            yield Advice(
+                summary=f"add a node with {each.requirement}, or scale its pool up if it has 0 nodes",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node to copy",
+            )
 
 
 def _nowhere_together(situation: Situation) -> Iterator[Diagnosis]:

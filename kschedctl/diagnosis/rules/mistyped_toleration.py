@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.core import Taint
 from kschedctl.api.pod import Toleration
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, tolerates
+from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, tolerates
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Diagnosis
@@ -41,13 +42,21 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
     for number in np.unique(table.taint_list[nodes]).tolist():
         taints = table.taint_lists[number]
         taint = untolerated_taint(taints, tolerations)
-        if taint is None or taint.key.startswith(UNSAFE_TAINTS):
+        if taint is None:
             continue
         for i, toleration in enumerate(tolerations):
-            if _is_near(toleration, taint):
+            if taint.key.startswith(UNSAFE_TAINTS) and not _is_renamed(toleration, taint):
+                continue
+            if _is_renamed(toleration, taint) or _is_near(toleration, taint):
                 same = nodes & (table.taint_list == number)
                 yield _diagnosis(situation, i, taint, taints, same)
                 return
+
+
+def _is_renamed(toleration: Toleration, taint: Taint) -> bool:
+    """Report whether a toleration has the key of the control plane's taint before Kubernetes 1.24."""
+    both = toleration.key != taint.key and {toleration.key, taint.key} == set(CONTROL_PLANE_TAINTS)
+    return both and tolerates(msgspec.structs.replace(toleration, key=taint.key), taint)
 
 
 def _is_near(toleration: Toleration, taint: Taint) -> bool:
@@ -60,6 +69,9 @@ def _is_near(toleration: Toleration, taint: Taint) -> bool:
     same_effect = toleration.effect in ("", taint.effect)
     if same_key and same_value:
         return not same_effect
+    if same_key and same_effect and not toleration.value:
+        # Without a value, the operator Equal tolerates only a taint without one.
+        return True
     if same_key and same_effect:
         return bool(meant(toleration.value, [taint.value])) or _both_yes(toleration, taint)
     return same_value and same_effect and bool(meant(toleration.key, [taint.key]))

@@ -134,6 +134,11 @@ def _nowhere(situation: Situation, resource: str, others: list[str]) -> Diagnosi
                     risk=Risk.MISTAKE,
                     untried="the snapshot does not show how the devices can be divided",
                 ),
+                Advice(
+                    summary=f"request {listed(others, 'or')} instead of {resource}, if that part of a device suffices",
+                    risk=Risk.REDUCED,
+                    untried="the snapshot does not show how much of a device the program needs",
+                ),
             ),
         )
     return Diagnosis(

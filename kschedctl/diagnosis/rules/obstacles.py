@@ -14,8 +14,9 @@ import numpy as np
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.resources import PODS
-from kschedctl.api.selectors import label_map_selector
+from kschedctl.api.selectors import SelectorError, label_map_selector, parse_node_term
 from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
+from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.cluster.node_selection import required_node_selector
@@ -23,7 +24,7 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.diagnosis.volume_places import volume_scope
-from kschedctl.plugins.inter_pod_affinity.reasons import NoPodNear, PodsInTheWay
+from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay
 from kschedctl.plugins.node_ports import PortInUse
 from kschedctl.plugins.node_volume_limits import TooManyVolumes
 from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
@@ -48,7 +49,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         yield Diagnosis(
             rule="obstacles",
             cause="; ".join(_phrases(situation, nodes, scope)),
-            evidence=tuple(_fragments(situation, nodes)),
+            evidence=(*_fragments(situation, nodes), *_priorities(situation, nodes)),
         )
     elif not situation.selected.any():
         yield Diagnosis(rule="selects-no-node", cause=_no_node_selected(situation))
@@ -93,6 +94,16 @@ def _no_node_selected(situation: Situation) -> str:
         return f"no node has all labels of nodeSelector: {listed([str(one) for one in selector])}"
     if situation.pod.spec.node_name:
         return f"nodeName is {situation.pod.spec.node_name}, and there is no such node"
+    required = required_node_selector(situation.pod.spec)
+    terms = required.node_selector_terms if required is not None else ()
+    if len(terms) == 1 and not selector:
+        try:
+            term = parse_node_term(terms[0])
+        except SelectorError:
+            term = None
+        never = [str(one) for one in term.labels if not labels.matches((one,)).any()] if term is not None else []
+        if never:
+            return f"the node affinity requires {listed(never)}, which holds on no node"
     return "no node matches the required node affinity" + (" and nodeSelector" if selector else "")
 
 
@@ -218,7 +229,7 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
     has = "has" if found.sum() == 1 else "have"
     if in_the_way := [one for one in operands if isinstance(one, PodsInTheWay)]:
         owners = Counter(_owner(situation, one.pod) for one in in_the_way)
-        return f"{subject} {has} a pod of {listed(list(owners), most=2)}, from which anti-affinity keeps the pod apart"
+        return f"{subject} {_pods_in_the_way(in_the_way, listed(list(owners), most=2), has)}"
     if near := [one for one in operands if isinstance(one, NoPodNear)]:
         wanted, where = near[0].wanted, near[0].topology_key
         return f"pod affinity wants a pod with {wanted} in the same {where}, and {subject} {has} none"
@@ -233,6 +244,17 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
     if full := [one for one in operands if isinstance(one, TooManyVolumes)]:
         return f"{subject} {has} {full[0].attached} of at most {full[0].limit} volumes of {full[0].driver} attached"
     return f"{subject.removesuffix(',')}: {_first_words(situation, found)}"
+
+
+def _pods_in_the_way(found: list[PodsInTheWay], owners: str, has: str) -> str:
+    key = found[0].topology_key
+    domains = listed(sorted({each.domain for each in found if each.topology_key == key}), most=3)
+    where = (
+        f"{has} a pod" if key == HOSTNAME else f"{'is' if has == 'has' else 'are'} in a {key} ({domains}) with a pod"
+    )
+    if all(isinstance(each, ExistingAntiAffinity) for each in found):
+        return f"{where} of {owners}, whose own anti-affinity keeps the pod away"
+    return f"{where} of {owners}, from which anti-affinity keeps the pod apart"
 
 
 def _owner(situation: Situation, key: str) -> str:
@@ -257,3 +279,15 @@ def _fragments(situation: Situation, nodes: Mask) -> Iterator[str]:
             total, most = (format_amount(resource, int(n)) for n in (free.sum(), free.max()))
             where = counted(int(nodes.sum()), "node")
             yield f"{total} {resource} are free in sum on {where}, at most {most} on one of them"
+
+
+def _priorities(situation: Situation, nodes: Mask) -> Iterator[str]:
+    """Yield why a pod of high priority preempts none: no pod on the full nodes has a lower one."""
+    own, preemption = situation.pod.spec.priority or 0, situation.decision.preemption
+    pods = situation.cluster.pods
+    full = nodes & situation.rejected_by(_FIT)
+    if own <= 0 or preemption is None or preemption.nominated or not full.any():
+        return
+    there = pods.assigned[full[pods.node_row[pods.assigned]]]
+    if len(there) and int(pods.priority[there].min()) >= own:
+        yield f"no pod there has a lower priority than this one ({own}), so none can be preempted"

@@ -57,8 +57,29 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         largest = int(offered[nodes].max())
         others = situation.in_reach & ~nodes & (offered >= wanted)
         cordoned = others & situation.rejected_by("NodeUnschedulable")
+        if resource.startswith(HUGEPAGES_PREFIX) and not offered[situation.in_reach].any():
+            yield _no_huge_pages(situation, resource)
         if resource != PODS and 0 < largest < wanted and not cordoned.any():
             yield _Oversized(situation, resource, nodes, others).diagnosis()
+
+
+def _no_huge_pages(situation: Situation, resource: str) -> Diagnosis:
+    """Return the diagnosis of huge pages that no node within reach has reserved."""
+    base = next(obstacles.check(situation))
+    need = format_amount(resource, situation.requests[resource])
+    return Diagnosis(
+        rule="no-huge-pages",
+        cause=base.cause,
+        evidence=("huge pages are reserved by the kernel of a node, and its kubelet counts them when it starts",),
+        advice=(
+            Advice(
+                summary=f"reserve {need} of {resource} on a node, and restart its kubelet",
+                risk=Risk.SHARED,
+                untried="the kernel reserves the pages, which takes their memory from other pods",
+                command="# set vm.nr_hugepages or the kernel parameters hugepagesz and hugepages on the node",
+            ),
+        ),
+    )
 
 
 class _Oversized:

@@ -95,6 +95,13 @@ class OwnAntiAffinity(PodsInTheWay, frozen=True):
 class ExistingAntiAffinity(PodsInTheWay, frozen=True):
     """The anti-affinity of pods in the domain matches the pod."""
 
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Propose to delete the pod, if no controller recreates it: it would be pending instead of this pod."""
+        namespace, _, name = self.pod.partition("/")
+        index = context.cluster.pods.index.get((namespace, name))
+        if index is not None and context.cluster.pods.owner(index) is None:
+            yield from super().remedies(context)
+
     def words(self) -> str:
         """State the pods whose anti-affinity matches."""
         return f"anti-affinity of {self.who} matches the pod"

@@ -40,6 +40,22 @@ def tolerating(key: str, value: str = "", effect: str = "NoSchedule", operator: 
             id="another word for yes",
         ),
         pytest.param(
+            tolerating("dedicated", ""),
+            ["dedicated=gpu:NoSchedule"],
+            "the pod tolerates dedicated:NoSchedule, and the taint of a is dedicated=gpu:NoSchedule",
+            "tolerate dedicated=gpu:NoSchedule instead of dedicated:NoSchedule",
+            id="no value",
+        ),
+        pytest.param(
+            tolerating("node-role.kubernetes.io/master", operator="Exists"),
+            ["node-role.kubernetes.io/control-plane:NoSchedule"],
+            "the pod tolerates node-role.kubernetes.io/master:NoSchedule, "
+            "and the taint of a is node-role.kubernetes.io/control-plane:NoSchedule",
+            "tolerate node-role.kubernetes.io/control-plane:NoSchedule instead of "
+            "node-role.kubernetes.io/master:NoSchedule",
+            id="the old name of the control plane",
+        ),
+        pytest.param(
             tolerating("spot", "true"),
             ["spot=true:NoExecute"],
             "the pod tolerates spot=true:NoSchedule, and the taint of a is spot=true:NoExecute",
@@ -76,7 +92,7 @@ def test_cause_and_cure(spec: dict[str, Any], taints: list[str], cause: str, cur
 def test_the_node_is_reserved_for_others(spec: dict[str, Any]) -> None:
     node = make_node("a", taints=["dedicated=team-a:NoSchedule"])
     (found,) = diagnose(decide(make_pod(**spec), make_cluster([node])))
-    assert found.rule == "obstacles"
+    assert found.rule == "reserved-nodes"
 
 
 def test_the_node_is_full_as_well() -> None:

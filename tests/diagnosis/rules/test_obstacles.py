@@ -8,8 +8,10 @@ import pytest
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
+from kschedctl.api.well_known import ZONE
 from kschedctl.diagnosis.diagnose import diagnose
 from tests.builders import GPU, decide, make_cluster, make_node, make_pod
+from tests.diagnosis.rules.cures import cures
 
 CPU_4 = {"cpu": "4"}
 
@@ -104,3 +106,42 @@ def test_what_is_free_in_sum_is_told() -> None:
     pods = [make_pod(f"on-{name}", node=name, requests={"cpu": "3"}) for name in "abc"]
     (found,) = diagnose(decide(make_pod(requests={"cpu": "2"}), make_cluster(nodes, pods)))
     assert found.evidence == ("3 cpu are free in sum on 3 nodes, at most 1 on one of them",)
+
+
+def test_equal_priorities_cannot_be_preempted() -> None:
+    cluster = make_cluster([make_node("a")], [make_pod("x", node="a", requests={"cpu": "4"}, priority=100)])
+    (found,) = diagnose(decide(make_pod(requests={"cpu": "1"}, priority=100), cluster))
+    assert found.evidence == ("no pod there has a lower priority than this one (100), so none can be preempted",)
+
+
+def test_nobody_has_reserved_huge_pages() -> None:
+    cluster = make_cluster([make_node("a")])
+    (found,) = diagnose(decide(make_pod(requests={"hugepages-2Mi": "1Gi"}), cluster))
+    assert found.cause == "a offers no hugepages-2Mi"
+    assert found.advice[0].summary == "reserve 1Gi of hugepages-2Mi on a node, and restart its kubelet"
+
+
+def test_a_zone_that_no_node_is_in() -> None:
+    wanted = {"key": ZONE, "operator": "In", "values": ["eu-1"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    cluster = make_cluster([make_node(zone, zone=zone) for zone in ("south-a", "south-b")])
+    decision = decide(make_pod(affinity=affinity), cluster)
+    (found,) = diagnose(decision)
+    assert found.cause == f"the node affinity requires {ZONE}=eu-1, which holds on no node"
+    assert cures(decision)[0] == f"{ZONE} south-a or south-b instead of eu-1 in the node affinity (untried)"
+
+
+@pytest.mark.parametrize(
+    ("gate", "cause"),
+    [
+        pytest.param(
+            "kueue.x-k8s.io/admission", "Kueue removes the gate when a queue has quota for the workload", id="Kueue"
+        ),
+        pytest.param("a.b/c", "the controller that uses the gate a.b/c removes it", id="another controller"),
+    ],
+)
+def test_gates(gate: str, cause: str) -> None:
+    (found,) = diagnose(decide(make_pod(schedulingGates=[{"name": gate}]), make_cluster([make_node("a")])))
+    assert found.cause == cause
+    assert found.advice
