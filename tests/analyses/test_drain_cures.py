@@ -203,6 +203,15 @@ def test_pods_that_find_no_other_node() -> None:
     assert answer.waiting[0].cause
 
 
+def test_a_pod_with_a_local_disk_waits_for_its_node() -> None:
+    claim = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+    volume = make_volume(claim="default/data", affinity={"kubernetes.io/hostname": ["a"]})
+    answer = ask(*deployment(["a"], volumes=[claim]), make_claim(bound="pv"), volume)
+    assert [(one.summary, one.untried) for one in answer.suggestions] == [
+        ("uncordon a after the maintenance: volume pv is there", "default/web-1-xxxxx stays pending until then")
+    ]
+
+
 def test_a_drain_that_works_has_no_suggestions() -> None:
     answer = ask(*deployment(["a", "b"]), pdb(maxUnavailable=1, healthy=2, desired=1))
     assert (answer.yes, answer.suggestions) == (True, ())
