@@ -21,7 +21,7 @@ from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.answers.cures import CureData
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import Deployment, PodDisruptionBudget
+from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.evictions import (
     BlockedEviction,
@@ -259,10 +259,16 @@ class _DrainCures:
             yield _one_may_go(end, blocked)
 
     def _scaled(self, end: Cluster, blocked: BlockedEviction) -> Iterator[_Change]:
-        """Yield a larger number of replicas, unless the replicas share a disk that one node can use at a time."""
+        """Yield a larger number of replicas of a stateless workload.
+
+        Replicas of a StatefulSet are members, often of a quorum, which one more member does not make safer. Replicas
+        that share a disk cannot run on several nodes.
+        """
         budget, pod = blocked.budgets[0], blocked.pods[0]
         found = BudgetedPods(end, budget)
         kind, namespace, name = key = workload_of(end, pod.metadata)
+        if kind == StatefulSet.__name__:
+            return
         scale, enough = scale_of(end, key), replicas_to_evict(found)
         if scale is None or enough is None or enough <= found.expected or next(attach_once_claims(end, pod), None):
             return
