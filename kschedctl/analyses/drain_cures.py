@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.analyses.drain_run import DrainRequest, DrainRun, run_drain
@@ -20,7 +21,7 @@ from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.answers.cures import CureData
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import Deployment, PodDisruptionBudget
+from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.evictions import (
     BlockedEviction,
@@ -33,6 +34,8 @@ from kschedctl.diagnosis.evictions import (
     with_limit,
 )
 from kschedctl.diagnosis.new_nodes import nodes_like
+from kschedctl.diagnosis.situation import Situation
+from kschedctl.diagnosis.volume_places import volume_places
 from kschedctl.errors import KschedctlError
 from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.loaded_cluster import LoadedCluster
@@ -192,8 +195,13 @@ class _DrainCures:
         blocked = blocked_evictions(end, keys, causes.of_pod)
         if len(blocked) == 1:
             changes = list(self._changes(end, blocked[0], causes))
-            yield from self._best(end, [(change,) for change in changes], options, first, moved)
-            yield from _advice(blocked[0])
+            cures = [*self._best(end, [(change,) for change in changes], options, first, moved), *_advice(blocked[0])]
+            if not cures:
+                found = (causes.decisions.get(pod.key) for pod in blocked[0].pending)
+                cures += [
+                    cure for decision in found if decision is not None for cure in self._after_the_drain(decision)
+                ]
+            yield from cures[:_MOST]
             return
         firsts = [self._first_helpful(end, each, causes, options) for each in blocked]
         helpful = [change for change in firsts if change is not None]
@@ -251,10 +259,16 @@ class _DrainCures:
             yield _one_may_go(end, blocked)
 
     def _scaled(self, end: Cluster, blocked: BlockedEviction) -> Iterator[_Change]:
-        """Yield a larger number of replicas, unless the replicas share a disk that one node can use at a time."""
+        """Yield a larger number of replicas of a stateless workload.
+
+        Replicas of a StatefulSet are members, often of a quorum, which one more member does not make safer. Replicas
+        that share a disk cannot run on several nodes.
+        """
         budget, pod = blocked.budgets[0], blocked.pods[0]
         found = BudgetedPods(end, budget)
         kind, namespace, name = key = workload_of(end, pod.metadata)
+        if kind == StatefulSet.__name__:
+            return
         scale, enough = scale_of(end, key), replicas_to_evict(found)
         if scale is None or enough is None or enough <= found.expected or next(attach_once_claims(end, pod), None):
             return
@@ -315,10 +329,26 @@ class _DrainCures:
             if (old is not None and not before.records[old].node_name) or cause in done:
                 continue
             done.add(cause)
-            for each in self._suggestions(decision):
+            suggestions = list(self._suggestions(decision))
+            if not suggestions:
+                yield from self._after_the_drain(decision)
+            for each in suggestions:
                 commands = commands_of(decision.cluster, each.remedies)
                 where = f"{'one of ' if len(each.nodes) > 1 else ''}{listed(each.nodes)}"
                 yield CureData(each.summary, f"{key} is scheduled to {where}", commands)
+
+    def _after_the_drain(self, decision: Decision) -> Iterator[CureData]:
+        """Yield the end of the cordon for a pod whose volumes can only be used on drained nodes."""
+        for place in volume_places(Situation(decision)):
+            names = [decision.cluster.nodes.names[row] for row in np.flatnonzero(place.nodes).tolist()]
+            if names and set(names) <= set(self._run.nodes):
+                yield CureData(
+                    f"uncordon {listed(names, most=3)} after the maintenance: volume {place.volume.name} is there",
+                    "",
+                    (f"kubectl uncordon {' '.join(names)}",),
+                    f"{decision.pod.key} stays pending until then",
+                )
+                return
 
     def _suggestions(self, decision: Decision) -> Iterator[Suggestion]:
         """Yield changes with which a pending pod is scheduled, without those that end the drain or evict pods."""

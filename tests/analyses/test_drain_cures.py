@@ -104,8 +104,15 @@ BUSY = [make_pod(name, node=name, requests={"cpu": "2"}) for name in "bc"]
         pytest.param(
             (stateful_set(["a"]), pdb("db", "db", minAvailable=1)),
             "budget default/db wants 1 healthy pod and StatefulSet db has one replica, so no eviction is ever allowed",
-            ["scale StatefulSet db to 2", LIMIT],
-            id="a StatefulSet, which does not surge",
+            [LIMIT],
+            id="a StatefulSet, which does not surge, and whose members are not scaled",
+        ),
+        pytest.param(
+            (deployment(["a", "b", "c"]), pdb(minAvailable="90%", healthy=3, desired=3)),
+            "budget default/web wants 90% of 3 pods healthy, which rounds up to 3, and Deployment web has 3 replicas, "
+            "so no eviction is ever allowed",
+            [RESTART, LIMIT],
+            id="a budget that only allows an eviction of ten pods or more",
         ),
         pytest.param(
             (
@@ -195,12 +202,21 @@ def test_pods_that_find_no_other_node() -> None:
     answer = ask(*deployment(["a"], cpu="3"), *BUSY)
     assert answer.summary == (
         "a can be drained: 1 pod moves; 1 pod stays pending: a is cordoned; "
-        "2 nodes lack cpu: the pod wants 3 cpu, the most free is 2, on b"
+        "2 nodes lack cpu (the pod wants 3, b has 2 free)"
     )
     assert [(one.summary, one.then) for one in answer.suggestions] == [
         ("add a node like a", "default/web-1-xxxxx is scheduled to a-1")
     ]
     assert answer.waiting[0].cause
+
+
+def test_a_pod_with_a_local_disk_waits_for_its_node() -> None:
+    claim = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+    volume = make_volume(claim="default/data", affinity={"kubernetes.io/hostname": ["a"]})
+    answer = ask(*deployment(["a"], volumes=[claim]), make_claim(bound="pv"), volume)
+    assert [(one.summary, one.untried) for one in answer.suggestions] == [
+        ("uncordon a after the maintenance: volume pv is there", "default/web-1-xxxxx stays pending until then")
+    ]
 
 
 def test_a_drain_that_works_has_no_suggestions() -> None:

@@ -265,8 +265,9 @@ def _next_section(explanation: Explanation, view: ExplainView) -> Document:
 def _about_changes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:
     if explanation.preemption is not None and explanation.preemption.nominated and not view.applied:
         yield Question("Victims", "preempt", explanation.pod.key)
-    if explanation.suggestions and not explanation.schedulable:
-        yield _explain("Try a suggestion", explanation, apply_suggestion=1)
+    tried = [i for i, each in enumerate(explanation.suggestions or (), 1) if not each.untried]
+    if tried and not explanation.schedulable:
+        yield _explain("Try a suggestion", explanation, apply_suggestion=tried[0])
     if explanation.preference is not None and not explanation.preference.fits:
         preferred = explanation.preference.node
         yield _explain(f"{preferred} in detail", explanation, node=(preferred,), why=True)
