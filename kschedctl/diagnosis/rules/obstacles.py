@@ -243,7 +243,10 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
         return f"{subject} would break the spread over {worst.topology_key} ({where}, maxSkew {worst.max_skew})"
     if full := [one for one in operands if isinstance(one, TooManyVolumes)]:
         return f"{subject} {has} {full[0].attached} of at most {full[0].limit} volumes of {full[0].driver} attached"
-    return f"{subject.removesuffix(',')}: {_first_words(situation, found)}"
+    words = _first_words(situation, found)
+    if words.startswith("node has "):
+        return f"{subject} {has} {words.removeprefix('node has ')}"
+    return f"{subject.removesuffix(',')}: {words}"
 
 
 def _pods_in_the_way(found: list[PodsInTheWay], owners: str, has: str) -> str:

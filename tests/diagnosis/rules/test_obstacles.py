@@ -145,3 +145,12 @@ def test_gates(gate: str, cause: str) -> None:
     (found,) = diagnose(decide(make_pod(schedulingGates=[{"name": gate}]), make_cluster([make_node("a")])))
     assert found.cause == cause
     assert found.advice
+
+
+def test_a_node_without_the_label_of_the_spread() -> None:
+    """The nodes with the label are full."""
+    spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}]
+    cluster = make_cluster([make_node("a", zone="z"), make_node("b")], [make_pod("x", node="a", requests={"cpu": "4"})])
+    decision = decide(make_pod(requests={"cpu": "1"}, topologySpreadConstraints=spread), cluster)
+    (found,) = diagnose(decision)
+    assert found.cause == f"a has 0 of 4 cpu free, the pod wants 1 cpu; b has no label {ZONE}"
