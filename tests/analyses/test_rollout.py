@@ -55,7 +55,7 @@ ANSWERS = {
         (
             "stands",
             "default/web: the rollout stalls at step 1: the new pod fits on none of 2 nodes: all 2 nodes have a pod of "
-            "ReplicaSet default/web-1, which anti-affinity keeps apart from it, "
+            "Deployment default/web, from which anti-affinity keeps the pod apart, "
             "and maxUnavailable 0 keeps the old pods until a new one is ready; 0 of 2 pods are new",
         ),
         ("recreate", "default/web: the rollout finishes: 2 pods replaced in 2 steps, at times no pod is available"),

@@ -72,8 +72,8 @@ SHARED = "move claim default/data to storage with ReadWriteMany, such as NFS or 
         pytest.param(
             APART,
             [],
-            "the rollout stalls at step 1: the new pod fits on none of 2 nodes: all 2 nodes have a pod of ReplicaSet "
-            f"default/web-1, which anti-affinity keeps apart from it{KEPT}",
+            "the rollout stalls at step 1: the new pod fits on none of 2 nodes: all 2 nodes have a pod of Deployment "
+            f"default/web, from which anti-affinity keeps the pod apart{KEPT}",
             [STRATEGY, NODE, RECREATE, LATER],
             id="anti-affinity",
         ),
@@ -89,7 +89,7 @@ SHARED = "move claim default/data to storage with ReadWriteMany, such as NFS or 
             HOST_PORT,
             [],
             "the rollout stalls at step 1: the new pod fits on none of 2 nodes: host port 80/TCP is taken on all "
-            f"2 nodes by ReplicaSet default/web-1{KEPT}",
+            f"2 nodes by Deployment default/web{KEPT}",
             [STRATEGY, NODE, RECREATE],
             id="host port",
         ),

@@ -75,7 +75,7 @@ def test_pods_that_fare_alike_are_told_together() -> None:
         "potential placement for pod on node b, preempting 1 victims",
         "  closest: b lacks 3 cpu",
         "  preemption would help on b, evicting default/low",
-        f"{at} default/gated is not tried",
+        f"{at} default/gated is not tried: the gate example.com/wait waits for its controller",
         "  waiting for scheduling gates: [example.com/wait]",
         f"{at} default/claims fits nowhere: claim nowhere does not exist in namespace default: the snapshot has no "
         "claims at all",

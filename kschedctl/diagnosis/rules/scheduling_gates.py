@@ -29,7 +29,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         summary = "get the workload admitted by Kueue: its ClusterQueue needs free quota, or the LocalQueue is missing"
         command = f"kubectl describe workloads.kueue.x-k8s.io -n {namespace}"
     else:
-        cause = f"the controller that uses the gate {name} removes it"
+        cause = f"the gate {name} waits for its controller"
         summary = f"get the controller of {domain} to remove its gate"
         command = f"# find the controller of {domain}, and look at its log"
     checks = (command,) if name.startswith(_KUEUE) else ()

@@ -138,7 +138,7 @@ def test_a_zone_that_no_node_is_in() -> None:
         pytest.param(
             "kueue.x-k8s.io/admission", "Kueue removes the gate when a queue has quota for the workload", id="Kueue"
         ),
-        pytest.param("a.b/c", "the controller that uses the gate a.b/c removes it", id="another controller"),
+        pytest.param("a.b/c", "the gate a.b/c waits for its controller", id="another controller"),
     ],
 )
 def test_gates(gate: str, cause: str) -> None:
