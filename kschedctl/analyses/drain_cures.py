@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from kschedctl.analyses.drain_run import DrainRequest, DrainRun, run_drain
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.pending_causes import PendingCauses
+from kschedctl.analyses.pod_cures import suggested_cure
 from kschedctl.answers.cures import CureData
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
@@ -332,10 +333,7 @@ class _DrainCures:
             suggestions = list(self._suggestions(decision))
             if not suggestions:
                 yield from self._after_the_drain(decision)
-            for each in suggestions:
-                commands = commands_of(decision.cluster, each.remedies)
-                where = f"{'one of ' if len(each.nodes) > 1 else ''}{listed(each.nodes)}"
-                yield CureData(each.summary, f"{key} is scheduled to {where}", commands)
+            yield from map(suggested_cure, suggestions)
 
     def _after_the_drain(self, decision: Decision) -> Iterator[CureData]:
         """Yield the end of the cordon for a pod whose volumes can only be used on drained nodes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,9 @@ import numpy as np
 
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.pending_causes import PendingCauses
+from kschedctl.analyses.pod_cures import pod_cures
 from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.answers.cures import CureData
 from kschedctl.answers.simulate import (
     EvictionData,
     PlacementData,
@@ -38,6 +41,9 @@ from kschedctl.workloads.ownership import workload_of
 
 #: The resources whose use is always reported, in this order; others only if something requests them.
 _REPORTED: Final = (CPU, MEMORY, PODS)
+#: Cures are searched for one pod of each of the 3 largest groups, 2 each.
+_MOST_CURED: Final = 3
+_MOST_CURES: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +97,22 @@ def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisH
     return simulation_answer(cluster, request, run_simulation(cluster, request, handle))
 
 
-def simulation_answer(cluster: LoadedCluster, request: SimulateRequest, run: SimulationRun) -> Simulated:
-    """Return the answer of a run."""
+def simulation_answer(
+    cluster: LoadedCluster, request: SimulateRequest, run: SimulationRun, *, cures: bool = True
+) -> Simulated:
+    """Return the answer of a run.
+
+    Parameters
+    ----------
+    cluster : LoadedCluster
+        The cluster before the run.
+    request : SimulateRequest
+        The question.
+    run : SimulationRun
+        The run.
+    cures : bool
+        True to search for changes that schedule pending pods.
+    """
     simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
     placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
     waiting = tuple(pending_by_message(simulation, attempts))
@@ -109,6 +129,7 @@ def simulation_answer(cluster: LoadedCluster, request: SimulateRequest, run: Sim
         pods=len(placed) + n_waiting,
         placed=len(placed),
         waiting=waiting,
+        cures=tuple(_cures(attempts, waiting)) if cures else (),
         evicted=evicted,
         workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),
         placements=tuple(PlacementData(entry.pod, entry.node) for entry in placed),
@@ -116,6 +137,15 @@ def simulation_answer(cluster: LoadedCluster, request: SimulateRequest, run: Sim
         attempts=tuple(map(_attempt, attempts)),
         timeline=tuple(simulation.timeline),
     )
+
+
+def _cures(attempts: Sequence[Attempt], waiting: Sequence[WaitingData]) -> Iterator[CureData]:
+    """Yield cures for the first pod of each of the largest groups, in the state of its last scheduling cycle."""
+    last = {attempt.pod: attempt.decision for attempt in attempts}
+    tried = (last[key] for group in waiting for key in group.pods[:1] if key in last and not group.gated)
+    for decision in islice(tried, _MOST_CURED):
+        if not decision.schedulable and not decision.victims:
+            yield from pod_cures(decision, _MOST_CURES)
 
 
 def preemption_evictions(timeline: Iterable[TimelineEntry]) -> tuple[EvictionData, ...]:

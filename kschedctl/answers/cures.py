@@ -10,12 +10,12 @@ from kschedctl.answers.base import Data
 
 
 class CureData(Data, frozen=True):
-    """A change with which a drain or a rollout finishes."""
+    """A change with which a drain or a rollout finishes, or a pending pod is scheduled."""
 
     summary: Annotated[str, Meta(description="The change in a few words.")]
     then: Annotated[
         str,
-        Meta(description="The outcome of the drain or rollout with the change, in words; empty if it was not tried."),
+        Meta(description="The outcome with the change, in words; empty if it was not tried."),
     ]
     commands: Annotated[
         tuple[str, ...],

@@ -12,6 +12,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import AnswerList, ClusterAnswer, Data
+from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.explain import NodeData, PodData, StatusData, WorkloadData
 
@@ -221,6 +222,10 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
     diagnoses: Annotated[
         tuple[DiagnosisData, ...], Meta(description="The causes for which the pod does not fit, the first one first.")
+    ] = ()
+    cures: Annotated[
+        tuple[CureData, ...],
+        Meta(description="Changes with which the pod is scheduled; empty if it fits, or if preemption helps."),
     ] = ()
 
     @property

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, Data
+from kschedctl.answers.cures import CureData
 from kschedctl.simulate.timeline import TimelineEntry
 
 
@@ -98,6 +99,10 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     pods: Annotated[int, Meta(description="The number of pods to schedule, including recreated ones.")]
     placed: int
     waiting: Annotated[tuple[WaitingData, ...], Meta(description="The pods that are pending at the end, by reason.")]
+    cures: Annotated[
+        tuple[CureData, ...],
+        Meta(description="Changes with which the first pod of each of the largest groups would be scheduled."),
+    ]
     evicted: tuple[EvictionData, ...]
     workloads: tuple[WorkloadPlacementData, ...]
     placements: tuple[PlacementData, ...]

@@ -66,7 +66,7 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     if len(same_key) > 1:
         yield _tolerated(context, Taint(key=taint.key), f"tolerate every taint {taint.key}", taint.key)
-    if describes_pool(taint.key) or taint.key in node.status.allocatable or _is_of_pool(node, taint):
+    if describes_pool(taint.key) or taint.key in node.status.allocatable or is_of_pool(node, taint):
         return
     yield from _untainted(context, [taint], str(taint), f"taint {taint}")
     if len(same_key) > 1:
@@ -82,12 +82,12 @@ def _is_of_devices(context: RemedyContext, taint: Taint) -> bool:
 
 def _tolerated(context: RemedyContext, taint: Taint, summary: str, which: str) -> Remedy:
     patch, family = _tolerating(context, taint), ("tolerate", which)
-    for_others = _is_of_pool(context.node, taint) or _has_free_nodes(context)
+    for_others = is_of_pool(context.node, taint) or _has_free_nodes(context)
     risk = Risk.SHARED if for_others and not _selects(context) else Risk.POD
     return context.pod_patch(summary, patch, risk=risk, family=family, side_of=("taint", which))
 
 
-def _is_of_pool(node: Node, taint: Taint) -> bool:
+def is_of_pool(node: Node, taint: Taint) -> bool:
     """Report whether a taint stands for a pool by the devices of its nodes, its platform or its usual names."""
     platform = {node.metadata.labels.get(key) for key in PLATFORM_LABELS}
     if any(is_extended_resource(name) and amount != "0" for name, amount in node.status.allocatable.items()):

@@ -24,6 +24,7 @@ from kschedctl.answers.preempt_words import (
     violated,
 )
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.diagnosis import diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions, one_by_one
@@ -66,6 +67,7 @@ def document(answer: Preemption, view: View) -> Document:
         yield from _victims_section(answer, every=view.wide)
         yield from _lost_section(answer, every=view.wide)
         yield from _not_helpful_section(answer, every=view.wide)
+        yield from cures_section(answer.cures, every=view.wide)
         yield from _message_section(answer)
         yield from _next_section(answer)
     if answer.candidates_enough is not None:

@@ -17,6 +17,7 @@ from kschedctl.answers.simulate import (
 )
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.document import Document, Heading, Paragraph, Question, Tone, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 from kschedctl.simulate.timeline import TimelineEntry
@@ -49,6 +50,7 @@ def document(answer: Simulated, view: View) -> Document:
         tried = counted(len(answer.attempts), "scheduling cycle")
         yield Paragraph(f"{tried}, {took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
     yield from waiting_pods(answer.waiting, every=view.wide)
+    yield from cures_section(answer.cures, every=view.wide)
     again = {placement.pod: placement.node for placement in answer.placements}
     yield from evictions(answer.evicted, again, every=view.wide)
     yield from _workloads(answer, every=view.wide)

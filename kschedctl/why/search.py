@@ -102,9 +102,14 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, way
     search.singles(ordered)
     if ways:
         search.other_ways(ordered)
+    corrections = [each for each in remedies if each.risk is Risk.MISTAKE and not search.has(each)]
+    if corrections:
+        # A mistake may hide another obstacle.
+        search.begin_anew()
+        search.pairs(corrections, worst=Risk.POD)
     if not search.found:
         search.begin_anew()
-        search.pairs(collected)
+        search.pairs(_firsts(collected))
     found = tuple(_merged(sorted(search.found, key=_rank))[:most])
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
 
@@ -249,18 +254,32 @@ class _Search:
                     number[remedy.side_of] += 1
                     done.add(remedy.family)
 
-    def pairs(self, collected: Collected) -> None:
-        """Try pairs of remedies: a first one, and a second proposed by the reasons that are left after it."""
-        firsts = [each for each in collected.candidates if not each.remedy.evicts]
-        n_refusing = {row: len(plugins) for row, plugins in collected.refusing.items()}
-        firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.risk))
+    def has(self, remedy: Remedy) -> bool:
+        """Report whether a remedy helps alone."""
+        return any(remedy in one.remedies for one in self.found)
+
+    def pairs(self, firsts: Iterable[Remedy], worst: Risk = Risk.DATA) -> None:
+        """Try pairs of remedies: a first one, and a second proposed by the reasons that are left after it.
+
+        Parameters
+        ----------
+        firsts : iterable of Remedy
+            The first remedies.
+        worst : Risk
+            The highest risk of a second remedy.
+        """
+        n_found = len(self.found)
         seen: set[frozenset[object]] = set()
-        for first in _of_each_family(firsts, _MOST_FIRST):
+        for first in firsts:
             after = decide_after(self._decision, (first,)) if self._may_try() else None
             if after is None:
                 continue
             left = collect(after)
-            seconds = [each for each in left.candidates if left.promising(each) and _goes_with(first, each.remedy)]
+            seconds = [
+                each
+                for each in left.candidates
+                if left.promising(each) and each.remedy.risk <= worst and _goes_with(first, each.remedy)
+            ]
             for second in _of_each_family(seconds, _MOST_SECOND):
                 pair = frozenset((first.summary, second.summary))
                 if pair in seen or not self._may_try():
@@ -270,7 +289,7 @@ class _Search:
                 suggestion = suggestion_if_helpful(self._decision, (first, second), last) if last is not None else None
                 if suggestion is not None:
                     self.found.append(suggestion)
-                    if len(self.found) >= self._most:
+                    if len(self.found) - n_found >= self._most:
                         return
 
     def _n_changes(self) -> int:
@@ -295,6 +314,14 @@ def _goes_with(first: Remedy, second: Remedy) -> bool:
 
 def _objects(remedy: Remedy) -> set[str]:
     return {getattr(change, "name", "") for change in remedy.changes}
+
+
+def _firsts(collected: Collected) -> list[Remedy]:
+    """Return the first remedies of pairs, those for the nodes with the fewest rejecting filters first."""
+    firsts = [each for each in collected.candidates if not each.remedy.evicts]
+    n_refusing = {row: len(plugins) for row, plugins in collected.refusing.items()}
+    firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.risk))
+    return _of_each_family(firsts, _MOST_FIRST)
 
 
 def _of_each_family(candidates: Sequence[CandidateRemedy], most: int) -> list[Remedy]:

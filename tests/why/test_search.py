@@ -381,3 +381,10 @@ def test_siblings_get_the_weaker_anti_affinity_too() -> None:
         "prefer instead of require the pod anti-affinity by kubernetes.io/hostname -> a, b",
     ]
     assert [getattr(change, "name", "") for change in found[1].changes] == ["w-c", "w-a", "w-b"]
+
+
+def test_a_mistake_that_hides_a_taint_is_corrected_together_with_it() -> None:
+    nodes = [make_node("m", labels={"pool": "memory"}, taints=["dedicated=memory:NoSchedule"]), make_node("x")]
+    found = told(make_pod(nodeSelector={"pool": "memroy"}), nodes)
+    corrected = "pool=memory instead of pool=memroy in nodeSelector, and tolerate dedicated=memory:NoSchedule"
+    assert summaries(found)[0] == f"{corrected} -> m"

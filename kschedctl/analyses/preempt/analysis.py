@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+from msgspec import structs
 
 from kschedctl.analyses.explain.grouping import DecidedPod, decide_together
 from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.pod_cures import pod_cures
 from kschedctl.analyses.preempt.answer import PreemptionView, preemption_answer
 from kschedctl.analyses.subjects import PodSubject
-from kschedctl.answers.preempt import Preemption
+from kschedctl.answers.preempt import Preemption, Result
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.aftermath import aftermath
 from kschedctl.simulate.pending import queue_order
+
+#: The number of cures for a pod for which preemption does not help.
+_MOST_CURES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,4 +61,6 @@ def _answer(cluster: LoadedCluster, decided: DecidedPod, view: PreemptionView) -
     answer = preemption_answer(
         decision, decided.explanation(), view, lambda candidate: aftermath(scheduler, decision, candidate)
     )
+    if answer.verdict.result in (Result.NOT_HELPFUL, Result.NOT_ELIGIBLE, Result.DISABLED):
+        answer = structs.replace(answer, cures=tuple(pod_cures(decision, _MOST_CURES)))
     return decided.standing(answer)

@@ -1,0 +1,40 @@
+"""The cures for a pending pod, in the form that answers about several pods share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from kschedctl.answers.cures import CureData
+from kschedctl.api.wording import listed
+from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.scheduler.decision import Decision
+from kschedctl.why.commands import commands_of
+from kschedctl.why.proof import Suggestion
+from kschedctl.why.search import suggest
+
+
+def pod_cures(decision: Decision, most: int) -> Iterator[CureData]:
+    """Yield the cures of lowest risk for the pod of a decision, as ``explain`` suggests them.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for a pod that is not scheduled.
+    most : int
+        The most cures to return.
+    """
+    for one in islice(suggest(decision, most, ways=False).ranked, most):
+        if isinstance(one, Advice):
+            yield CureData(one.summary, "", (one.command,) if one.command else (), one.untried)
+        else:
+            yield suggested_cure(one)
+
+
+def suggested_cure(suggestion: Suggestion) -> CureData:
+    """Return a suggestion for a pod, with the node that the pod then gets."""
+    before = suggestion.before
+    where = f"{'one of ' if len(suggestion.nodes) > 1 else ''}{listed(suggestion.nodes)}"
+    evicts = f"evicts {listed(suggestion.evicts)}, then " if suggestion.evicts else ""
+    then = f"{evicts}{before.pod.key} is scheduled to {where}"
+    return CureData(suggestion.summary, then, commands_of(before.cluster, suggestion.remedies))
