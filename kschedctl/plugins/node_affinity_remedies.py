@@ -59,10 +59,9 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
     if required is None or (owner is not None and owner.kind == "DaemonSet"):
         return
     terms = required.node_selector_terms
-    platform = any(each.key in PLATFORM_LABELS for term in terms for each in term.match_expressions)
     for i, term in enumerate(terms):
         yield from _without_one_requirement(context, i, term)
-        if len(terms) > 1:
+        if len(terms) > 1 and not _names_platform(term):
             # The remaining terms still apply. Dropping one term helps if its node names restrict the search.
             yield context.pod_patch(
                 f"drop term {i + 1} of {len(terms)} of the required node affinity",
@@ -73,7 +72,7 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
             )
         if context.row >= 0:
             yield from _labelled_for(context, term)
-    if platform:
+    if any(map(_names_platform, terms)):
         return
     yield context.pod_patch(
         "drop the required node affinity",
@@ -82,6 +81,10 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
         family="required node affinity",
         within=2,
     )
+
+
+def _names_platform(term: NodeSelectorTerm) -> bool:
+    return any(each.key in PLATFORM_LABELS for each in term.match_expressions)
 
 
 def _without_one_requirement(context: RemedyContext, i: int, term: NodeSelectorTerm) -> Iterator[Remedy]:
