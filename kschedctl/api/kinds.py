@@ -10,6 +10,7 @@ from kschedctl.api.core import Namespace, Node, Service
 from kschedctl.api.device import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.limits import LimitRange, ResourceQuota
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.metrics import PodMetrics
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import (
     CSIDriver,
@@ -70,6 +71,8 @@ KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
 #: The kinds that can have a leader election record as an annotation. They are read only from files and never requested
 #: from an API server.
 LOCK_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("", "ConfigMap"): ConfigMap, ("", "Endpoints"): Endpoints}
+#: The kinds that are read only from files and never captured: they say nothing about scheduling decisions.
+FILE_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("metrics.k8s.io", "PodMetrics"): PodMetrics}
 #: The kinds that a captured snapshot can contain.
 CAPTURED_KINDS: Final = {**KINDS, **LOCK_KINDS}
 
@@ -85,6 +88,17 @@ def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
         The object's ``kind``, such as ``Pod``.
     """
     return KINDS.get((_group(api_version), kind))
+
+
+def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
+    """Return the type of a kind that is read only from files, or ``None`` for any other kind.
+
+    Parameters
+    ----------
+    api_version, kind : str
+        The same parameters as those of ``kind_type``.
+    """
+    return FILE_KINDS.get((_group(api_version), kind))
 
 
 def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:

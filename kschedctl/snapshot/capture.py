@@ -19,6 +19,7 @@ from kschedctl.api.coordination import NODE_LEASES, Lease
 from kschedctl.api.device import AllocatedDeviceStatus
 from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
+from kschedctl.api.metrics import PodMetrics
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.volume import Volume
 from kschedctl.cluster.unread_objects import Unread
@@ -96,9 +97,9 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
 
 
 def _is_left_out(obj: ApiObject) -> bool:
-    """Report whether an object is irrelevant: a finished pod, or the heartbeat lease of a node."""
+    """Report whether an object is irrelevant: a finished pod, the heartbeat lease of a node, or the usage of a pod."""
     finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
-    return finished or (isinstance(obj, Lease) and obj.namespace == NODE_LEASES)
+    return finished or isinstance(obj, PodMetrics) or (isinstance(obj, Lease) and obj.namespace == NODE_LEASES)
 
 
 def with_counts(captured: Capture) -> Capture:

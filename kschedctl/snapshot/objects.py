@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, ClassVar, Final
 import msgspec
 
 from kschedctl.api.coordination import LEADER_ANNOTATION
-from kschedctl.api.kinds import kind_type, lock_type
+from kschedctl.api.kinds import file_type, kind_type, lock_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
@@ -312,7 +312,7 @@ class Reading:
 
         A lock is read only if it has a leader election record.
         """
-        if (type_ := kind_type(api_version, kind)) is not None:
+        if (type_ := kind_type(api_version, kind) or file_type(api_version, kind)) is not None:
             return type_
         type_ = lock_type(api_version, kind)
         return type_ if type_ is not None and _LEADER in json_text(value) else None

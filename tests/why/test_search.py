@@ -11,6 +11,7 @@ from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.metrics import PodMetrics
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.framework.remedy import Patch
@@ -388,3 +389,14 @@ def test_a_mistake_that_hides_a_taint_is_corrected_together_with_it() -> None:
     found = told(make_pod(nodeSelector={"pool": "memroy"}), nodes)
     corrected = "pool=memory instead of pool=memroy in nodeSelector, and tolerate dedicated=memory:NoSchedule"
     assert summaries(found)[0] == f"{corrected} -> m"
+
+
+def test_a_request_is_lowered_to_what_its_siblings_use() -> None:
+    owner = ("apps/v1", "ReplicaSet", "web")
+    running = make_pod("w-1", node="a", requests={"cpu": "3"}, owner=owner)
+    usage = make_object(PodMetrics, "w-1", namespace="default", containers=[{"name": "c", "usage": {"cpu": "200m"}}])
+    pod = make_pod("w-2", requests={"cpu": "3"}, owner=owner)
+    lower = "request 1 cpu or less instead of 3: no pod of its workload uses more than 0.2 -> a"
+    assert lower in summaries(told(pod, [make_node("a")], [running], usage))
+    busy = make_object(PodMetrics, "w-1", namespace="default", containers=[{"name": "c", "usage": {"cpu": "900m"}}])
+    assert not any("request" in one for one in summaries(told(pod, [make_node("a")], [running], busy)))

@@ -25,10 +25,13 @@ from kschedctl.api.resources import (
 )
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation
 from kschedctl.plugins.node_resources.allocation import spec_only
+from kschedctl.plugins.node_resources.usage import highest_usage
 from kschedctl.releases.release import Release
 
 #: The largest part of a request that it is lowered by.
 MOST_LOWERED: Final = 0.2
+#: The request that is left is at least this many times the highest usage.
+_HEADROOM: Final = 1.25
 #: A request of this many times the largest offer is taken for a mistake.
 _OUT_OF_SCALE: Final = 10
 
@@ -36,8 +39,9 @@ _OUT_OF_SCALE: Final = 10
 def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterator[Remedy]:
     """Propose to lower the pod's request of a resource to the free capacity.
 
-    The request is lowered by 20 % at most: a pod with less than that is another pod. Only an obvious mistake is
-    lowered by more, and an extended resource is never dropped.
+    The request is lowered by 20 % at most: a pod with less than that is another pod. It is lowered by more only if it
+    is an obvious mistake, or if PodMetrics show that no pod of the workload uses that much. An extended resource is
+    never dropped.
 
     Parameters
     ----------
@@ -50,8 +54,12 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
         return
     before, target = requested(context.pod, context.release, resource), max(free, 0)
     share = 1 - target / before if before else 0.0
+    if before <= target or not target:
+        return
     mistaken = share > MOST_LOWERED and _is_mistaken(context, resource, before)
-    if before <= target or not target or (share > MOST_LOWERED and not mistaken):
+    used = highest_usage(context.cluster, context.pod, resource) if share > MOST_LOWERED and not mistaken else None
+    unused = used is not None and used * _HEADROOM <= target
+    if share > MOST_LOWERED and not mistaken and not unused:
         return
     rules = spec_only(RequestRules.of(context.release), pod_level=True)
     patch = _lowered(context.pod, rules, resource, target)
@@ -61,6 +69,8 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
     if shown == now:
         shown, now = str(target), str(before)
     summary = f"request {shown} {resource} or less instead of {now}"
+    if unused and used is not None:
+        summary += f": no pod of its workload uses more than {format_amount(resource, used)}"
     family = ("request", resource)
     risk = Risk.MISTAKE if mistaken else Risk.REDUCED
     yield context.pod_patch(summary, *patch, risk=risk, family=family, within=share, once=True, resource=resource)
