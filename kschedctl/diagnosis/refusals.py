@@ -24,7 +24,7 @@ _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class AdmissionRefusal:
     """A refusal in our words.
 
     Attributes
@@ -70,7 +70,7 @@ def quota_numbers(message: str) -> QuotaNumbers | None:
     return QuotaNumbers(found["quota"], *lists)
 
 
-def refusal(message: str, namespace: str, edit: str) -> Refusal:
+def refusal(message: str, namespace: str, edit: str) -> AdmissionRefusal:
     """Return the refusal that a message reports, a quota that is exceeded aside.
 
     Parameters
@@ -90,9 +90,9 @@ def refusal(message: str, namespace: str, edit: str) -> Refusal:
                 Advice(summary=s.format(**fields), risk=risk, untried=UNTRIED, command=c.format(**fields))
                 for s, risk, c in kind.cures
             )
-            return Refusal(kind.rule, kind.phrase.format(**fields), advice)
+            return AdmissionRefusal(kind.rule, kind.phrase.format(**fields), advice)
     what = f": {said[:_LONGEST]}" if said else ""
-    return Refusal("refused-pods", f"an API server refuses its pods{what}", ())
+    return AdmissionRefusal("refused-pods", f"an API server refuses its pods{what}", ())
 
 
 @dataclass(frozen=True, slots=True)

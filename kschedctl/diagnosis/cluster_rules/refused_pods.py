@@ -30,7 +30,7 @@ from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, Repli
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
-from kschedctl.diagnosis.refusals import UNTRIED, QuotaNumbers, Refusal, quota_numbers, refusal
+from kschedctl.diagnosis.refusals import UNTRIED, AdmissionRefusal, QuotaNumbers, quota_numbers, refusal
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.framework.remedy import Risk
 from kschedctl.simulate.capacity import capacity
@@ -154,7 +154,7 @@ def _tried(situation: ClusterSituation, one: _Short) -> _Short:
 
 def _diagnosis(situation: ClusterSituation, one: _Short, demand: _Demand, *, counts: bool) -> ClusterDiagnosis | None:
     message = one.failure.message if one.failure is not None else ""
-    found: tuple[Refusal, tuple[str, ...]] | None = None
+    found: tuple[AdmissionRefusal, tuple[str, ...]] | None = None
     if quota_numbers(message) is not None or (not message and any(share.exceeded_by(1) for share in one.shares)):
         found = _by_quota(one, _workload(situation, one.obj)[2], message, demand)
     elif message or one.problem:
@@ -235,7 +235,7 @@ def _shares(situation: ClusterSituation, admitted: Admitted | None) -> list[Quot
         return []
 
 
-def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tuple[Refusal, tuple[str, ...]]:
+def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tuple[AdmissionRefusal, tuple[str, ...]]:
     """Return the refusal by quotas, with the limits that admit all pods and the requests that fit the limits."""
     full = [share for share in one.shares if share.exceeded_by(1)]
     tight = [share for share in one.shares if share.exceeded_by(one.missing)]
@@ -247,12 +247,12 @@ def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tupl
     several = len(names) > 1
     parts = [f"{share.resource} {share.used} of {share.hard} used, {share.each} more asked for" for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
-    return Refusal(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
+    return AdmissionRefusal(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
 
 
 def _by_quota_then(
     one: _Short, said: QuotaNumbers, begun: str, raises: tuple[Advice, ...]
-) -> tuple[Refusal, tuple[str, ...]]:
+) -> tuple[AdmissionRefusal, tuple[str, ...]]:
     """Return the refusal by a quota that has room now, or that the snapshot does not contain."""
     parts = [
         f"{name} {said.used.get(name, '?')} of {said.limited.get(name, '?')} used, {wanted} more asked for"
@@ -265,11 +265,11 @@ def _by_quota_then(
             untried=UNTRIED,
         )
         phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
-        return Refusal(_BY_QUOTA, phrase, (wait, *raises)), ()
+        return AdmissionRefusal(_BY_QUOTA, phrase, (wait, *raises)), ()
     phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
     limits = {name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()}
     whom = f"all {one.wants} pods"
-    return Refusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
+    return AdmissionRefusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
 
 
 def _raised(used: str, wanted: str, missing: int) -> str:
