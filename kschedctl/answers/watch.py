@@ -11,6 +11,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, CompoundAnswer, Data, MissingData, NotModelledData
+from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.api.wording import counted
 from kschedctl.scheduler.outcome import Outcome
@@ -79,6 +80,10 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
     diagnoses: Annotated[
         tuple[DiagnosisData, ...],
         Meta(description="The causes at this moment, the most important first; empty if the pod fits."),
+    ]
+    cures: Annotated[
+        tuple[CureData, ...],
+        Meta(description="Changes with which the pod is scheduled; only in the first line about a pod."),
     ]
     groups: Annotated[tuple[NodeGroupData, ...], Meta(description="The rejected nodes by reason, largest group first.")]
     closest: Annotated[

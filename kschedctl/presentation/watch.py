@@ -54,6 +54,7 @@ def _alike(one: PodWaits | PodPlaced | PodGone) -> object:
         return one.node
     if isinstance(one, PodGone):
         return PodGone
+    # Cures name the pod, and are those of its kind.
     return one.result, one.message, one.diagnoses, one.closest, one.preemption, one.missing, one.not_modelled
 
 
@@ -61,6 +62,8 @@ def _behind(waits: PodWaits) -> Iterator[str]:
     if waits.message:
         yield waits.message
     yield from waits.hints
+    for cure in waits.cures:
+        yield f"to fix: {cure.summary}; {f'not tried: {cure.untried}' if cure.untried else cure.then}"
     yield from (f"unknown: {missing.needed_for}: {missing.effect}" for missing in waits.missing)
     yield from (f"not modelled: {each.feature}; {each.effect}" for each in waits.not_modelled)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from kschedctl.analyses.diagnosis import diagnosis_data
+from kschedctl.analyses.pod_cures import pod_cures
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.base import MissingData, NotModelledData
+from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.watch import NodeGroupData, PodGone, PodPlaced, PodWaits, PreemptionHelpData, WatchBegun
 from kschedctl.cluster.cluster import Cluster
@@ -16,6 +19,10 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch.closest_node import closest
 from kschedctl.watch.pod_answers import Gone, PendingReport, Placed, PodReport, said_of_nodes
+
+#: At one moment, cures are searched for 3 kinds of pods, 2 each: the next change of the cluster must not wait.
+_MOST_CURED: Final = 3
+_MOST_CURES: Final = 2
 
 
 def begun(cluster: Cluster, provenance: Provenance, context: str, pods: str, at: datetime) -> WatchBegun:
@@ -55,6 +62,7 @@ class Lines:
     def __init__(self, at: datetime) -> None:
         self._at = at
         self._behind: dict[int, tuple[Decision, _Details]] = {}
+        self._cured: dict[int, tuple[CureData, ...]] = {}
 
     def line(self, told: PodReport) -> PodWaits | PodPlaced | PodGone:
         """Return the line for a new answer."""
@@ -78,6 +86,7 @@ class Lines:
             result=told.answer.outcome,
             message=told.answer.message,
             diagnoses=details.diagnoses,
+            cures=self._cures(decision) if decision is not None and not told.again else (),
             groups=details.groups,
             closest=details.closest,
             preemption=details.preemption,
@@ -85,6 +94,16 @@ class Lines:
             not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
             again=told.again,
         )
+
+    def _cures(self, decision: Decision) -> tuple[CureData, ...]:
+        """Return cures for a pod that does not fit; none for more than 3 kinds of pods at one moment."""
+        if decision.outcome is not Outcome.UNSCHEDULABLE or decision.victims:
+            return ()
+        if id(decision) not in self._cured:
+            if len(self._cured) >= _MOST_CURED:
+                return ()
+            self._cured[id(decision)] = tuple(pod_cures(decision, _MOST_CURES))
+        return self._cured[id(decision)]
 
     def _known(self, decision: Decision) -> _Details:
         known = self._behind.get(id(decision))

@@ -66,10 +66,13 @@ def test_pods_that_fare_alike_are_told_together() -> None:
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes are "
         "available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.",
         "  closest: b lacks 3 cpu",
+        "  to fix: add a node like b; default/big-0 is scheduled to b-1",
+        "  to fix: free 3 cpu on b: delete default/low; evicts default/low, then default/big-0 is scheduled to b",
         f"{at} default/huge fits nowhere: no node has 60 cpu, the largest offers 8",
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes are "
         "available: 3 Preemption is not helpful for scheduling.",
         "  no node could hold the pod even if empty: the largest has 8 cpu",
+        "  to fix: add a larger node than b: with 60 cpu free; default/huge is scheduled to b-1",
         f"{at} default/urgent fits nowhere: 2 nodes lack cpu (the pod wants 6, a has 4 free); {tainted}",
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: found a "
         "potential placement for pod on node b, preempting 1 victims",
@@ -82,6 +85,7 @@ def test_pods_that_fare_alike_are_told_together() -> None:
         '  0/3 nodes are available: persistentvolumeclaim "nowhere" not found. not found',
         "  unknown: the pod uses PersistentVolumeClaim nowhere and the snapshot has no claims: they are treated as "
         "not found",
+        "  to fix: create claim nowhere in namespace default; not tried: its size and class are unknown",
         f"{at} shop/web is bound to a",
         f"{at} shop/db is deleted",
     ]
