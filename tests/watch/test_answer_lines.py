@@ -83,9 +83,9 @@ def test_pods_that_fare_alike_are_told_together() -> None:
         f"{at} default/claims fits nowhere: claim nowhere does not exist in namespace default: the snapshot has no "
         "claims at all",
         '  0/3 nodes are available: persistentvolumeclaim "nowhere" not found. not found',
+        "  to fix: create claim nowhere in namespace default; not tried: its size and class are unknown",
         "  unknown: the pod uses PersistentVolumeClaim nowhere and the snapshot has no claims: they are treated as "
         "not found",
-        "  to fix: create claim nowhere in namespace default; not tried: its size and class are unknown",
         f"{at} shop/web is bound to a",
         f"{at} shop/db is deleted",
     ]
