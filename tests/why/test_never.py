@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conformance import generate
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.api.pod import Pod
-from kschedctl.api.resources import is_extended_resource, pod_requests, scheduler_units
+from kschedctl.api.resources import CPU, is_extended_resource, pod_requests, scheduler_units
 from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.well_known import PLATFORM_LABELS
@@ -49,12 +49,14 @@ def offences(decision: Decision, one: Suggestion) -> Iterator[str]:
         yield "runs on another platform than the pod requires"
     rules = decision.framework.handle.request_rules
     has, gets = (scheduler_units(pod_requests(pod, rules)) for pod in (before, after))
+    # With less CPU an init container takes longer, which is a change of low risk.
+    slower = {CPU} if any(each.risk is Risk.POD for each in one.remedies) else set()
     corrects = any(each.risk is Risk.MISTAKE for each in one.remedies)
     for resource, amount in has.items():
         left = gets.get(resource, 0)
         if is_extended_resource(resource) and not left and amount:
             yield f"does without {resource}"
-        if left < amount * (1 - MOST_LOWERED) - 1 and not corrects:
+        if left < amount * (1 - MOST_LOWERED) - 1 and not corrects and resource not in slower:
             yield f"requests {left} {resource} instead of {amount}"
     used = {use.claim_name for pod in _others(decision) for use in _claims(pod)}
     names = {claim.name for claim in decision.cluster.list(PersistentVolumeClaim)}

@@ -36,6 +36,7 @@ from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation
+from kschedctl.plugins.node_resources.remedies import MOST_LOWERED
 
 #: A request of this many times the largest offer may have the wrong unit.
 _OUT_OF_SCALE: Final = 10
@@ -228,7 +229,9 @@ class _Oversized:
             return
         large = [part for part in parts.initializing if part.own + part.beside > room]
         least = min((room - part.beside for part in large), default=0)
-        if least <= 0:
+        # With less CPU an init container takes longer; with much less memory it fails.
+        fails = self._resource != CPU and any(room - part.beside < part.own * (1 - MOST_LOWERED) for part in large)
+        if least <= 0 or fails:
             return
         names = listed([part.words for part in large])
         was = listed([self._shown(part.own) for part in large])
