@@ -1,4 +1,4 @@
-"""Cures as data: the form that ``drain`` and ``rollout`` share."""
+"""Cures as data: the form that all answers but those of ``explain`` and ``pending`` share."""
 
 from __future__ import annotations
 

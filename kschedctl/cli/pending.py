@@ -47,7 +47,9 @@ def pending(
     free capacity and no pod is evicted. With -o wide, all groups are shown, and the commands that make the changes.
     docs/scheduling.md explains why pods stay pending.
 
-    The exit code is 0 if every pending pod could be scheduled without a change, and 1 otherwise.
+    Workloads that have fewer pods than they want, and pods that do not start, are listed too.
+
+    The exit code is 0 if there are none, and every pending pod could be scheduled without a change; otherwise it is 1.
     """
     from kschedctl.analyses.pending import PendingRequest, pending
     from kschedctl.cli.command_result import CommandResult

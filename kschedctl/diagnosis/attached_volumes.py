@@ -11,7 +11,7 @@ from kschedctl.api.volume import PersistentVolume
 from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
-from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
+from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
 from kschedctl.framework.remedy import Risk
 from kschedctl.volumes.pod_claims import claim_uses, group_claims, pod_claims
 from kschedctl.workloads.ownership import workload_of
@@ -74,18 +74,8 @@ def _advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: lis
             command=f"kubectl delete volumeattachment {attachment.name}",
         )
     elif is_unhealthy(cluster.nodes.objects[row]):
-        yield Advice(
-            summary=f"get {node} back; its kubelet then ends the old pods, and {volume} is detached",
-            risk=Risk.MISTAKE,
-            untried="the kubelet runs on the machine",
-            command=f"kubectl describe node {node}",
-        )
-        yield Advice(
-            summary=f"once the machine of {node} is certainly off: taint it as out of service, which detaches {volume}",
-            risk=Risk.SHARED,
-            untried="controllers delete the pods of the node and detach its volumes",
-            command=f"kubectl taint nodes {node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
-        )
+        back = f"get {node} back; its kubelet then ends the old pods, and {volume} is detached"
+        yield from silent_node_advice(node, back, f", which detaches {volume}")
     elif users:
         own = workload_of(cluster, pod.metadata)
         same = any(_workload(cluster, user) == own for user in users)

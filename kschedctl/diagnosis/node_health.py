@@ -10,6 +10,8 @@ from kschedctl.api.core import Condition, Node, Taint
 from kschedctl.api.pod import Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kschedctl.cluster.records import PodRecord
+from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.framework.remedy import Risk
 
 #: The problem that a taint stands for, by the beginning of its key (kubernetes.io reference "Well-Known Taints").
 PROBLEMS: Final = {
@@ -114,3 +116,31 @@ def since(time: datetime | None) -> str:
     (' since 2026-11-20 09:41 UTC', '')
     """
     return f" since {time:%Y-%m-%d %H:%M} UTC" if time is not None else ""
+
+
+def silent_node_advice(node: str, back: str, effect: str = "") -> tuple[Advice, Advice]:
+    """Return the two ways out for a node whose kubelet does not answer: get it back, or declare it out of service.
+
+    Parameters
+    ----------
+    node : str
+        The name of the node.
+    back : str
+        The first way, in the imperative.
+    effect : str
+        A clause about the effect of the second way; empty for none.
+    """
+    return (
+        Advice(
+            summary=back,
+            risk=Risk.MISTAKE,
+            untried="the kubelet runs on the machine",
+            command=f"kubectl describe node {node}",
+        ),
+        Advice(
+            summary=f"once the machine of {node} is certainly off: taint it as out of service{effect}",
+            risk=Risk.SHARED,
+            untried="controllers delete the pods of the node and detach its volumes",
+            command=f"kubectl taint nodes {node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+        ),
+    )

@@ -16,9 +16,7 @@ import numpy as np
 
 from kschedctl.api.wording import listed
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
-from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
-from kschedctl.framework.remedy import Risk
+from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
 
 #: A deletion is stuck if the grace period has been over for five minutes.
 _PATIENCE: Final = 300
@@ -46,20 +44,7 @@ def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             rule="stuck-deletion",
             cause=f"{names} {'is' if one else 'are'} being deleted there, and {'stays' if one else 'stay'} until its "
             f"kubelet answers; {'its' if one else 'their'} StatefulSet creates no replacement before",
-            advice=(
-                Advice(
-                    summary=f"get {node.name} back, so that its kubelet ends {names}",
-                    risk=Risk.MISTAKE,
-                    untried="the kubelet runs on the machine",
-                    command=f"kubectl describe node {node.name}",
-                ),
-                Advice(
-                    summary=f"once the machine of {node.name} is certainly off: taint it as out of service",
-                    risk=Risk.SHARED,
-                    untried="controllers delete the pods of the node and detach its volumes",
-                    command=f"kubectl taint nodes {node.name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
-                ),
-            ),
+            advice=silent_node_advice(node.name, f"get {node.name} back, so that its kubelet ends {names}"),
             checks=(f"kubectl describe node {node.name}",),
             kind="Node",
             namespace="",

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from kschedctl.answers.explain import SuggestionData
 from kschedctl.api.wording import listed
-from kschedctl.presentation.document import INDENT, Document, Heading, Paragraph, Tone, Verbatim, table
-
-_HEADING: Final = "Suggestions (each tried)"
-_SOME_UNTRIED: Final = "Suggestions (each tried, unless it says otherwise)"
+from kschedctl.presentation.cures import heading, numbered_changes, untried_or
+from kschedctl.presentation.document import INDENT, Document, Paragraph
 
 
 def suggestions_section(
@@ -28,7 +24,7 @@ def suggestions_section(
     every : bool
         True to show the commands that make the changes.
     """
-    yield Heading(_SOME_UNTRIED if any(one.untried for one in suggestions) else _HEADING)
+    yield heading(untried=any(one.untried for one in suggestions))
     if not suggestions:
         if exhausted:
             told = "none: no single change and no pair of changes of the supported kinds helps"
@@ -36,18 +32,11 @@ def suggestions_section(
             told = f"none of the {tried} changes and pairs of changes that were tried helps; not all were tried"
         yield Paragraph(told, indent=INDENT)
         return
-    rows = [(str(number), one.summary, _then(one)) for number, one in enumerate(suggestions, 1)]
-    yield table(("", "change", "then"), rows, numeric=(0,))
-    if every:
-        yield Paragraph("Commands", Tone.FAINT, INDENT)
-        for number, one in enumerate(suggestions, 1):
-            for line in one.commands:
-                yield Verbatim(f"{number}  {line}", indent=INDENT)
+    rows = [(one.summary, untried_or(one.untried, _then(one)), one.commands) for one in suggestions]
+    yield from numbered_changes(rows, every=every)
 
 
 def _then(one: SuggestionData) -> str:
-    if one.untried:
-        return f"not tried: {one.untried}"
     told = f"is scheduled to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
     if one.evicts:
         told = f"evicts {listed(one.evicts)}, then {told}"
