@@ -134,6 +134,11 @@ class Overlay:
         ordered = sorted(self._changes, key=lambda change: change.nominated)
         return [(change.worlds, change.pods, change.sign) for change in ordered]
 
+    def nominated_in(self, world: int) -> PodIndices:
+        """Return the nominated pods that were added to a world: int64, shape (n_pods,)."""
+        pods = [change.pods[change.worlds == world] for change in self._changes if change.nominated]
+        return np.concatenate(pods) if pods else np.zeros(0, dtype=np.int64)
+
     def select(self, mask: Mask) -> Selection:
         """Return some of the worlds with their changes, which can be changed further independently.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -25,6 +26,7 @@ from kschedctl.api.resources import (
     scheduler_units,
     scoring_requests,
 )
+from kschedctl.api.wording import listed
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
@@ -69,7 +71,7 @@ def reason_text(resource: str) -> str:
     return TOO_MANY_PODS if resource == PODS else f"Insufficient {resource}"
 
 
-class InsufficientResource(Operands, frozen=True):
+class InsufficientResource(Operands, frozen=True, omit_defaults=True):
     """The node does not have enough free capacity of a resource.
 
     Attributes
@@ -79,25 +81,35 @@ class InsufficientResource(Operands, frozen=True):
     requested : int
         The pod's request: milli-CPU, bytes or a count.
     used : int
-        The sum of the requests of the node's pods, in the same unit.
+        The sum of the requests of the node's pods and of the pods that are nominated to it, in the same unit.
     allocatable : int
         The node's allocatable amount, in the same unit; 0 if it does not have the resource.
+    nominated : int
+        The part of ``used`` that the nominated pods request, in the same unit.
+    nominated_pods : tuple of str
+        These nominated pods, as ``namespace/name``.
     """
 
     resource: str
     requested: int
     used: int
     allocatable: int
+    nominated: int = 0
+    nominated_pods: tuple[str, ...] = ()
 
     def words(self) -> str:
-        """Return the amounts as text: ``wants 2 cpu, free 1.2 of 4``."""
+        """Return the amounts as text: ``wants 2 cpu, free 1.2 of 4, 0.5 kept for nominated shop/web``."""
+        running, amount = self.used - self.nominated, partial(format_amount, self.resource)
+        pods = listed(self.nominated_pods, most=1)
+        kept = f", {amount(self.nominated)} kept for nominated {pods}" if self.nominated else ""
         if self.resource == PODS:
-            return f"has {self.used} of {self.allocatable} pods"
-        wants = f"wants {format_amount(self.resource, self.requested)} {self.resource}"
+            return f"has {running} of {self.allocatable} pods{kept}"
+        wants = f"wants {amount(self.requested)} {self.resource}"
         if not self.allocatable:
             return f"{wants}, node offers none"
-        free, offered = (format_amount(self.resource, n) for n in (self.allocatable - self.used, self.allocatable))
-        return f"{wants}, free {free} of {offered}"
+        free = self.allocatable - running
+        over = f", overcommitted by {amount(-free)}" if free < 0 else ""
+        return f"{wants}, free {amount(max(free, 0))} of {amount(self.allocatable)}{over}{kept}"
 
     def shortfall(self) -> Shortfall:
         """Return the requested amount beyond the free capacity."""
@@ -239,12 +251,16 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         columns = self.handle.cluster.resources(self.handle.request_rules)
         row = nodes.rows[position]
         index = columns.index.get(resource)
-        allocatable = used = 0
-        if index is not None:
-            allocatable = int(columns.allocatable[index, row])
-            delta = nodes.delta((self.name, resource), columns.per_class[index])
-            used = int(columns.requested[index, row] + delta[position if len(delta) > 1 else 0])
-        return Reason(reason_text(resource), InsufficientResource(resource, amount, used, allocatable))
+        if index is None:
+            return Reason(reason_text(resource), InsufficientResource(resource, amount, 0, 0))
+        allocatable = int(columns.allocatable[index, row])
+        delta = nodes.delta((self.name, resource), columns.per_class[index])
+        used = int(columns.requested[index, row] + delta[position if len(delta) > 1 else 0])
+        wanted_by = columns.per_class[index][nodes.pods.class_id]
+        nominated = [pod for pod in nodes.nominated_in(position).tolist() if wanted_by[pod]]
+        pods = tuple(nodes.pods.key(pod) for pod in nominated)
+        kept = int(wanted_by[nominated].sum()) if nominated else 0
+        return Reason(reason_text(resource), InsufficientResource(resource, amount, used, allocatable, kept, pods))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Sum the pod's requests of the scored resources."""

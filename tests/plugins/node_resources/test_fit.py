@@ -397,6 +397,38 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
             {"resource": "pods", "requested": 1, "used": 110, "allocatable": 110},
             id="pods",
         ),
+        pytest.param(
+            InsufficientResource("cpu", 500, 2700, 1930, 900, ("bank/urgent",)),
+            "wants 0.5 cpu, free 0.13 of 1.93, 0.9 kept for nominated bank/urgent",
+            {
+                "resource": "cpu",
+                "requested": 500,
+                "used": 2700,
+                "allocatable": 1930,
+                "nominated": 900,
+                "nominatedPods": ("bank/urgent",),
+            },
+            id="a nominated pod",
+        ),
+        pytest.param(
+            InsufficientResource("pods", 1, 111, 110, 2, ("a/b", "c/d")),
+            "has 109 of 110 pods, 2 kept for nominated a/b and 1 more",
+            {
+                "resource": "pods",
+                "requested": 1,
+                "used": 111,
+                "allocatable": 110,
+                "nominated": 2,
+                "nominatedPods": ("a/b", "c/d"),
+            },
+            id="two nominated pods",
+        ),
+        pytest.param(
+            InsufficientResource("cpu", 500, 2700, 1930),
+            "wants 0.5 cpu, free 0 of 1.93, overcommitted by 0.77",
+            {"resource": "cpu", "requested": 500, "used": 2700, "allocatable": 1930},
+            id="an overcommitted node",
+        ),
     ],
 )
 def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
@@ -413,3 +445,21 @@ def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
 def test_shortfall(requested: int, used: int, lacking: int, share: float) -> None:
     shortfall = InsufficientResource("cpu", requested, used, allocatable=4000).shortfall()
     assert (shortfall, shortfall.share) == (Shortfall("cpu", requested, lacking, 4000), share)
+
+
+@pytest.mark.parametrize(
+    ("wants", "words"),
+    [
+        pytest.param("0.2", "wants 0.2 cpu, free 1 of 4, 0.9 kept for nominated default/urgent", id="it needs a part"),
+        pytest.param("2", "wants 2 cpu, free 1 of 4, 0.9 kept for nominated default/urgent", id="it needs more"),
+    ],
+)
+def test_capacity_is_kept_for_nominated_pods(wants: str, words: str) -> None:
+    running = make_pod("running", requests={"cpu": "3"}, node="node")
+    urgent = make_pod("urgent", requests={"cpu": "900m"}, priority=9, nominated="node")
+    minor = make_pod("minor", requests={"cpu": "1"}, nominated="node")
+    pods = [running, urgent, minor]
+    decision = decide(make_pod(requests={"cpu": wants}, priority=5), make_cluster([make_node()], pods))
+    assert decision.statuses is not None
+    ((plugin, (reason,)),) = decision.statuses.reasons(0)
+    assert (plugin, reason.operands and reason.operands.words()) == (PLUGIN, words)
