@@ -311,17 +311,35 @@ class WorkloadData(Data, frozen=True):
     nodes: Annotated[
         tuple[str, ...], Meta(description="The nodes that these pods are for, if the workload is a DaemonSet.")
     ] = ()
+    running: Annotated[
+        int,
+        Meta(
+            description="The number of replicas that are on nodes in the snapshot; 0 if the workload is read from a "
+            "manifest, or its kind has no number of replicas."
+        ),
+    ] = 0
     placed: Annotated[
         int | None,
         Meta(
-            description="The number of replicas that fit, scheduled one after another; null if that was not computed."
+            description="The number of further replicas that fit, scheduled one after another; null if that was not "
+            "computed."
         ),
     ] = None
 
     @property
+    def missing(self) -> int:
+        """The number of replicas that are not on a node yet."""
+        return max(self.replicas - self.running, 0)
+
+    @property
+    def runs(self) -> bool:
+        """True if all replicas are on nodes in the snapshot."""
+        return self.running > 0 and not self.missing
+
+    @property
     def all_placed(self) -> bool:
         """True unless some replica is known not to fit beside the others."""
-        return self.placed is None or self.placed >= self.replicas
+        return self.placed is None or self.placed >= self.missing
 
 
 class ChangeData(Data, frozen=True):
@@ -457,7 +475,9 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
 
     @property
     def yes(self) -> bool:
-        """True if the pod would be scheduled, no quota refuses it, and all replicas of its workload fit."""
+        """True if the pod would be scheduled, no quota refuses it, and all replicas of its workload fit, or run."""
+        if self.workload is not None and self.workload.runs:
+            return True
         return self.schedulable and self.admitted and (self.workload is None or self.workload.all_placed)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:

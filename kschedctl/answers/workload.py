@@ -27,7 +27,9 @@ def standing_for(answer: T, workload: WorkloadData) -> T:
         The workload, with the pods that the answer applies to.
     """
     said = words(workload)
-    if not workload.all_placed:
+    if workload.running:
+        said = _beside_running(workload)
+    elif not workload.all_placed:
         said = f"{said.partition(';')[0]}: {workload.placed} of them fit, scheduled one after another; one of them"
     verdict = replace(answer.verdict, summary=f"{said}: {answer.verdict.summary}")
     return replace(answer, workload=workload, verdict=verdict)
@@ -57,3 +59,17 @@ def words(workload: WorkloadData) -> str:
         return f"{text}; the pod on {workload.nodes[0]}"
     # The name of a single ordinal identifies the pod.
     return text if workload.replicas == 1 or workload.kind == "StatefulSet" else f"{text}; one of them"
+
+
+def _beside_running(workload: WorkloadData) -> str:
+    """Return the workload, the number of replicas that run, and the number of others that fit, in words."""
+    text = f"{workload.kind} {workload.namespace}/{workload.name}"
+    if workload.runs:
+        run = f"all {workload.replicas} replicas run" if workload.replicas > 1 else "its replica runs"
+        return f"{text}: {run}; one more"
+    text = f"{text}: {workload.running} of {workload.replicas} replicas run"
+    if workload.missing == 1:
+        return f"{text}; the other"
+    if workload.all_placed:
+        return f"{text}; one of the other {workload.missing}"
+    return f"{text}; {workload.placed} of the other {workload.missing} fit, scheduled one after another; one of them"

@@ -27,6 +27,7 @@ from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.validation import Validation
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.pods import WORKLOADS
+from kschedctl.workloads.replicas import SCALABLE, wanted_replicas, with_replicas
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -42,11 +43,15 @@ class ObjectSubject:
         selects all of them.
     place : Location or None
         The place in a manifest that it was read from.
+    running : frozenset of str
+        The names of the replicas that are on nodes, if the question is about the next replica of a workload of the
+        cluster; else empty.
     """
 
     obj: ApiObject
     arguments: Arguments
     place: Location | None = None
+    running: frozenset[str] = frozenset()
 
     @property
     def where(self) -> Where:
@@ -60,15 +65,26 @@ class ObjectSubject:
         """The kind and name of the object."""
         return str(self.obj.ref)
 
+    @property
+    def source(self) -> ApiObject:
+        """The object from which pods are created: with one more replica if all replicas run."""
+        if not self.running or not isinstance(self.obj, SCALABLE):
+            return self.obj
+        return with_replicas(self.obj, max(wanted_replicas(self.obj) or 0, len(self.running) + 1))
+
     def pods(self, made: Sequence[MadePod]) -> Iterable[PodSubject]:
-        """Yield the pods that are created from the object."""
+        """Yield the pods that are created from ``source``, without the replicas that run."""
         workload = None
         if not isinstance(self.obj, Pod):
-            n_wanted = sum(one.replicas for one in made)
-            workload = WorkloadData(type(self.obj).__name__, self.obj.namespace, self.obj.name, n_wanted)
+            wanted = wanted_replicas(self.obj) if self.running else sum(one.replicas for one in made)
+            name = type(self.obj).__name__, self.obj.namespace, self.obj.name
+            workload = WorkloadData(*name, wanted or 0, running=len(self.running))
         where = self.where if self.place is not None else ""
         for one in made:
-            yield PodSubject(one.pod, self.arguments, where, workload, one.node, one.replicas)
+            # The pods of a StatefulSet have names of their own; of the other kinds one pod stands for all replicas.
+            running = one.pod.name in self.running if len(made) > 1 else len(self.running)
+            if not running or one.replicas > running:
+                yield PodSubject(one.pod, self.arguments, where, workload, one.node, one.replicas - running)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +168,7 @@ class Manifests:
         asked: list[PodSubject] = []
         without: list[str] = []
         for one in self.asked:
-            made = cluster.pods_of(one.obj, where=one.where)
+            made = cluster.pods_of(one.source, where=one.where)
             if not made:
                 without.append(one.shown)
             every += made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,16 +13,19 @@ from kschedctl.analyses.subjects import PodSubject
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.selectors import matches
 from kschedctl.api.wording import listed
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
+from kschedctl.requests.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest
+from kschedctl.workloads.ownership import pods_made_by
+from kschedctl.workloads.replicas import SCALABLE
 
 POD_PREFIXES: Final = ("pod/", "pods/", "po/")
 
@@ -72,7 +75,7 @@ class PodRequest(SubjectRequest):
         if self.pod_names or not self.named:
             require_listed(cluster.cluster, "Pod")
         cluster = self.cluster.require_nodes(cluster)
-        workloads = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
+        workloads = [self._with_running(cluster.cluster, name) for name in self.workload_names]
         cluster, given = manifests.beside(workloads).pods(cluster, handle)
         asked = [*given, *(self.named_pod(cluster.pods, name) for name in self.pod_names)]
         if not self.named:
@@ -80,6 +83,17 @@ class PodRequest(SubjectRequest):
             if not asked:
                 raise self.nothing_found()
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
+
+    def _with_running(self, cluster: Cluster, name: str) -> ObjectSubject:
+        """Return the workload of the cluster that an argument names, and its replicas that are on nodes."""
+        found = named_workload(cluster, name, self.scope)
+        if not isinstance(found.obj, SCALABLE):
+            return found
+        own = pods_made_by(cluster, type(found.obj), found.obj.namespace, found.obj.name)
+        records = [cluster.pods.records[i] for i in own if cluster.pods.node_row[i] != PENDING]
+        # A controller does not count terminating pods.
+        active = (record.metadata for record in records if record.metadata.deletion_timestamp is None)
+        return replace(found, running=frozenset(metadata.name for metadata in active))
 
     def named_pod(self, pods: Pods, text: str) -> PodSubject:
         """Return the pod of the cluster that an argument names; errors are those of the function ``named_pod``."""

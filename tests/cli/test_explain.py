@@ -58,6 +58,36 @@ def test_two_thousand_million_replicas_end_soon(room: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "running", "replicas", "first", "code"),
+    [
+        # Three nodes with room for one replica of 3 cpu each.
+        ("ReplicaSet", 2, 2, "all 2 replicas run; one more: default/web-xxxxx fits on 1 of 3 nodes", 0),
+        ("ReplicaSet", 3, 3, "all 3 replicas run; one more: default/web-xxxxx fits on none of 3 nodes", 0),
+        ("ReplicaSet", 2, 3, "2 of 3 replicas run; the other: default/web-xxxxx fits on 1 of 3 nodes", 0),
+        ("ReplicaSet", 1, 3, "1 of 3 replicas run; one of the other 2: default/web-xxxxx fits on 2 of 3", 0),
+        ("ReplicaSet", 2, 4, "2 of 4 replicas run; 1 of the other 2 fit, scheduled one after another; one of them", 1),
+        ("ReplicaSet", 3, 4, "3 of 4 replicas run; the other: default/web-xxxxx fits on none of 3 nodes", 1),
+        ("StatefulSet", 1, 1, "its replica runs; one more: default/web-1 fits on 2 of 3 nodes", 0),
+        ("StatefulSet", 1, 2, "1 of 2 replicas run; the other: default/web-1 fits on 2 of 3 nodes", 0),
+    ],
+)
+def test_a_workload_of_the_cluster_keeps_the_replicas_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, running: int, replicas: int, first: str, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    owned = [(f"web-{i}", node) for i, node in zip(range(running), "abc", strict=False)]
+    owner, of = ("apps/v1", kind, "web"), {"app": "web"}
+    pods = [make_pod(name, requests={"cpu": "3"}, node=node, owner=owner, labels=of) for name, node in owned]
+    leaving = make_pod("web-9", requests={"cpu": "1"}, node="c", owner=owner, labels=of, terminating=True)
+    write_snapshot(tmp_path, [make_node(name, cpu="4") for name in "abc"], [*pods, leaving])
+    (tmp_path / "web.yaml").write_text(WORKLOAD.format(kind=kind, replicas=replicas).replace('cpu: "1"', 'cpu: "3"'))
+    asked = ["explain", f"{kind.lower()}/web", "--snapshot", "cluster.json", "--snapshot", "web.yaml"]
+    done = CliRunner().invoke(app, asked, env={"COLUMNS": "0"})
+    assert done.stdout.splitlines()[0].startswith(f"{kind} default/web: {first}"), done.output
+    assert done.exit_code == code
+
+
+@pytest.mark.parametrize(
     ("kind", "options"),
     [("Deployment", ["web.yaml"]), ("StatefulSet", ["web.yaml"]), ("Deployment", ["--apply", "web.yaml"])],
 )

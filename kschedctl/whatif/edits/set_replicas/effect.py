@@ -17,7 +17,7 @@ from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim, PersistentVolumeClaimStatus
 from kschedctl.api.wording import counted
-from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.releases.release import Release
@@ -27,16 +27,14 @@ from kschedctl.whatif.workload_pods import fresh_names, with_pods_of
 from kschedctl.workloads.created_pods import MOST_MADE
 from kschedctl.workloads.ownership import pods_made_by, workloads
 from kschedctl.workloads.replacement import fresh_pod
+from kschedctl.workloads.replicas import SCALABLE, with_replicas
 
 if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed
 
-_SCALABLE: Final = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
 _PHASES: Final = {"Pending": 0, "Unknown": 1}
 _POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
-
-Scalable = Deployment | ReplicaSet | StatefulSet | ReplicationController
 
 
 def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replicas: int, *, release: Release) -> Changed:
@@ -60,8 +58,8 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
         nor a template.
     """
     kind = find_kind(kind_name)
-    if not issubclass(kind, _SCALABLE):
-        kinds = ", ".join(each.__name__ for each in _SCALABLE)
+    if not issubclass(kind, SCALABLE):
+        kinds = ", ".join(each.__name__ for each in SCALABLE)
         raise InputError(f"a {kind.__name__} has no replicas", hint=f"kinds with replicas: {kinds}")
     stored = cluster.get(kind, key[1], key[0])
     if stored is None and key not in (known := workloads(cluster, kind)):
@@ -71,12 +69,12 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
     # Controllers do not count terminating pods; a StatefulSet recreates a pod only when its name is free.
     active = [i for i in every if cluster.pods.records[i].metadata.deletion_timestamp is None]
     cluster = cluster.with_objects(
-        kind, [_sized(obj, replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
+        kind, [with_replicas(obj, replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
     )
     n_removed = 0
     moved = PodChanges(cluster)
     if not active and stored is not None and stored.spec.template is not None:
-        cluster, n_added = with_pods_of(cluster, _sized(stored, replicas), release=release, created=False)
+        cluster, n_added = with_pods_of(cluster, with_replicas(stored, replicas), release=release, created=False)
     elif not active and replicas:
         hint = f"add the {kind.__name__} or its pods with --apply"
         raise InputError(f"the cluster has no pod of {'/'.join(key)} to copy and no pod template", hint=hint)
@@ -101,10 +99,6 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
         )
         change += f": {counted(n_removed, 'pod')} {'is' if n_removed == 1 else 'are'} removed ({order})"
     return cluster, (change, *moved.told)
-
-
-def _sized(obj: Scalable, replicas: int) -> Scalable:
-    return replace(obj, spec=replace(obj.spec, replicas=replicas))
 
 
 def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[PodChanges, int, int]:

@@ -1,0 +1,27 @@
+"""The number of replicas of the workloads that have one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+
+Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
+
+#: The kinds with ``spec.replicas``.
+SCALABLE: Final = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
+
+
+def wanted_replicas(obj: ApiObject) -> int | None:
+    """Return the desired number of replicas, by default 1; ``None`` if the object's kind has no such number."""
+    if not isinstance(obj, SCALABLE):
+        return None
+    return 1 if obj.spec.replicas is None else obj.spec.replicas
+
+
+def with_replicas(obj: Scalable, replicas: int) -> Scalable:
+    """Return the workload with another number of replicas."""
+    return replace(obj, spec=replace(obj.spec, replicas=replicas))
