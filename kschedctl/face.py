@@ -449,7 +449,7 @@ class SchedulingCluster(LoadedCluster):
         Raises
         ------
         InputError
-            If the solver is not installed (``pip install 'kschedctl[optimum]'``).
+            If the solver is not installed (the extra ``optimum``).
 
         Examples
         --------
@@ -478,7 +478,7 @@ class SchedulingCluster(LoadedCluster):
         Raises
         ------
         InputError
-            If the catalog is wrong, or the solver is not installed (``pip install 'kschedctl[optimum]'``).
+            If the catalog is wrong, or the solver is not installed (the extra ``optimum``).
         """
         from kschedctl.analyses.optimum.analysis import purchase
         from kschedctl.optimum.catalog import read_catalog
@@ -497,7 +497,7 @@ class SchedulingCluster(LoadedCluster):
         Raises
         ------
         InputError
-            If the solver is not installed (``pip install 'kschedctl[optimum]'``).
+            If the solver is not installed (the extra ``optimum``).
         """
         from kschedctl.analyses.optimum.analysis import consolidate
 

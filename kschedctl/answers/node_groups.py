@@ -32,7 +32,7 @@ class NodeGroup:
         The reason, with ranges where the nodes differ in numbers.
     also : tuple of (str, int)
         The reasons of further plugins that reject some of the nodes, each with its number of nodes.
-    closest, closest_node : str
+    closest : str
         The node that comes closest and what it lacks, or a note that none could hold the pod; empty if the reason
         cannot be measured.
     """
@@ -42,7 +42,6 @@ class NodeGroup:
     nodes: tuple[NodeData, ...]
     also: tuple[tuple[str, int], ...]
     closest: str
-    closest_node: str
 
 
 def group_nodes(nodes: Iterable[NodeData]) -> tuple[NodeGroup, ...]:
@@ -103,11 +102,32 @@ def _group(nodes: list[NodeData], why: str) -> NodeGroup:
                 also.setdefault(reason.text, []).append(wording((reason,)))
     common = sorted(also.items(), key=lambda item: -len(item[1]))
     others = tuple((together(texts), len(texts)) for _, texts in common)
-    return NodeGroup(nodes[0].plugin, why, tuple(nodes), others, *_closest(nodes))
+    return NodeGroup(nodes[0].plugin, why, tuple(nodes), others, _closest(nodes))
 
 
-def _closest(nodes: Sequence[NodeData]) -> tuple[str, str]:
-    """Return the node that lacks the smallest share of the request, with its name, if only resources decide.
+def nearest_node(nodes: Sequence[NodeData]) -> str:
+    """Return the name of the node that the fewest plugins reject; of these, the one that lacks the smallest share.
+
+    A node that could not hold the pod even if it were empty comes after the others. A node that is rejected for reasons
+    other than its resources alone comes after one that lacks some. Among equal nodes, the first by name is returned.
+
+    Parameters
+    ----------
+    nodes : sequence of NodeData
+        The nodes that the pod does not fit on; at least one.
+    """
+
+    def distance(node: NodeData) -> tuple[int, bool, bool, float, str]:
+        known = [shortfall for reason in node.reasons if (shortfall := _shortfall(reason)) is not None]
+        share = max((shortfall.share for shortfall in known), default=0.0)
+        hopeless = any(shortfall.hopeless for shortfall in known)
+        return len({reason.plugin for reason in node.reasons}), hopeless, not known, share, node.name
+
+    return min(nodes, key=distance).name
+
+
+def _closest(nodes: Sequence[NodeData]) -> str:
+    """Return the node that lacks the smallest share of the request and what it lacks, if only resources decide.
 
     A node that could not hold the pod even if it were empty is not considered close.
     """
@@ -117,17 +137,17 @@ def _closest(nodes: Sequence[NodeData]) -> tuple[str, str]:
         lacking = [_shortfall(reason) for reason in deciding_reasons(node)]
         known = [shortfall for shortfall in lacking if shortfall is not None]
         if len(known) != len(lacking):
-            return "", ""
+            return ""
         never = [shortfall for shortfall in known if shortfall.hopeless]
         hopeless += never
         share = max(shortfall.share for shortfall in known)
         if not never and (best is None or share < best[0]):
             best = (share, node.name, [_lacks(shortfall) for shortfall in known])
     if best is None:
-        return _hopeless(hopeless) if len(nodes) > 1 else "", ""
+        return _hopeless(hopeless) if len(nodes) > 1 else ""
     if len(nodes) < 2 or best[0] >= 1:
-        return "", ""
-    return f"closest: {best[1]} lacks {listed(best[2])}", best[1]
+        return ""
+    return f"closest: {best[1]} lacks {listed(best[2])}"
 
 
 def _hopeless(shortfalls: Sequence[Shortfall]) -> str:

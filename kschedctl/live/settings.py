@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kschedctl.errors import ClusterError, InputError
+from kschedctl.extras import install_command
 from kschedctl.live.address import proxy_address, server_address
 from kschedctl.live.certificates import check_certificates, file_or_data
 from kschedctl.live.context import DEFAULT_FILE, LiveContext, kubeconfig_files
@@ -89,7 +90,7 @@ def client_settings(live: LiveContext) -> ClientSettings:
     except ImportError:
         raise InputError(
             "reading a running cluster needs the Kubernetes client, which is not installed",
-            hint=f"pip install 'kschedctl[live]'{f', or {_GIVE_SNAPSHOT}' if live.snapshot_would_do else ''}",
+            hint=install_command("live") + (f", or {_GIVE_SNAPSHOT}" if live.snapshot_would_do else ""),
         ) from None
     files = kubeconfig_files(live.kubeconfig)
     configuration = Configuration()

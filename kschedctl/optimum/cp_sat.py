@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 from kschedctl.errors import InputError
+from kschedctl.extras import install_command
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import LinearExpr
@@ -26,6 +27,6 @@ def load_solver() -> ModuleType:
     except ImportError:
         raise InputError(
             "the best placement needs the solver OR-Tools, which is not installed",
-            hint="run: pip install 'kschedctl[optimum]'",
+            hint=f"run: {install_command('optimum')}",
         ) from None
     return cp_model

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kschedctl.errors import UnsupportedError
+from kschedctl.extras import install_command
 from kschedctl.render.form import Form, FormKind, Medium, as_table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Parquet(Form):
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise UnsupportedError("-o parquet needs pyarrow", hint="pip install 'kschedctl[sweep]'") from None
+            raise UnsupportedError("-o parquet needs pyarrow", hint=install_command("sweep")) from None
         if medium.console().is_terminal:
             raise UnsupportedError("-o parquet is not for a terminal", hint="-o parquet > table.parquet")
         value = as_table(answer)

@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from kschedctl.errors import InputError, KschedctlError, UnsupportedError
+from kschedctl.extras import install_command
 from kschedctl.sweep.inputs import InputFile, packed, unpacked
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.pool import DIED, TRIES
@@ -93,7 +94,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise UnsupportedError("--dask needs the package distributed", hint="pip install 'kschedctl[sweep]'") from None
+        raise UnsupportedError("--dask needs the package distributed", hint=install_command("sweep")) from None
 
 
 def _check_workers(client: Any, address: str) -> None:

@@ -16,6 +16,7 @@ from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.selectors import matches
 from kschedctl.errors import InputError
+from kschedctl.extras import install_command
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.live.object_client import ObjectClient
@@ -174,7 +175,7 @@ def _exposition() -> Callable[[LoopStatus], bytes]:
     except ModuleNotFoundError as error:
         if error.name != "prometheus_client":
             raise
-        hint = "install it: pip install 'kschedctl[watch]'"
+        hint = f"install it: {install_command('watch')}"
         raise InputError("metrics need the Prometheus client", path="--metrics", hint=hint) from None
     return exposition
 

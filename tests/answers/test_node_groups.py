@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.answers.explain import NodeData, ReasonData
-from kschedctl.answers.node_groups import group_nodes
+from kschedctl.answers.node_groups import group_nodes, nearest_node
 from kschedctl.answers.operands import OperandsData
 from kschedctl.api.core import Taint
 from kschedctl.framework.status import Reason
@@ -34,19 +35,33 @@ def test_numbers_become_ranges_and_the_closest_node_is_named() -> None:
     (group,) = group_nodes([node("a", cpu(100)), node("b", cpu(1600)), node("c", cpu(700)), node("fits")])
     assert group.why == "Insufficient cpu: wants 2 cpu, free 0.1 to 1.6 of 4"
     assert [n.name for n in group.nodes] == ["a", "b", "c"]
-    assert (group.closest, group.closest_node) == ("closest: b lacks 0.4 cpu", "b")
+    assert group.closest == "closest: b lacks 0.4 cpu"
+
+
+HUGE = cpu(4000, wanted=5000)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "nearest"),
+    [
+        pytest.param([node("a", cpu(100)), node("b", cpu(1600))], "b", id="it lacks less"),
+        pytest.param([node("a", cpu(1600), taint("x:NoSchedule")), node("b", cpu(100))], "b", id="one plugin"),
+        pytest.param([node("a", taint("x:NoSchedule")), node("b", cpu(100))], "b", id="resources before other reasons"),
+        pytest.param([node("a", HUGE), node("b", taint("x:NoSchedule"))], "b", id="it could hold the pod if empty"),
+        pytest.param([node("b", cpu(100)), node("a", cpu(100))], "a", id="equal nodes: the first by name"),
+    ],
+)
+def test_nearest_node(nodes: list[NodeData], nearest: str) -> None:
+    assert nearest_node(nodes) == nearest
 
 
 def test_what_could_never_hold_the_pod_is_not_close() -> None:
     small = Reason("Insufficient cpu", InsufficientResource("cpu", 2000, used=900, allocatable=1000))
     nodes = [node(name, ReasonData.of("NodeResourcesFit", small)) for name in "ab"]
     (group,) = group_nodes(nodes)
-    assert (group.closest, group.closest_node) == (
-        "no node could hold the pod even if empty: the largest has 1 cpu",
-        "",
-    )
+    assert group.closest == "no node could hold the pod even if empty: the largest has 1 cpu"
     (mixed,) = group_nodes([*nodes, node("c", cpu(100))])
-    assert mixed.closest_node == "c"
+    assert mixed.closest == "closest: c lacks 1.9 cpu"
 
 
 def test_different_taints_are_different_rows_the_largest_first() -> None:

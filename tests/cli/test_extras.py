@@ -13,14 +13,15 @@ import pytest
 from conformance import jsonlines
 from conformance.recordings import RECORDINGS
 from kschedctl.devices.cel import environment
+from kschedctl.extras import install_command
 from tests.cli.in_process import Printed, run
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 GPUS = str(FIXTURES / "devices/cluster")
 INFERENCE = str(FIXTURES / "devices/manifests/inference.yaml")
 PROBLEM = "device selectors are written in CEL, which needs cel-expr-python, which is not installed"
-HINT = """\
-  pip install 'kschedctl[devices]'
+HINT = f"""\
+  {install_command("devices")}
   on Alpine, where pip finds no cel-expr-python for musl: use an image with glibc, such as python:3-slim"""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kschedctl.extras import install_command
 from tests.cli.in_process import run
 from tests.cli.transcript import SHOP
 
@@ -64,7 +65,7 @@ def test_without_the_extra_that_is_said(
     plan = write_plan(tmp_path, axes={"seed": [1]})
     monkeypatch.setitem(sys.modules, module, None)
     printed = run("sweep", str(plan), *arguments)
-    assert (printed.code, printed.out, printed.err) == (2, "", f"error: {needs}\n  pip install 'kschedctl[sweep]'\n")
+    assert (printed.code, printed.out, printed.err) == (2, "", f"error: {needs}\n  {install_command('sweep')}\n")
 
 
 def test_a_picture_is_drawn_beside_the_table_and_not_over_another(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kschedctl.api.meta import ObjectMeta
+from kschedctl.extras import install_command
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.watch.run import WatchRequest
 from tests.cli.in_process import run
@@ -53,5 +54,5 @@ def test_metrics_without_the_client_say_what_to_install(monkeypatch: pytest.Monk
     printed = run("watch", "--metrics", ":0")
     assert printed.code == 2
     assert printed.err == (
-        "error: --metrics: metrics need the Prometheus client\n  install it: pip install 'kschedctl[watch]'\n"
+        f"error: --metrics: metrics need the Prometheus client\n  install it: {install_command('watch')}\n"
     )

@@ -20,7 +20,7 @@ SWEEP = ROOT / "docs" / "sweep.md"
 SCHEDULING = ROOT / "docs" / "scheduling.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-EXTRA = re.compile(r"pip install 'kschedctl\[(\w+)\]'")
+EXTRA = re.compile(r"""install_command\(["'](\w+)["']\)""")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 #: The age of the snapshot is that of the checkout.
 AGE = re.compile(r"written [^·\n]* ago")

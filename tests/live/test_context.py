@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.errors import ClusterError, InputError, KschedctlError
+from kschedctl.extras import install_command
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import load_live
 from kschedctl.live.settings import client_settings
@@ -131,4 +132,4 @@ def test_client_that_is_not_installed_is_asked_for() -> None:
     environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 2
-    assert "pip install 'kschedctl[live]'" in done.stderr
+    assert install_command("live") in done.stderr

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from kschedctl.errors import InputError
+from kschedctl.extras import install_command
 from kschedctl.optimum.cp_sat import load_solver
 
 
@@ -14,4 +15,4 @@ def test_without_the_extra_the_line_that_installs_it_is_told(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(InputError) as error:
         load_solver()
-    assert error.value.lines()[1] == "  run: pip install 'kschedctl[optimum]'"
+    assert error.value.lines()[1] == f"  run: {install_command('optimum')}"

@@ -13,6 +13,7 @@ from typing import Any, Final
 from kschedctl.devices.cel.extensions import NOT_MODELLED_FUNCTIONS
 from kschedctl.devices.cel.syntax import Node, UnknownSyntaxError, read_checked
 from kschedctl.errors import UnsupportedError
+from kschedctl.extras import install_command
 
 DRIVER: Final = "device.driver"
 ATTRIBUTES: Final = "device.attributes"
@@ -34,9 +35,9 @@ _ADDRESS_TEXT: Final = "found no matching overload for 'string' applied to '(net
 #: Types whose names differ in cel-go, by their name alone and by their name in signatures.
 _LONG: Final = {"DURATION": "google.protobuf.Duration", "TIMESTAMP": "google.protobuf.Timestamp"}
 _SHORT: Final = re.compile(r"google\.protobuf\.(Duration|Timestamp)")
-_INSTALL: Final = """\
-pip install 'kschedctl[devices]'
-on Alpine, where pip finds no cel-expr-python for musl: use an image with glibc, such as python:3-slim"""
+_ON_ALPINE: Final = (
+    "on Alpine, where pip finds no cel-expr-python for musl: use an image with glibc, such as python:3-slim"
+)
 
 
 class CompileError(Exception):
@@ -154,7 +155,7 @@ def _environment() -> Any:
         from cel_expr_python.ext import ext_bindings, ext_optional
     except ModuleNotFoundError:
         problem = "device selectors are written in CEL, which needs cel-expr-python, which is not installed"
-        raise UnsupportedError(problem, hint=_INSTALL) from None
+        raise UnsupportedError(problem, hint=f"{install_command('devices')}\n{_ON_ALPINE}") from None
     kinds = cel.Type
     quantity = kinds.AbstractType("kubernetes.Quantity", [])
     semver = kinds.AbstractType("kubernetes.Semver", [])

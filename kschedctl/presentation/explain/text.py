@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.answers.amounts import readable
 from kschedctl.answers.explain import Explanation, NodeData, ReasonData, UsageData
-from kschedctl.answers.node_groups import NodeGroup, deciding_reasons, group_nodes, wording
+from kschedctl.answers.node_groups import NodeGroup, deciding_reasons, group_nodes, nearest_node, wording
 from kschedctl.answers.node_story import NodeStoryData
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
@@ -282,7 +282,7 @@ def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Questi
         return
     others = [node.name for node in explanation.nodes if not node.fits]
     if others and not explanation.schedulable:
-        yield _explain("One node, step by step", explanation, node=(_next_node(explanation, others),), why=True)
+        yield _explain("One node, step by step", explanation, node=(_next_node(explanation),), why=True)
     elif len(others) < len(explanation.nodes) and not view.why:
         yield _explain("Scores in detail", explanation, why=True)
     if not view.every_node and len(explanation.nodes) > 1:
@@ -295,9 +295,8 @@ def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Questi
             yield _explain("Effect of node failures", explanation, withstand=True)
 
 
-def _next_node(explanation: Explanation, others: list[str]) -> str:
-    """Return the node to look at next: the one preemption would nominate, else the closest, else the first."""
+def _next_node(explanation: Explanation) -> str:
+    """Return the node to look at next: the one preemption would nominate, else the nearest."""
     if explanation.preemption is not None and explanation.preemption.nominated:
         return explanation.preemption.nominated[0]
-    closest = (group.closest_node for group in group_nodes(explanation.nodes) if group.closest_node)
-    return next(closest, others[0])
+    return nearest_node([node for node in explanation.nodes if not node.fits])
