@@ -92,7 +92,8 @@ class ComparisonRequest:
                 for one in pods.selected(side.pods, running=self.all_pods):
                     asked.setdefault(_key(one), one)
             if not asked:
-                raise pods.nothing_found("name a pod, or give --all-pods to include running pods")
+                running = "" if self.all_pods or pods.selector else ", or give --all-pods to include running pods"
+                raise pods.nothing_found(f"name a pod{running}", running=self.all_pods)
         profiles = (side.configuration.profiles for side in sides)
         kept = set(map(id, pods.answerable(list(asked.values()), handle, *profiles)))
         return tuple(key for key, one in asked.items() if id(one) in kept)

@@ -117,11 +117,16 @@ class PodRequest(SubjectRequest):
                 asked.append(PodSubject(pods.pod(index)))
         return asked
 
-    def nothing_found(self, hint: str = "name a pod (NAMESPACE/NAME) or a manifest") -> InputError:
-        """Return the error for a selection without a pod."""
+    def nothing_found(
+        self, hint: str = "name a pod (NAMESPACE/NAME) or a manifest", *, running: bool = False
+    ) -> InputError:
+        """Return the error for a selection without a pod; ``running`` as in ``selected``."""
         what = f"has the labels {self.selector}" if self.selector else "is pending"
         elsewhere = "" if self.all_namespaces else "; -A includes all namespaces"
-        return InputError(f"no pod in {self.scope} {what}", hint=f"{hint}{elsewhere}")
+        problem = (
+            f"there is no pod in {self.scope}" if running and not self.selector else f"no pod in {self.scope} {what}"
+        )
+        return InputError(problem, hint=f"{hint}{elsewhere}")
 
     def answerable(
         self, asked: list[PodSubject], handle: AnalysisHandle, *profiles: Container[str]

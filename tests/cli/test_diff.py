@@ -73,3 +73,21 @@ def test_of_many_pods_the_nodes_of_the_first_of_each_kind_are_told(tmp_path: Pat
     answer, _ = diff(write_snapshot(tmp_path, nodes, pods), "--cordon", "a")
     told = [pod["nodes"] is not None for pod in answer["changed"]]
     assert told == [True] + [False] * 59
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["-n", "none"],
+            "no pod in namespace none is pending\n  name a pod, or give --all-pods to include running pods; -A",
+        ),
+        (["-n", "none", "--all-pods"], "there is no pod in namespace none\n  name a pod; -A includes all namespaces"),
+        (["-A", "-l", "app=none"], "no pod in any namespace has the labels app=none\n  name a pod"),
+    ],
+    ids=" ".join,
+)
+def test_a_hint_names_no_option_that_is_given(snapshot: Path, options: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, ["diff", "--snapshot", str(snapshot), "--cordon", "a", *options])
+    assert str(done.exception).startswith(said)
+    assert ("--all-pods" in str(done.exception)) == ("--all-pods" in said)

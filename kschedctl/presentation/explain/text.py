@@ -266,7 +266,7 @@ def _about_changes(explanation: Explanation, view: ExplainView) -> Iterator[Ques
     if explanation.preemption is not None and explanation.preemption.nominated and not view.applied:
         yield Question("Victims", "preempt", explanation.pod.key)
     tried = [i for i, each in enumerate(explanation.suggestions or (), 1) if not each.untried]
-    if tried and not explanation.schedulable:
+    if tried and not explanation.schedulable and not view.applied:
         yield _explain("Try a suggestion", explanation, apply_suggestion=tried[0])
     if explanation.preference is not None and not explanation.preference.fits:
         preferred = explanation.preference.node
