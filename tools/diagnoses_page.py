@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
-from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_PLACED
+from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_FAILED, RULES_OF_PLACED
 
 
 def page() -> str:
@@ -19,6 +19,7 @@ def page() -> str:
         "of `explain`, `pending`, `watch` and others has the cause that the first of these rules finds. A cure is",
         "tried before it is shown, unless it takes effect outside the scheduler; then the answer says so.",
         *_section("Pods that are not scheduled, the most important cause first", (*RULES, LAST)),
+        *_section("Pods for which kube-scheduler returns an error", RULES_OF_FAILED),
         *_section("Pods that are scheduled and do not start", RULES_OF_PLACED),
     ]
     return "\n".join(lines) + "\n"

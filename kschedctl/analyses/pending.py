@@ -247,7 +247,7 @@ def _problem(found: ClusterDiagnosis, now: datetime) -> GroupData:
 
 def _why(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
     """Return the cause in our words, and whether preemption helps; in the scheduler's words where it has no rule."""
-    if not diagnoses or decision.outcome in (Outcome.ERROR, Outcome.GATED):
+    if not diagnoses or decision.outcome is Outcome.GATED:
         return cause(decision)
     helped = decision.preemption is not None and bool(decision.preemption.nominated)
     return f"{diagnoses[0].cause}; preemption would help" if helped else diagnoses[0].cause

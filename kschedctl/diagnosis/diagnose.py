@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_GATED, RULES_OF_PLACED, Rule, other_scheduler
+from kschedctl.diagnosis.rules import (
+    LAST,
+    RULES,
+    RULES_OF_FAILED,
+    RULES_OF_GATED,
+    RULES_OF_PLACED,
+    Rule,
+    other_scheduler,
+)
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
@@ -13,7 +21,7 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     """Return the causes for which a pod is not scheduled, the most important first.
 
     For a pod that is scheduled, these are the reasons why it does not start all the same; usually there are none.
-    Nothing is returned for an error, which is its own cause.
+    An error for which no rule has a cause is its own cause.
 
     Parameters
     ----------
@@ -30,6 +38,8 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
         rules += RULES_OF_PLACED
     if decision.outcome is Outcome.GATED:
         rules += RULES_OF_GATED
+    if decision.outcome is Outcome.ERROR:
+        rules += RULES_OF_FAILED
     if decision.outcome is Outcome.UNSCHEDULABLE:
         rules += RULES
     found = tuple(found for rule in rules for found in rule(situation))

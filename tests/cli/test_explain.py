@@ -127,3 +127,11 @@ def test_victims_are_named_with_the_pod_that_they_make_room_for(
         "pod/default/high-1 default/low",
     ]
     assert run("preempt", "high-0", "-o", "name").stdout == "default/low\n"
+
+
+def test_next_commands_keep_an_applied_suggestion(room: Path) -> None:
+    (room / "big.yaml").write_text(WORKLOAD.format(kind="Deployment", replicas=1).replace('cpu: "1"', 'cpu: "5"'))
+    done = run("explain", "big.yaml", "--apply-suggestion", "1")
+    commands = [line for line in done.stdout.splitlines() if "kschedctl" in line]
+    assert commands, done.output
+    assert all("explain" in line and "--apply-suggestion 1" in line for line in commands), commands

@@ -47,7 +47,8 @@ def summary(
         start = f"{subject} runs on {pod.node_name}. If rescheduled, it"
     match verdict.result:
         case Outcome.ERROR:
-            return f"kube-scheduler returns an error for {subject}: {verdict.error}"
+            why = f"{cause}: {verdict.error}" if cause else verdict.error
+            return f"kube-scheduler returns an error for {subject}: {why}"
         case Outcome.OTHER_SCHEDULER:
             return f"{subject} is not scheduled{f': {cause}' if cause else ''}."
         case Outcome.GATED:

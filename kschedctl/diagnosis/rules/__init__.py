@@ -33,6 +33,7 @@ from kschedctl.diagnosis.rules import (
     scheduling_gates,
     unbound_claim,
     unhealthy_nodes,
+    unscored_claims,
     volume_place,
     waiting_claim,
 )
@@ -77,3 +78,5 @@ RULES_OF_PLACED: Final[tuple[Rule, ...]] = (
     provisioning.check,
     idle_scheduler.check,
 )
+#: The rules for pods for which kube-scheduler returns an error.
+RULES_OF_FAILED: Final[tuple[Rule, ...]] = (unscored_claims.check,)
