@@ -87,7 +87,7 @@ class InsufficientResource(Operands, frozen=True, omit_defaults=True):
     nominated : int
         The part of ``used`` that the nominated pods request, in the same unit.
     nominated_pods : tuple of str
-        These nominated pods, as ``namespace/name``.
+        The nominated pods, as ``namespace/name``.
     """
 
     resource: str
