@@ -137,5 +137,5 @@ class Diff(CompoundAnswer, frozen=True, kw_only=True):
         return self.before.complete and self.after.complete
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the pods that change, one line per pod: ``NAMESPACE/NAME``."""
-        return tuple(pod.key for pod in self.changed)
+        """Return the pods that change, one line per pod: ``pod/NAMESPACE/NAME``."""
+        return tuple(f"pod/{pod.key}" for pod in self.changed)

@@ -245,12 +245,12 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
         return self.helped
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the victims, one line per victim: ``NAMESPACE/NAME``.
+        """Return the victims, one line per victim: ``pod/NAMESPACE/NAME``.
 
-        If the answer is one of several, each line starts with the pod: ``pod/NAMESPACE/NAME VICTIM``.
+        If the answer is one of several, each line starts with the pod: ``pod/NAMESPACE/NAME pod/NAMESPACE/VICTIM``.
         """
         start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
-        return tuple(f"{start}{victim.name}" for candidate in self.chosen for victim in candidate.victims)
+        return tuple(f"{start}pod/{victim.name}" for candidate in self.chosen for victim in candidate.victims)
 
 
 class PreemptionList(AnswerList, frozen=True, kw_only=True):

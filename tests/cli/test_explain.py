@@ -123,10 +123,10 @@ def test_victims_are_named_with_the_pod_that_they_make_room_for(
     ]
     write_snapshot(tmp_path, [make_node("a", cpu="4")], pods)
     assert run("preempt", "-o", "name").stdout.splitlines() == [
-        "pod/default/high-0 default/low",
-        "pod/default/high-1 default/low",
+        "pod/default/high-0 pod/default/low",
+        "pod/default/high-1 pod/default/low",
     ]
-    assert run("preempt", "high-0", "-o", "name").stdout == "default/low\n"
+    assert run("preempt", "high-0", "-o", "name").stdout == "pod/default/low\n"
 
 
 def test_next_commands_keep_an_applied_suggestion(room: Path) -> None:
