@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kschedctl.answers.explain import Explanation
     from kschedctl.answers.leader import LeaderOverview
     from kschedctl.answers.lint import LintReport
+    from kschedctl.answers.nodes import NodeDescription, NodesOverview
     from kschedctl.answers.optimum import Emptied, Optimum, Purchased
     from kschedctl.answers.pending import Pending
     from kschedctl.answers.preempt import Preemption, Threat
@@ -124,8 +125,10 @@ __all__ = [
     "Location",
     "MadePod",
     "Missing",
+    "NodeDescription",
     "NodeVerdict",
     "Nodes",
+    "NodesOverview",
     "NotModelled",
     "ObjectRef",
     "Optimum",
@@ -207,8 +210,10 @@ _HOMES = {
     "Location": "kschedctl.findings.location",
     "MadePod": "kschedctl.workloads.created_pods",
     "Missing": "kschedctl.completeness.missing",
+    "NodeDescription": "kschedctl.answers.nodes",
     "NodeVerdict": "kschedctl.scheduler.decision",
     "Nodes": "kschedctl.cluster.nodes",
+    "NodesOverview": "kschedctl.answers.nodes",
     "NotModelled": "kschedctl.framework.cycle_state",
     "ObjectRef": "kschedctl.findings.finding",
     "Optimum": "kschedctl.answers.optimum",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kschedctl.answers.drain import Drained
     from kschedctl.answers.explain import Explanation
     from kschedctl.answers.leader import LeaderOverview
+    from kschedctl.answers.nodes import NodeDescription, NodesOverview
     from kschedctl.answers.optimum import Emptied, Optimum, Purchased
     from kschedctl.answers.pending import Pending
     from kschedctl.answers.preempt import Preemption, Threat
@@ -192,6 +193,59 @@ class SchedulingCluster(LoadedCluster):
 
         request = PendingRequest(namespace=namespace, selector=selector, changes=changes)
         return pending(self, request, _handle(handle))
+
+    def nodes_overview(
+        self, nodes: str | Iterable[str] = (), *, selector: str = "", by: str = "taints", sort_by: str = "name"
+    ) -> NodesOverview:
+        """Report the free and allocatable capacity of nodes, one by one and in groups.
+
+        Parameters
+        ----------
+        nodes : str or iterable of str
+            Names and patterns such as ``node-*``; by default all nodes.
+        selector : str
+            A label selector; empty for all nodes.
+        by : str
+            The property that nodes of a group share: ``taints``, ``zone``, ``type``, ``pool``, or the key of a label.
+        sort_by : str
+            ``name``, or a resource: the node with the largest requested share comes first.
+
+        Raises
+        ------
+        InputError
+            If no node is selected, or no node has the property or the resource.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> overview = kschedctl.load("fixtures/shop/cluster").nodes_overview(by="pool")
+        >>> [(group.name, group.available, group.resources[0].largest_free) for group in overview.groups]
+        [('general', 8, '2020m'), ('gpu', 6, '47610m')]
+        """
+        from kschedctl.analyses.nodes.analysis import NodesRequest, nodes_overview
+
+        names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
+        request = NodesRequest(names=names, selector=selector, by=by, sort_by=sort_by)
+        return nodes_overview(self, request, _handle(None))
+
+    def describe_node(self, name: str) -> NodeDescription:
+        """Report the capacity of a node, the workloads that use it, its conditions and taints.
+
+        Raises
+        ------
+        InputError
+            If there is no such node.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> node = kschedctl.load("fixtures/shop/cluster").describe_node("node-8")
+        >>> node.summary, node.owners[0].owner
+        ('node-8 is ready; free: 2.02 of 3.92 cpu and 10.88Gi of 14Gi memory.', 'Job batch/report-6')
+        """
+        from kschedctl.analyses.nodes.analysis import describe_node
+
+        return describe_node(self, name)
 
     def volumes(self, pod: AnyPod) -> PodVolumes:
         """Report the volume that each claim of a pod has or would get, and the nodes on which all can be used together.
