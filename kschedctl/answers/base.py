@@ -119,7 +119,9 @@ class RulesData(Data, frozen=True):
 class SnapshotData(Data, frozen=True):
     """The cluster state that the decision was made on."""
 
-    paths: tuple[str, ...]
+    paths: Annotated[
+        tuple[str, ...], Meta(description="The files of the snapshot, as given; empty for a running cluster.")
+    ]
     nodes: Annotated[int, Meta(description="The number of nodes.")]
     pods: Annotated[int, Meta(description="The number of pods that have not finished.")]
     written_at: Annotated[
@@ -137,15 +139,15 @@ class SnapshotData(Data, frozen=True):
 class NotModelledData(Data, frozen=True):
     """A feature that the answer depends on and that is not modelled."""
 
-    feature: str
+    feature: Annotated[str, Meta(description="The feature.")]
     effect: Annotated[str, Meta(description="The consequence for the answer.")]
 
 
 class MissingData(Data, frozen=True):
     """A kind of object that the answer depends on and that the snapshot does not have."""
 
-    kind: str
-    needed_for: str
+    kind: Annotated[str, Meta(description="The kind of object.")]
+    needed_for: Annotated[str, Meta(description="The reason why the answer depends on it.")]
     effect: Annotated[str, Meta(description="The consequence for the answer.")]
 
 
@@ -163,9 +165,9 @@ class Envelope(Data, frozen=True, kw_only=True):
       changes nothing in the pod; a quota that would refuse the pod, which is part of the answer itself.
     """
 
-    rules: RulesData
-    snapshot: SnapshotData
-    warnings: tuple[str, ...]
+    rules: Annotated[RulesData, Meta(description="The rules that were applied.")]
+    snapshot: Annotated[SnapshotData, Meta(description="The cluster state that the decision was made on.")]
+    warnings: Annotated[tuple[str, ...], Meta(description="All warnings, also those that leave the answer exact.")]
     doubts: Annotated[
         tuple[str, ...] | UnsetType,
         Meta(description="The warnings that make the answer uncertain; absent if there are none."),
@@ -174,7 +176,10 @@ class Envelope(Data, frozen=True, kw_only=True):
         tuple[MissingData, ...],
         Meta(description="The objects that the answer depends on and that the snapshot does not have."),
     ]
-    not_modelled: tuple[NotModelledData, ...]
+    not_modelled: Annotated[
+        tuple[NotModelledData, ...],
+        Meta(description="The features that the answer depends on and that are not modelled."),
+    ]
 
     @property
     def complete(self) -> bool:
@@ -185,13 +190,17 @@ class Envelope(Data, frozen=True, kw_only=True):
 class ClusterAnswer(Envelope, Answer, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the answers about one object or one cluster; ``kind`` is the type of the answer."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
+    api_version: Annotated[Literal["kschedctl/v1"], Meta(description="The version of the form of the answer.")] = (
+        API_VERSION
+    )
 
 
 class CompoundAnswer(Data, Answer, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the answers that combine several answers, or that are not based on a cluster."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
+    api_version: Annotated[Literal["kschedctl/v1"], Meta(description="The version of the form of the answer.")] = (
+        API_VERSION
+    )
 
 
 class AnswerList(CompoundAnswer, frozen=True, kw_only=True):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
-from kschedctl.api.amounts import format_amount
+from kschedctl.api.amounts import exact_quantity, format_amount
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import (
     CPU,
@@ -98,6 +98,12 @@ class InsufficientResource(Operands, frozen=True):
             return f"{wants}, node offers none"
         free, offered = (format_amount(self.resource, n) for n in (self.allocatable - self.used, self.allocatable))
         return f"{wants}, free {free} of {offered}"
+
+    def data(self) -> dict[str, Any]:
+        """Return the amounts as quantities, as all amounts of resources in answers."""
+        names = ("requested", "used", "allocatable")
+        amounts = {name: exact_quantity(self.resource, getattr(self, name)) for name in names}
+        return {"resource": self.resource, **amounts}
 
     def shortfall(self) -> Shortfall:
         """Return the requested amount beyond the free capacity."""
