@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Final, Literal, Self, TypedDict
+from importlib import import_module
+from typing import Annotated, Any, Final, Literal, Self, TypedDict
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from kschedctl.answers.operands import encode_operands
 from kschedctl.releases.choice import ChosenBy
 
 API_VERSION: Final = "kschedctl/v1"
+_FIRST: Final = ("apiVersion", "kind")
+#: The provenance of an answer, which comes after the answer itself.
+_LAST: Final = ("rules", "snapshot", "warnings", "doubts", "missing", "notModelled")
 
 
 class Data(msgspec.Struct, frozen=True, rename="camel"):
@@ -83,6 +88,16 @@ class Answer:
         """The outcome of the answer, which sets the exit code."""
         return AnswerOutcome(yes=self.yes, complete=self.complete, interrupted=self.interrupted)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as ``-o json`` prints it: apiVersion and kind first, the provenance last."""
+        return _ordered(msgspec.json.decode(msgspec.json.encode(self, enc_hook=encode_operands)))
+
+    def _repr_html_(self) -> str:
+        """Return the answer as HTML, which notebooks show."""
+        # Answers do not depend on their presentation, so the module is looked up by its name.
+        html: str = import_module("kschedctl.render.html").as_html(self)
+        return html
+
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the lines of ``-o name``: objects in the notation of kubectl.
 
@@ -92,6 +107,17 @@ class Answer:
             False if the answer is one of several: each line then starts with the object that the answer is about.
         """
         raise NotImplementedError
+
+
+def _ordered(data: dict[str, Any]) -> dict[str, Any]:
+    if "items" in data:
+        data["items"] = [_ordered(item) for item in data["items"]]
+    own = {name: value for name, value in data.items() if name not in _FIRST and name not in _LAST}
+    return (
+        {name: data[name] for name in _FIRST if name in data}
+        | own
+        | {name: data[name] for name in _LAST if name in data}
+    )
 
 
 class RulesData(Data, frozen=True):
