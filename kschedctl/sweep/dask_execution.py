@@ -93,7 +93,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise UnsupportedError("--dask needs the package distributed", hint="pip install 'kschedctl[sweep]'") from None
+        raise UnsupportedError("--dask needs the package distributed", hint="pip install 'kschedctl[dask]'") from None
 
 
 def _check_workers(client: Any, address: str) -> None:
