@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kschedctl.admission.chain import Admitted
     from kschedctl.analyses.handle import AnalysisHandle, CancelledError
+    from kschedctl.analyses.snapshot_info import snapshot_info
     from kschedctl.answers.base import Answer, AnswerOutcome
     from kschedctl.answers.capacity import PodCapacity
     from kschedctl.answers.devices import DevicesOverview, DeviceSupply
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     from kschedctl.answers.explain import Explanation
     from kschedctl.answers.leader import LeaderOverview
     from kschedctl.answers.lint import LintReport
+    from kschedctl.answers.nodes import NodeDescription, NodesOverview
     from kschedctl.answers.optimum import Emptied, Optimum, Purchased
     from kschedctl.answers.pending import Pending
     from kschedctl.answers.preempt import Preemption, Threat
     from kschedctl.answers.rollout import RolledOut
+    from kschedctl.answers.rule import RulePages
     from kschedctl.answers.simulate import Simulated
+    from kschedctl.answers.snapshot import SnapshotInfo
+    from kschedctl.answers.sweep import Sweep
     from kschedctl.answers.verify import Verification
     from kschedctl.answers.volumes import ClaimVolumes, PodVolumes
     from kschedctl.api.meta import ApiObject
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from kschedctl.framework.config.load import SchedulerConfiguration
     from kschedctl.framework.cycle_state import NotModelled
     from kschedctl.framework.remedy import Remedy
+    from kschedctl.functions import decide_cases, rules, run_sweep
     from kschedctl.linting import lint
     from kschedctl.live.context import LiveContext
     from kschedctl.loaded_cluster import LoadedCluster
@@ -124,8 +130,10 @@ __all__ = [
     "Location",
     "MadePod",
     "Missing",
+    "NodeDescription",
     "NodeVerdict",
     "Nodes",
+    "NodesOverview",
     "NotModelled",
     "ObjectRef",
     "Optimum",
@@ -142,6 +150,7 @@ __all__ = [
     "Release",
     "Remedy",
     "RolledOut",
+    "RulePages",
     "Scheduler",
     "SchedulerConfiguration",
     "SchedulingCluster",
@@ -152,8 +161,10 @@ __all__ = [
     "Severity",
     "Simulated",
     "Simulation",
+    "SnapshotInfo",
     "Subject",
     "Suggestion",
+    "Sweep",
     "TaintNode",
     "Threat",
     "TimelineEntry",
@@ -162,8 +173,12 @@ __all__ = [
     "Verification",
     "World",
     "__version__",
+    "decide_cases",
     "lint",
     "load",
+    "rules",
+    "run_sweep",
+    "snapshot_info",
 ]
 
 _HOMES = {
@@ -207,8 +222,10 @@ _HOMES = {
     "Location": "kschedctl.findings.location",
     "MadePod": "kschedctl.workloads.created_pods",
     "Missing": "kschedctl.completeness.missing",
+    "NodeDescription": "kschedctl.answers.nodes",
     "NodeVerdict": "kschedctl.scheduler.decision",
     "Nodes": "kschedctl.cluster.nodes",
+    "NodesOverview": "kschedctl.answers.nodes",
     "NotModelled": "kschedctl.framework.cycle_state",
     "ObjectRef": "kschedctl.findings.finding",
     "Optimum": "kschedctl.answers.optimum",
@@ -225,6 +242,7 @@ _HOMES = {
     "Release": "kschedctl.releases.release",
     "Remedy": "kschedctl.framework.remedy",
     "RolledOut": "kschedctl.answers.rollout",
+    "RulePages": "kschedctl.answers.rule",
     "Scheduler": "kschedctl.scheduler.scheduler",
     "SchedulerConfiguration": "kschedctl.framework.config.load",
     "SchedulingCluster": "kschedctl.face",
@@ -235,8 +253,10 @@ _HOMES = {
     "Severity": "kschedctl.findings.finding",
     "Simulated": "kschedctl.answers.simulate",
     "Simulation": "kschedctl.simulate.simulation",
+    "SnapshotInfo": "kschedctl.answers.snapshot",
     "Subject": "kschedctl.findings.finding",
     "Suggestion": "kschedctl.why.proof",
+    "Sweep": "kschedctl.answers.sweep",
     "TaintNode": "kschedctl.whatif.edits",
     "Threat": "kschedctl.answers.preempt",
     "TimelineEntry": "kschedctl.simulate.timeline",
@@ -244,8 +264,12 @@ _HOMES = {
     "UnsupportedError": "kschedctl.errors",
     "Verification": "kschedctl.answers.verify",
     "World": "kschedctl.simulate.world",
+    "decide_cases": "kschedctl.functions",
     "lint": "kschedctl.linting",
     "load": "kschedctl.loading",
+    "rules": "kschedctl.functions",
+    "run_sweep": "kschedctl.functions",
+    "snapshot_info": "kschedctl.analyses.snapshot_info",
 }
 
 

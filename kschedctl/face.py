@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Union
 
 from kschedctl.api.meta import ApiObject
+from kschedctl.argument_types import with_checked_arguments
 from kschedctl.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kschedctl.answers.drain import Drained
     from kschedctl.answers.explain import Explanation
     from kschedctl.answers.leader import LeaderOverview
+    from kschedctl.answers.nodes import NodeDescription, NodesOverview
     from kschedctl.answers.optimum import Emptied, Optimum, Purchased
     from kschedctl.answers.pending import Pending
     from kschedctl.answers.preempt import Preemption, Threat
@@ -29,17 +31,15 @@ if TYPE_CHECKING:
     from kschedctl.optimum.catalog import Catalog
     from kschedctl.optimum.goals import FinalGoal
     from kschedctl.simulate.drain import DrainOptions
+    from kschedctl.whatif.edits import Edit
     from kschedctl.why.proof import Suggestion
 
 T = TypeVar("T", bound=ApiObject)
 #: A pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest.
 AnyPod: TypeAlias = Union["Pod", Mapping[str, Any], str, Path]
-#: The default number of suggestions to search for.
-_MOST_SUGGESTIONS = 5
-#: The time limit of the solver, in seconds.
-_SOLVER_SECONDS = 60.0
 
 
+@with_checked_arguments
 class SchedulingCluster(LoadedCluster):
     """A cluster that answers questions; `kschedctl.load` makes one.
 
@@ -56,11 +56,58 @@ class SchedulingCluster(LoadedCluster):
     (('node-8',), True)
     """
 
+    def what_if(self, *edits: Edit, **options: str | Iterable[str]) -> Self:
+        """Return the cluster with changes to try; this cluster stays as it is.
+
+        Parameters
+        ----------
+        *edits : Edit
+            Changes as objects, such as ``kschedctl.Cordon("node-8")``.
+        **options : str or iterable of str
+            Changes as the what-if options of the commands write them: ``cordon="node-8"`` is ``--cordon node-8``,
+            ``set_request=["cpu=1", "memory=2Gi"]`` is ``--set-request cpu=1 --set-request memory=2Gi``.
+
+        Raises
+        ------
+        InputError
+            If there is no such option, a value cannot be parsed, or a change cannot be made.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> cluster = kschedctl.load("fixtures/shop/cluster")
+        >>> cluster.what_if(cordon="node-8").explain("shop/web-7").verdict.nodes
+        ('node-5',)
+        >>> cluster.what_if(kschedctl.Cordon("node-[58]"), set_request="cpu=100m").explain("shop/web-7").verdict.nodes
+        ('node-7',)
+        """
+        from dataclasses import replace
+
+        from kschedctl.errors import InputError
+        from kschedctl.whatif.edit_sequence import apply_edits
+        from kschedctl.whatif.edits import EDITS
+        from kschedctl.whatif.option_values import WhatIfs
+
+        names = [edit.option.name for edit in EDITS]
+        for name in options:
+            if name not in names:
+                raise InputError(f'"{name}" is no what-if', hint=f"the what-ifs are {', '.join(names)}")
+        texts = {name: (text,) if isinstance(text, str) else tuple(text) for name, text in options.items()}
+        handle = _handle(None)
+        parsed = WhatIfs(texts=texts).edits(handle.warn_of)
+        made = apply_edits(self.cluster, (*edits, *parsed), release=self.release_choice.release)
+        new = self.moved(made.cluster)
+        new.pod_edits = (*self.pod_edits, *made.pod_edits)
+        new.snapshot = replace(new.snapshot, changes=(*self.snapshot.changes, *made.changes))
+        return new
+
     def explain(
         self,
         pod: AnyPod,
         *,
-        suggest: int = _MOST_SUGGESTIONS,
+        suggest: int | None = None,
+        prefer: str = "",
+        withstand: bool = False,
         seed: int | None = None,
         handle: AnalysisHandle | None = None,
     ) -> Explanation:
@@ -70,8 +117,12 @@ class SchedulingCluster(LoadedCluster):
         ----------
         pod : Pod, mapping, str or Path
             The pod.
-        suggest : int
-            The number of suggestions to look for: changes with which the pod would fit.
+        suggest : int, optional
+            The number of suggestions to look for, by default 5: changes with which the pod would fit.
+        prefer : str
+            A node; the answer lists the changes that would move the pod to it. Empty for none.
+        withstand : bool
+            True to add the failures of nodes and zones after which the pod still fits somewhere.
         seed : int, optional
             The seed of the random choice between equally good nodes; without it, the answer names all of them.
 
@@ -82,10 +133,12 @@ class SchedulingCluster(LoadedCluster):
         """
         from kschedctl.analyses.explain.analysis import ExplainRequest, explain
 
-        request = ExplainRequest(pods=(self._asked(pod),), suggest=suggest, seed=seed)
+        request = ExplainRequest(
+            pods=(self._asked(pod),), suggest=suggest, prefer=prefer, withstand=withstand, seed=seed
+        )
         return next(explain(self, request, _handle(handle)))
 
-    def suggest(self, pod: AnyPod, most: int = _MOST_SUGGESTIONS) -> tuple[Suggestion, ...]:
+    def suggest(self, pod: AnyPod, most: int | None = None) -> tuple[Suggestion, ...]:
         """Return the changes with which a pod would fit: the smallest single ones, else pairs; each was made and tried.
 
         Raises
@@ -101,9 +154,9 @@ class SchedulingCluster(LoadedCluster):
         wait: preemption evicts batch/report-6 from node-8 node-8
         uncordon node node-9 node-9
         """
-        from kschedctl.why.search import suggest
+        from kschedctl.why.search import DEFAULT_MOST, suggest
 
-        return suggest(self.decide(pod), most).suggestions
+        return suggest(self.decide(pod), DEFAULT_MOST if most is None else most).suggestions
 
     def preempt(self, pod: AnyPod, *, seed: int | None = None) -> Preemption:
         """Report the pods that a pod would evict, by node, and why the other nodes are no candidates.
@@ -192,6 +245,59 @@ class SchedulingCluster(LoadedCluster):
 
         request = PendingRequest(namespace=namespace, selector=selector, changes=changes)
         return pending(self, request, _handle(handle))
+
+    def nodes_overview(
+        self, nodes: str | Iterable[str] = (), *, selector: str = "", by: str = "taints", sort_by: str = "name"
+    ) -> NodesOverview:
+        """Report the free and allocatable capacity of nodes, one by one and in groups.
+
+        Parameters
+        ----------
+        nodes : str or iterable of str
+            Names and patterns such as ``node-*``; by default all nodes.
+        selector : str
+            A label selector; empty for all nodes.
+        by : str
+            The property that nodes of a group share: ``taints``, ``zone``, ``type``, ``pool``, or the key of a label.
+        sort_by : str
+            ``name``, or a resource: the node with the largest requested share comes first.
+
+        Raises
+        ------
+        InputError
+            If no node is selected, or no node has the property or the resource.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> overview = kschedctl.load("fixtures/shop/cluster").nodes_overview(by="pool")
+        >>> [(group.name, group.available, group.resources[0].largest_free) for group in overview.groups]
+        [('general', 8, '2020m'), ('gpu', 6, '47610m')]
+        """
+        from kschedctl.analyses.nodes.analysis import NodesRequest, nodes_overview
+
+        names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
+        request = NodesRequest(names=names, selector=selector, by=by, sort_by=sort_by)
+        return nodes_overview(self, request, _handle(None))
+
+    def describe_node(self, name: str) -> NodeDescription:
+        """Report the capacity of a node, the workloads that use it, its conditions and taints.
+
+        Raises
+        ------
+        InputError
+            If there is no such node.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> node = kschedctl.load("fixtures/shop/cluster").describe_node("node-8")
+        >>> node.summary, node.owners[0].owner
+        ('node-8 is ready; free: 2.02 of 3.92 cpu and 10.88Gi of 14Gi memory.', 'Job batch/report-6')
+        """
+        from kschedctl.analyses.nodes.analysis import describe_node
+
+        return describe_node(self, name)
 
     def volumes(self, pod: AnyPod) -> PodVolumes:
         """Report the volume that each claim of a pod has or would get, and the nodes on which all can be used together.
@@ -434,7 +540,7 @@ class SchedulingCluster(LoadedCluster):
         return rollout(self, RolloutRequest(workload=workload), _handle(handle))
 
     def optimum(
-        self, goal: FinalGoal | None = None, *, seconds: float = _SOLVER_SECONDS, handle: AnalysisHandle | None = None
+        self, goal: FinalGoal | None = None, *, seconds: float | None = None, handle: AnalysisHandle | None = None
     ) -> Optimum:
         """Find the best placement of all pending pods at once, and compare it with the scheduler's own placement.
 
@@ -443,8 +549,9 @@ class SchedulingCluster(LoadedCluster):
         goal : FinalGoal, optional
             The last goal, which decides between placements that are equal in all other goals: the scheduler's own
             scores by default, or few nodes in use.
-        seconds : float
-            The time limit of the solver. After it, the answer is the best placement so far, with its bound.
+        seconds : float, optional
+            The time limit of the solver, by default 60. After it, the answer is the best placement so far, with its
+            bound.
 
         Raises
         ------
@@ -458,13 +565,17 @@ class SchedulingCluster(LoadedCluster):
         >>> answer.placed, answer.multi_step_placed, answer.proven
         (3, 3, True)
         """
-        from kschedctl.analyses.optimum.analysis import OptimumRequest, optimum
+        from kschedctl.analyses.optimum.analysis import TIME_LIMIT, OptimumRequest, optimum
         from kschedctl.optimum.goals import FinalGoal
 
-        return optimum(self, OptimumRequest(final=goal or FinalGoal.SCORES, seconds=seconds), _handle(handle))
+        return optimum(
+            self,
+            OptimumRequest(final=goal or FinalGoal.SCORES, seconds=TIME_LIMIT if seconds is None else seconds),
+            _handle(handle),
+        )
 
     def purchase(
-        self, catalog: Catalog | str | Path, *, seconds: float = _SOLVER_SECONDS, handle: AnalysisHandle | None = None
+        self, catalog: Catalog | str | Path, *, seconds: float | None = None, handle: AnalysisHandle | None = None
     ) -> Purchased:
         """Find the cheapest nodes of a catalog that place every pending pod, with no evictions.
 
@@ -472,36 +583,36 @@ class SchedulingCluster(LoadedCluster):
         ----------
         catalog : Catalog, str or Path
             The kinds of nodes that can be bought, or the path of a file with them.
-        seconds : float
-            The time limit of the solver.
+        seconds : float, optional
+            The time limit of the solver, by default 60.
 
         Raises
         ------
         InputError
             If the catalog is wrong, or the solver is not installed (the extra ``optimum``).
         """
-        from kschedctl.analyses.optimum.analysis import purchase
+        from kschedctl.analyses.optimum.analysis import TIME_LIMIT, purchase
         from kschedctl.optimum.catalog import read_catalog
 
         kinds = read_catalog(str(catalog)) if isinstance(catalog, str | Path) else catalog
-        return purchase(self, kinds, _handle(handle), seconds=seconds)
+        return purchase(self, kinds, _handle(handle), seconds=TIME_LIMIT if seconds is None else seconds)
 
-    def consolidate(self, *, seconds: float = _SOLVER_SECONDS, handle: AnalysisHandle | None = None) -> Emptied:
+    def consolidate(self, *, seconds: float | None = None, handle: AnalysisHandle | None = None) -> Emptied:
         """Find the most nodes that can be emptied, and the order to drain them in.
 
         Parameters
         ----------
-        seconds : float
-            The time limit of the solver.
+        seconds : float, optional
+            The time limit of the solver, by default 60.
 
         Raises
         ------
         InputError
             If the solver is not installed (the extra ``optimum``).
         """
-        from kschedctl.analyses.optimum.analysis import consolidate
+        from kschedctl.analyses.optimum.analysis import TIME_LIMIT, consolidate
 
-        return consolidate(self, _handle(handle), seconds=seconds)
+        return consolidate(self, _handle(handle), seconds=TIME_LIMIT if seconds is None else seconds)
 
     def leader(self, *, check_configuration: bool = False) -> LeaderOverview:
         """Report the leader of every election of the cluster, and the time at which another would take over.
@@ -519,6 +630,32 @@ class SchedulingCluster(LoadedCluster):
         from kschedctl.analyses.leader.elections import leader
 
         return leader(self, check_configuration=check_configuration)
+
+    def save(self, target: str | Path, *, anonymize: bool = False, force: bool = False) -> None:
+        """Write the cluster with its what-ifs as a snapshot, without Secrets, environment values and arguments.
+
+        Parameters
+        ----------
+        target : str or Path
+            A file name that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not exist yet.
+        anonymize : bool
+            True to replace names with pseudonyms that change no decision.
+        force : bool
+            True to replace an earlier snapshot.
+
+        Raises
+        ------
+        InputError
+            If the target cannot be written.
+        """
+        from kschedctl.snapshot.anonymize import with_pseudonyms
+        from kschedctl.snapshot.capture import capture
+        from kschedctl.snapshot.capture_files import check_target, write_capture
+        from kschedctl.snapshot.cluster_reader import ClusterReader
+
+        check_target(str(target), force=force)
+        captured = capture(ClusterReader(self.cluster, self.snapshot.summary))
+        write_capture(with_pseudonyms(captured)[0] if anonymize else captured, target, force=force)
 
     def _named(self, kind: type[T], name: str) -> T:
         """Return the object of a kind, given as ``namespace/name``, or by its name if the kind has no namespaces."""

@@ -10,6 +10,7 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.lint.analysis import lint as lint_manifests
 from kschedctl.analyses.lint.answer import report
 from kschedctl.answers.lint import LintReport
+from kschedctl.argument_types import checked_arguments
 from kschedctl.findings.finding import Severity
 from kschedctl.requests.lint import ManifestChoice, RuleChoice, lint_request
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kschedctl.loaded_cluster import LoadedCluster
 
 
+@checked_arguments
 def lint(
     paths: str | Path | Iterable[str | Path],
     *,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kschedctl.api.meta import ApiObject
+from kschedctl.argument_types import checked_arguments
 from kschedctl.errors import ConfigError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.location import Location
@@ -19,13 +20,13 @@ from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import LATEST
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.snapshot.original_objects import OriginalObjects
-from kschedctl.whatif.edit import Edit, PodEdit
-from kschedctl.whatif.edit_sequence import apply_edits
+from kschedctl.whatif.edit import Edit
 
 if TYPE_CHECKING:
     from kschedctl.live.context import LiveContext
 
 
+@checked_arguments
 def load(
     *paths: str | Path,
     kubernetes_version: str = "",
@@ -165,11 +166,6 @@ def scheduling_cluster(
         )
     if not admission:
         snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods are not admitted"))
-    pod_edits: tuple[PodEdit, ...] = ()
-    if edits:
-        made = apply_edits(cluster, edits, release=choice.release)
-        pod_edits = made.pod_edits
-        snapshot = replace(snapshot, cluster=made.cluster, changes=(*snapshot.changes, *made.changes))
     extenders: Sequence[Extender] = ()
     if call_extenders and configuration is not None:
         # Most runs call no extenders.
@@ -177,9 +173,8 @@ def scheduling_cluster(
 
         whole = (snapshot.written or OriginalObjects()).beside(written)
         extenders = http_extenders(configuration, whole, where=where)
-    return SchedulingCluster(
-        snapshot, choice, configuration, registry, admission=admission, pod_edits=pod_edits, extenders=extenders
-    )
+    loaded = SchedulingCluster(snapshot, choice, configuration, registry, admission=admission, extenders=extenders)
+    return loaded.what_if(*edits) if edits else loaded
 
 
 def _load_live(

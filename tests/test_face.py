@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,6 +14,7 @@ from kschedctl.api.workload import StatefulSet
 from kschedctl.errors import ManifestError
 from kschedctl.optimum.catalog import read_catalog
 from tests.builders import make_object, make_pod
+from tests.cli.in_process import run
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
@@ -283,3 +285,84 @@ def test_one_name_needs_no_list(shop: kschedctl.SchedulingCluster) -> None:
     assert [node.node for node in shop.drain("node-1").nodes] == ["node-1"]
     answer = kschedctl.lint(SHOP.parent / "manifests", cluster=SHOP, select="KS501")
     assert [found.object for found in answer.findings] == ["Pod/ml/train-3", "Pod/data/warehouse-0"]
+
+
+def test_what_ifs_leave_the_cluster_as_it_is(shop: kschedctl.SchedulingCluster) -> None:
+    cordoned = shop.what_if(kschedctl.Cordon("node-8"))
+    assert cordoned.explain("shop/web-7").verdict.nodes == ("node-5",)
+    assert cordoned.explain("shop/web-7").snapshot.changes == ("node node-8 is cordoned",)
+    both = cordoned.what_if(cordon=["node-5", "node-2"], set_request="cpu=600m")
+    assert len(both.snapshot.changes) == 4
+    assert both.find("shop/web-7").spec.containers[0].resources.requests["cpu"] == "600m"
+    assert shop.explain("shop/web-7").verdict.nodes == ("node-8",)
+
+
+@pytest.mark.parametrize(
+    ("edits", "options"),
+    [
+        ([kschedctl.Cordon("node-8")], {"cordon": "node-8"}),
+        ([kschedctl.FailZone("eu-central-1a")], {"fail_zone": "eu-central-1a"}),
+        ([kschedctl.SetRequest.parse("cpu=2")], {"set_request": "cpu=2"}),
+        ([kschedctl.TaintNode.parse("gpu-*:nvidia.com/gpu-")], {"taint": "gpu-*:nvidia.com/gpu-"}),
+    ],
+    ids=["cordon", "fail_zone", "set_request", "taint"],
+)
+def test_what_ifs_mean_the_same_at_load_as_objects_and_by_option(
+    shop: kschedctl.SchedulingCluster, edits: list[kschedctl.Edit], options: dict[str, str]
+) -> None:
+    answers = [
+        cluster.explain("shop/search-3").to_dict()
+        for cluster in (kschedctl.load(SHOP, edits=edits), shop.what_if(*edits), shop.what_if(**options))
+    ]
+    assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"cordn": "node-8"}, '"cordn" is no what-if'),
+        ({"cordon": "node-88"}, "has no node node-88"),
+        ({"set_priority": "high"}, "high"),
+    ],
+)
+def test_wrong_what_ifs_are_refused(shop: kschedctl.SchedulingCluster, options: dict[str, str], problem: str) -> None:
+    with pytest.raises(kschedctl.InputError, match=problem):
+        shop.what_if(**options)
+
+
+def test_an_answer_is_a_dictionary_as_the_command_prints_it(shop: kschedctl.SchedulingCluster) -> None:
+    answer = shop.explain("shop/web-7").to_dict()
+    printed = run("explain", "shop/web-7", "--snapshot", str(SHOP), "-o", "json").out
+    assert answer == json.loads(printed)
+    assert list(answer)[:2] == ["apiVersion", "kind"]
+
+
+def test_an_answer_is_shown_as_html_in_notebooks(shop: kschedctl.SchedulingCluster) -> None:
+    html = ElementTree.fromstring(shop.explain("shop/search-3")._repr_html_().replace("<br>", "<br/>"))
+    assert "fits on none of 15 nodes" in (html.findtext("p") or "")
+    assert [cell.text for cell in html.iterfind("table/tr/th")][:3] == ["nodes", "plugin", "reason"]
+
+
+def test_html_contains_no_markup_of_the_cluster() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "<script>alert(1)</script>\u202e"}}
+    html = loaded(node).nodes_overview()._repr_html_()
+    assert "<script>" not in html
+    assert "\u202e" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_a_cluster_is_saved_with_its_what_ifs(shop: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    cordoned = shop.what_if(cordon="node-8")
+    cordoned.save(tmp_path / "after")
+    read = kschedctl.load(tmp_path / "after")
+    assert read.explain("shop/web-7").verdict == cordoned.explain("shop/web-7").verdict
+    assert kschedctl.snapshot_info(tmp_path / "after").kinds["Node"] == 15
+    shop.save(tmp_path / "report.tar.gz", anonymize=True)
+    assert kschedctl.snapshot_info(tmp_path / "report.tar.gz").anonymized
+    with pytest.raises(kschedctl.InputError):
+        shop.save(tmp_path / "report.tar.gz")
+
+
+def test_explain_has_the_options_of_the_command(shop: kschedctl.SchedulingCluster) -> None:
+    answer = shop.explain("shop/web-7", prefer="node-5", withstand=True)
+    assert (answer.preference.node if answer.preference else "", answer.withstanding is not None) == ("node-5", True)

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 import kschedctl
+from kschedctl.cli.commands import COMMANDS
 from kschedctl.face import SchedulingCluster
+from kschedctl.functions import decide_cases, rules, run_sweep
 from kschedctl.linting import lint
 from kschedctl.loading import load
 from kschedctl.scheduler.decision import Decision, NodeVerdict
@@ -29,7 +31,7 @@ def mentioned(annotation: Any) -> Iterator[type]:
 
 def signatures() -> Iterator[tuple[str, Any]]:
     yield "load", load
-    yield "lint", lint
+    yield from {"lint": lint, "rules": rules, "run_sweep": run_sweep, "decide_cases": decide_cases}.items()
     for cls in OFFERED:
         for name, member in inspect.getmembers_static(cls):
             if name.startswith("_"):
@@ -45,6 +47,28 @@ def test_every_type_that_is_taken_or_returned_can_be_imported(name: str, functio
     hints = typing.get_type_hints(function, localns={one: getattr(kschedctl, one) for one in kschedctl.__all__})
     for cls in {cls for hint in hints.values() for cls in mentioned(hint)}:
         assert getattr(kschedctl, cls.__name__, None) is cls, f"{name} has {cls.__module__}.{cls.__name__}"
+
+
+#: The commands whose method or function has another name, because that is a word of the cluster or of a package.
+#: ``watch`` answers for a cluster that changes: a program loads the cluster again.
+PYTHON: dict[str, list[Any]] = {
+    "nodes": ["nodes_overview", "describe_node"],
+    "preempt": ["preempt", "threat"],
+    "volumes": ["volumes", "claim"],
+    "optimum": ["optimum", "purchase", "consolidate"],
+    "lint": [kschedctl.lint],
+    "rule": [kschedctl.rules],
+    "batch": [kschedctl.decide_cases],
+    "sweep": [kschedctl.run_sweep],
+    "snapshot": ["save", kschedctl.snapshot_info],
+    "watch": [kschedctl.load],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_can_be_called_from_python(command: str) -> None:
+    for form in PYTHON.get(command, [command]):
+        assert callable(getattr(SchedulingCluster, form) if isinstance(form, str) else form)
 
 
 @pytest.mark.parametrize("name", sorted(set(kschedctl.__all__) - {"__version__"}))

@@ -59,7 +59,7 @@ def drain_answer(
     return Drained(
         **envelope(run.before, provenance(cluster, many=True), not_modelled),
         summary=_summary(nodes, waiting, not_tried, finished=run.finished),
-        finished=run.finished,
+        interrupted=not run.finished,
         rolling=request.options.rolling,
         chance=TieBreak(request.seed).words,
         seconds=round((simulation.now() - began).total_seconds(), 3),

@@ -25,6 +25,7 @@ from kschedctl.answers.simulate import (
     WaitingData,
     WorkloadPlacementData,
 )
+from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import CPU, MEMORY, PODS, RequestRules
 from kschedctl.api.well_known import zone_of
@@ -122,7 +123,7 @@ def simulation_answer(
     return Simulated(
         **envelope(before, provenance(cluster, many=True), not_modelled),
         summary=_summary(len(placed), n_waiting, len(evicted), finished=run.finished),
-        finished=run.finished,
+        interrupted=not run.finished,
         chance=TieBreak(request.seed).words,
         began=simulation.began,
         seconds=round((simulation.now() - simulation.began).total_seconds(), 3),
@@ -241,7 +242,7 @@ def _utilisation(before: Cluster, after: Cluster, rules: RequestRules) -> Iterat
             old = int(was.requested[was.index[name]][mask].sum())
             new = int(now.requested[now.index[name]][mask].sum()) if name in now.index else old
             if offered and (old or new):
-                yield UtilisationData(zone, name, offered, old, new)
+                yield UtilisationData(zone, name, *(exact_quantity(name, amount) for amount in (offered, old, new)))
 
 
 def _attempt(attempt: Attempt) -> SimulatedAttemptData:

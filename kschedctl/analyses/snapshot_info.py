@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from kschedctl.answers.snapshot import SnapshotInfo
 from kschedctl.api.kinds import KINDS
@@ -15,12 +16,12 @@ from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.summary import ReadSummary
 
 
-def snapshot_info(paths: Sequence[str], max_bytes: int | None = None) -> SnapshotInfo:
+def snapshot_info(paths: str | Path | Sequence[str | Path], max_bytes: int | None = None) -> SnapshotInfo:
     """Read a snapshot, and report its kinds and numbers of objects, its version and age.
 
     Parameters
     ----------
-    paths : sequence of str
+    paths : str, Path or sequence of them
         Files, folders and archives; ``-`` is standard input.
     max_bytes : int, optional
         The most bytes to unpack.
@@ -30,6 +31,7 @@ def snapshot_info(paths: Sequence[str], max_bytes: int | None = None) -> Snapsho
     SnapshotError
         If the snapshot cannot be read.
     """
+    paths = tuple(map(str, (paths,) if isinstance(paths, str | Path) else paths))
     reader = SnapshotReader(paths, stdin=open_stdin() if STDIN in paths else None, max_unpacked=max_bytes)
     counts = Counter(type(obj) for obj, _ in reader)
     return snapshot_info_answer(paths, counts, reader.summary)

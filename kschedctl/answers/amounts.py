@@ -15,5 +15,15 @@ def readable(resource: str, quantity: str) -> str:
     >>> readable("cpu", "1500m"), readable("memory", "1536Mi")
     ('1.5', '1.5Gi')
     """
-    units = scheduler_units({resource: parse_quantity(quantity)})
-    return format_amount(resource, units[resource])
+    return format_amount(resource, amount_of(resource, quantity))
+
+
+def amount_of(resource: str, quantity: str) -> int:
+    """Return a quantity in the scheduler's units: milli-CPU, bytes or a count.
+
+    Examples
+    --------
+    >>> amount_of("cpu", "1500m"), amount_of("memory", "1Ki")
+    (1500, 1024)
+    """
+    return scheduler_units({resource: parse_quantity(quantity)})[resource]

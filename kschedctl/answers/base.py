@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Final, Literal, Self, TypedDict
+from importlib import import_module
+from typing import Annotated, Any, Final, Literal, Self, TypedDict
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from kschedctl.answers.operands import encode_operands
 from kschedctl.releases.choice import ChosenBy
 
 API_VERSION: Final = "kschedctl/v1"
+_FIRST: Final = ("apiVersion", "kind")
+#: The provenance of an answer, which comes after the answer itself.
+_LAST: Final = ("rules", "snapshot", "warnings", "doubts", "missing", "notModelled")
 
 
 class Data(msgspec.Struct, frozen=True, rename="camel"):
@@ -83,6 +88,16 @@ class Answer:
         """The outcome of the answer, which sets the exit code."""
         return AnswerOutcome(yes=self.yes, complete=self.complete, interrupted=self.interrupted)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as ``-o json`` prints it: apiVersion and kind first, the provenance last."""
+        return _ordered(msgspec.json.decode(msgspec.json.encode(self, enc_hook=encode_operands)))
+
+    def _repr_html_(self) -> str:
+        """Return the answer as HTML, which notebooks show."""
+        # Answers do not depend on their presentation, so the module is looked up by its name.
+        html: str = import_module("kschedctl.render.html").as_html(self)
+        return html
+
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the lines of ``-o name``: objects in the notation of kubectl.
 
@@ -92,6 +107,17 @@ class Answer:
             False if the answer is one of several: each line then starts with the object that the answer is about.
         """
         raise NotImplementedError
+
+
+def _ordered(data: dict[str, Any]) -> dict[str, Any]:
+    if "items" in data:
+        data["items"] = [_ordered(item) for item in data["items"]]
+    own = {name: value for name, value in data.items() if name not in _FIRST and name not in _LAST}
+    return (
+        {name: data[name] for name in _FIRST if name in data}
+        | own
+        | {name: data[name] for name in _LAST if name in data}
+    )
 
 
 class RulesData(Data, frozen=True):
@@ -119,7 +145,9 @@ class RulesData(Data, frozen=True):
 class SnapshotData(Data, frozen=True):
     """The cluster state that the decision was made on."""
 
-    paths: tuple[str, ...]
+    paths: Annotated[
+        tuple[str, ...], Meta(description="The files of the snapshot, as given; empty for a running cluster.")
+    ]
     nodes: Annotated[int, Meta(description="The number of nodes.")]
     pods: Annotated[int, Meta(description="The number of pods that have not finished.")]
     written_at: Annotated[
@@ -137,15 +165,15 @@ class SnapshotData(Data, frozen=True):
 class NotModelledData(Data, frozen=True):
     """A feature that the answer depends on and that is not modelled."""
 
-    feature: str
+    feature: Annotated[str, Meta(description="The feature.")]
     effect: Annotated[str, Meta(description="The consequence for the answer.")]
 
 
 class MissingData(Data, frozen=True):
     """A kind of object that the answer depends on and that the snapshot does not have."""
 
-    kind: str
-    needed_for: str
+    kind: Annotated[str, Meta(description="The kind of object.")]
+    needed_for: Annotated[str, Meta(description="The reason why the answer depends on it.")]
     effect: Annotated[str, Meta(description="The consequence for the answer.")]
 
 
@@ -163,9 +191,9 @@ class Envelope(Data, frozen=True, kw_only=True):
       changes nothing in the pod; a quota that would refuse the pod, which is part of the answer itself.
     """
 
-    rules: RulesData
-    snapshot: SnapshotData
-    warnings: tuple[str, ...]
+    rules: Annotated[RulesData, Meta(description="The rules that were applied.")]
+    snapshot: Annotated[SnapshotData, Meta(description="The cluster state that the decision was made on.")]
+    warnings: Annotated[tuple[str, ...], Meta(description="All warnings, also those that leave the answer exact.")]
     doubts: Annotated[
         tuple[str, ...] | UnsetType,
         Meta(description="The warnings that make the answer uncertain; absent if there are none."),
@@ -174,7 +202,10 @@ class Envelope(Data, frozen=True, kw_only=True):
         tuple[MissingData, ...],
         Meta(description="The objects that the answer depends on and that the snapshot does not have."),
     ]
-    not_modelled: tuple[NotModelledData, ...]
+    not_modelled: Annotated[
+        tuple[NotModelledData, ...],
+        Meta(description="The features that the answer depends on and that are not modelled."),
+    ]
 
     @property
     def complete(self) -> bool:
@@ -185,13 +216,17 @@ class Envelope(Data, frozen=True, kw_only=True):
 class ClusterAnswer(Envelope, Answer, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the answers about one object or one cluster; ``kind`` is the type of the answer."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
+    api_version: Annotated[Literal["kschedctl/v1"], Meta(description="The version of the form of the answer.")] = (
+        API_VERSION
+    )
 
 
 class CompoundAnswer(Data, Answer, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the answers that combine several answers, or that are not based on a cluster."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
+    api_version: Annotated[Literal["kschedctl/v1"], Meta(description="The version of the form of the answer.")] = (
+        API_VERSION
+    )
 
 
 class AnswerList(CompoundAnswer, frozen=True, kw_only=True):

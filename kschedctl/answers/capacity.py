@@ -16,9 +16,9 @@ from kschedctl.answers.explain import NodeData, PodData
 class NodeCopiesData(Data, frozen=True):
     """A node that copies are scheduled to."""
 
-    node: str
+    node: Annotated[str, Meta(description="The node.")]
     zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
-    copies: int
+    copies: Annotated[int, Meta(description="The number of copies.")]
 
 
 class ZoneCopiesData(Data, frozen=True):
@@ -26,15 +26,15 @@ class ZoneCopiesData(Data, frozen=True):
 
     zone: Annotated[str, Meta(description="The zone; empty for the nodes without a zone label.")]
     nodes: Annotated[int, Meta(description="The number of nodes in the zone with at least one copy.")]
-    copies: int
+    copies: Annotated[int, Meta(description="The number of copies.")]
 
 
 class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
     """The number of further copies of one pod that fit, scheduled one after another without preemption."""
 
-    summary: str
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
     name: Annotated[str, Meta(description="The pod or workload that is copied, with its kind.")]
-    pod: PodData
+    pod: Annotated[PodData, Meta(description="The pod that is copied.")]
     copies: Annotated[int, Meta(description="The number of further copies that fit.")]
     bounded: Annotated[
         bool, Meta(description="True if the count stopped at the limit (--max), so that more copies may fit.")
@@ -42,7 +42,7 @@ class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
     nodes: Annotated[
         tuple[NodeCopiesData, ...], Meta(description="The nodes that the copies are scheduled to, most copies first.")
     ]
-    zones: tuple[ZoneCopiesData, ...]
+    zones: Annotated[tuple[ZoneCopiesData, ...], Meta(description="The copies by zone.")]
     message: Annotated[
         str, Meta(description="The message of kube-scheduler for the next copy; empty if that copy fits.")
     ]
@@ -69,4 +69,4 @@ class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
 class CapacityList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods, each computed independently."""
 
-    items: tuple[PodCapacity, ...]
+    items: Annotated[tuple[PodCapacity, ...], Meta(description="The answers, one per pod.")]

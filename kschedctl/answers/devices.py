@@ -23,20 +23,22 @@ class HolderData(Data, frozen=True):
 class DeviceData(Data, frozen=True):
     """A device and its use."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the device in its pool.")]
     free: Annotated[bool, Meta(description="True if neither the device nor a share of it is allocated.")]
     shared: Annotated[bool, Meta(description="True if only shares of the device are allocated.")]
-    consumed: Annotated[dict[str, int], Meta(description="The capacity that allocated shares consume, in whole units.")]
+    consumed: Annotated[
+        dict[str, str], Meta(description="The capacity that allocated shares consume, as quantities by name.")
+    ]
     taints: Annotated[tuple[str, ...], Meta(description="The taints of the device, as key=value:effect.")]
-    holders: tuple[HolderData, ...]
+    holders: Annotated[tuple[HolderData, ...], Meta(description="The claims that hold the device or a share of it.")]
 
 
 class PoolData(Data, frozen=True):
     """A pool of devices, in its newest generation."""
 
-    driver: str
-    name: str
-    generation: int
+    driver: Annotated[str, Meta(description="The driver of the devices.")]
+    name: Annotated[str, Meta(description="The name of the pool.")]
+    generation: Annotated[int, Meta(description="The newest generation of the pool.")]
     slices: Annotated[int, Meta(description="The number of ResourceSlices of the newest generation.")]
     slices_wanted: Annotated[int, Meta(description="The number of ResourceSlices that the pool should have.")]
     outdated_slices: Annotated[int, Meta(description="The number of ResourceSlices of older generations.")]
@@ -44,7 +46,7 @@ class PoolData(Data, frozen=True):
     problem: Annotated[
         str, Meta(description="The reason why the devices of the pool cannot be allocated; empty if they can.")
     ]
-    devices: tuple[DeviceData, ...]
+    devices: Annotated[tuple[DeviceData, ...], Meta(description="The devices of the pool.")]
 
     @property
     def free(self) -> int:
@@ -78,9 +80,9 @@ class GivenData(Data, frozen=True):
     """A device that is allocated to a request."""
 
     request: Annotated[str, Meta(description="The request, as request or request/alternative.")]
-    driver: str
-    pool: str
-    device: str
+    driver: Annotated[str, Meta(description="The driver of the device.")]
+    pool: Annotated[str, Meta(description="The pool of the device.")]
+    device: Annotated[str, Meta(description="The name of the device in its pool.")]
     admin_access: Annotated[bool, Meta(description="True if the device is only accessed for administration, not used.")]
     shared: Annotated[bool, Meta(description="True if the allocation is a share of the device.")]
     consumed_capacity: Annotated[
@@ -104,7 +106,7 @@ class AllocationData(Data, frozen=True):
 
     claim: Annotated[str, Meta(description="The claim, as namespace/name.")]
     stored: Annotated[bool, Meta(description="True if the allocation is already in the claim's status.")]
-    devices: tuple[GivenData, ...]
+    devices: Annotated[tuple[GivenData, ...], Meta(description="The devices that are allocated.")]
     node_selector: Annotated[
         dict[str, Any] | None,
         Meta(description="The nodes that can use the allocation, as a NodeSelector; null for all nodes."),
@@ -115,8 +117,8 @@ class AllocationData(Data, frozen=True):
 class PlaceData(Data, frozen=True):
     """Nodes with the same result for a claim."""
 
-    usable: bool
-    nodes: tuple[str, ...]
+    usable: Annotated[bool, Meta(description="True if the claim can be allocated on these nodes.")]
+    nodes: Annotated[tuple[str, ...], Meta(description="The nodes.")]
     allocations: Annotated[
         tuple[AllocationData, ...],
         Meta(description="The allocations that exist, or that would be made on the first of the nodes."),
@@ -174,4 +176,6 @@ class DeviceSupply(ClusterAnswer, frozen=True, kw_only=True):
 class DevicesList(AnswerList, frozen=True, kw_only=True):
     """The answers for several claims and classes."""
 
-    items: tuple[DevicesOverview | DeviceSupply, ...]
+    items: Annotated[
+        tuple[DevicesOverview | DeviceSupply, ...], Meta(description="The answers, one per claim or class.")
+    ]

@@ -60,7 +60,7 @@ class OutcomeData(Data, frozen=True):
 class NodeOutcomeData(Data, frozen=True):
     """The result for a node on one side."""
 
-    fits: bool
+    fits: Annotated[bool, Meta(description="True if the pod fits on the node.")]
     plugin: Annotated[str, Meta(description="The plugin that rejects the node; empty if the pod fits.")]
     reasons: Annotated[tuple[str, ...], Meta(description="The reasons of that plugin, in the scheduler's own words.")]
     score: Annotated[int | None, Meta(description="The total score; null if nodes were not scored.")]
@@ -70,7 +70,7 @@ class NodeOutcomeData(Data, frozen=True):
 class NodeChangeData(Data, frozen=True):
     """A node whose result changes."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the node.")]
     before: Annotated[
         NodeOutcomeData | None,
         Meta(description="The result on the first side; null if that side does not have the node."),
@@ -84,15 +84,15 @@ class NodeChangeData(Data, frozen=True):
 class PodChangeData(Data, frozen=True):
     """A pod for which something changes."""
 
-    namespace: str
-    name: str
+    namespace: Annotated[str, Meta(description="The namespace of the pod.")]
+    name: Annotated[str, Meta(description="The name of the pod.")]
     summary: Annotated[tuple[str, ...], Meta(description="The changes in words; equal for pods with the same changes.")]
     parts: Annotated[tuple[AnswerPart, ...], Meta(description="The parts of the answer that change.")]
     worse: Annotated[
         bool, Meta(description="True if the pod has or gets a node on the first side and gets none on the second.")
     ]
-    before: OutcomeData
-    after: OutcomeData
+    before: Annotated[OutcomeData, Meta(description="The result on the first side.")]
+    after: Annotated[OutcomeData, Meta(description="The result on the second side.")]
     nodes: Annotated[
         tuple[NodeChangeData, ...] | None,
         Meta(
@@ -116,13 +116,13 @@ class SideData(Envelope, frozen=True, kw_only=True):
 class Diff(CompoundAnswer, frozen=True, kw_only=True):
     """The changes from the first side to the second."""
 
-    before: SideData
-    after: SideData
+    before: Annotated[SideData, Meta(description="The first side.")]
+    after: Annotated[SideData, Meta(description="The second side.")]
     summary: Annotated[
         str, Meta(description="The pods that lose their node and the pods that move, in one or two sentences.")
     ]
     pods: Annotated[int, Meta(description="The number of compared pods.")]
-    changed: tuple[PodChangeData, ...]
+    changed: Annotated[tuple[PodChangeData, ...], Meta(description="The pods for which something changes.")]
     nodes_gone: Annotated[tuple[str, ...], Meta(description="The nodes that only the first side has.")]
     nodes_new: Annotated[tuple[str, ...], Meta(description="The nodes that only the second side has.")]
 

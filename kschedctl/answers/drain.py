@@ -50,14 +50,14 @@ class HeldUpData(Data, frozen=True):
 class DrainedNodeData(Data, frozen=True):
     """The outcome for one node."""
 
-    node: str
+    node: Annotated[str, Meta(description="The name of the node.")]
     drained: Annotated[bool, Meta(description="True if all pods that a drain has to evict are evicted.")]
     seconds: Annotated[float, Meta(description="The duration, in seconds of the virtual clock.")]
     refusals: Annotated[
         tuple[RefusalData, ...], Meta(description="The reasons why no pod is evicted; empty if some pod is.")
     ]
-    blocked: tuple[BlockedPodData, ...]
-    held_up: tuple[HeldUpData, ...]
+    blocked: Annotated[tuple[BlockedPodData, ...], Meta(description="The pods whose eviction is never allowed.")]
+    held_up: Annotated[tuple[HeldUpData, ...], Meta(description="The disruption budgets that evictions waited for.")]
     moved: Annotated[tuple[MovedPodData, ...], Meta(description="The evicted pods, in order.")]
     staying: Annotated[
         tuple[str, ...],
@@ -73,10 +73,9 @@ class DrainedNodeData(Data, frozen=True):
 class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
     """The outcome for drained nodes and their pods."""
 
-    summary: str
-    finished: Annotated[
-        bool,
-        Meta(description="True if the simulation finished; false if the answer covers only the part that was done."),
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
+    interrupted: Annotated[
+        bool, Meta(description="True if the run was cancelled, so that the answer covers only the part that was done.")
     ]
     rolling: Annotated[bool, Meta(description="True if each node comes back before the next one is drained.")]
     chance: Annotated[str, Meta(description="The tie-breaking rule among nodes with equal scores.")]
@@ -89,7 +88,7 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
     evicted: Annotated[
         tuple[EvictionData, ...], Meta(description="The pods on other nodes that are preempted by moved pods.")
     ]
-    timeline: tuple[TimelineEntry, ...]
+    timeline: Annotated[tuple[TimelineEntry, ...], Meta(description="The events of the drain, in the order of time.")]
     suggestions: Annotated[
         tuple[CureData, ...],
         Meta(description="The changes with which the nodes can be drained, or the pods that stay pending fit."),
@@ -99,11 +98,6 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
     def yes(self) -> bool:
         """True if all nodes can be drained and all pods that move are scheduled."""
         return all(node.drained for node in self.nodes) and not self.not_tried and not self.waiting
-
-    @property
-    def interrupted(self) -> bool:
-        """True if the run was cancelled before its end."""
-        return not self.finished
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the moved pods, one per line: ``pod/NAMESPACE/NAME node/NODE``, without a node if pending."""

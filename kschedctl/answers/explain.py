@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class SuggestedChangeData(TriedData, frozen=True):
     """A change that was tried, and its result."""
 
-    then: ThenData
+    then: Annotated[ThenData, Meta(description="The result with the change.")]
     score: Annotated[int, Meta(description="The score of the best node with the change.")]
     next_best: Annotated[int, Meta(description="The second-highest score with the change.")]
 
@@ -33,16 +33,16 @@ class SuggestedChangeData(TriedData, frozen=True):
 class PluginPointsData(Data, frozen=True):
     """The weighted scores of a plugin for both nodes."""
 
-    plugin: str
-    here: int
-    there: int
+    plugin: Annotated[str, Meta(description="The plugin.")]
+    here: Annotated[int, Meta(description="The weighted score of the node.")]
+    there: Annotated[int, Meta(description="The weighted score of the best other node.")]
 
 
 class PreferenceData(Data, frozen=True):
     """The score of a node compared with the best other one, and changes that make it the only best node."""
 
-    node: str
-    fits: bool
+    node: Annotated[str, Meta(description="The node that is preferred.")]
+    fits: Annotated[bool, Meta(description="True if the pod fits on the node.")]
     is_best: Annotated[bool, Meta(description="True if the node is among the best without any change.")]
     other: Annotated[str, Meta(description="The best other node; empty if nodes were not scored.")] = ""
     here: Annotated[int, Meta(description="The total score of the node.")] = 0
@@ -57,13 +57,13 @@ class PreferenceData(Data, frozen=True):
 class SuggestionData(AppliedData, frozen=True):
     """Changes with which the pod fits: they were made and tried, unless ``untried`` says otherwise."""
 
-    then: ThenData
+    then: Annotated[ThenData, Meta(description="The result with the changes.")]
 
 
 class ZoneLossData(Data, frozen=True):
     """The result of the loss of a zone."""
 
-    zone: str
+    zone: Annotated[str, Meta(description="The zone.")]
     nodes: Annotated[int, Meta(description="The number of nodes in the zone.")]
     feasible: Annotated[int, Meta(description="The number of nodes in the zone that the pod fits on.")]
     left: Annotated[int, Meta(description="The number of nodes that the pod fits on after the loss of the zone.")]
@@ -102,11 +102,11 @@ class WithstandingData(Data, frozen=True):
 class PodData(Data, frozen=True):
     """The pod that the answer is about."""
 
-    namespace: str
-    name: str
+    namespace: Annotated[str, Meta(description="The namespace of the pod.")]
+    name: Annotated[str, Meta(description="The name of the pod.")]
     requests: Annotated[dict[str, str], Meta(description="The total requests, as quantities by resource.")]
-    priority: int
-    priority_class_name: str
+    priority: Annotated[int, Meta(description="The priority of the pod; higher is more important.")]
+    priority_class_name: Annotated[str, Meta(description="The PriorityClass of the pod; empty if it names none.")]
     scheduler_name: Annotated[str, Meta(description="The schedulerName, which selects the profile.")]
     node_name: Annotated[
         str, Meta(description="The node that the pod runs on in the snapshot; empty if there is none.")
@@ -162,7 +162,7 @@ class StatusData(Data, frozen=True):
 class ReasonData(Data, frozen=True):
     """A reason for which a plugin rejects a node."""
 
-    plugin: str
+    plugin: Annotated[str, Meta(description="The plugin that rejects the node.")]
     text: Annotated[str, Meta(description="The reason in the scheduler's own words, as in its event.")]
     detail: Annotated[
         str, Meta(description="The reason with the numbers and names behind it; empty if there are none.")
@@ -170,7 +170,7 @@ class ReasonData(Data, frozen=True):
     data: Annotated[
         OperandsData,
         Meta(
-            description="The numbers (milli-CPU, bytes, counts) and names behind the reason.",
+            description="The numbers and names behind the reason; amounts of resources are quantities.",
             extra_json_schema={"type": "object"},
         ),
     ]
@@ -189,9 +189,9 @@ class ReasonData(Data, frozen=True):
 class NodeData(Data, frozen=True):
     """The result of the filters for a node."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the node.")]
     zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
-    fits: bool
+    fits: Annotated[bool, Meta(description="True if no filter rejects the node.")]
     code: Annotated[str, Meta(description="The status code of the framework at which kube-scheduler stops.")]
     plugin: Annotated[str, Meta(description="The plugin at which kube-scheduler stops; empty if the pod fits.")]
     reasons: Annotated[
@@ -212,7 +212,7 @@ class OwnerUsageData(Data, frozen=True):
 class UsageData(Data, frozen=True):
     """The use of the resource that most nodes lack."""
 
-    resource: str
+    resource: Annotated[str, Meta(description="The resource that most nodes lack.")]
     nodes: Annotated[
         int, Meta(description="The number of nodes that lack the resource and could hold the pod if they were empty.")
     ]
@@ -226,7 +226,7 @@ class UsageData(Data, frozen=True):
 class FilterData(Data, frozen=True):
     """A filter of the profile."""
 
-    plugin: str
+    plugin: Annotated[str, Meta(description="The plugin.")]
     skipped: Annotated[bool, Meta(description="True if the filter has nothing to check for this pod.")]
 
 
@@ -241,9 +241,9 @@ class PluginScoreData(Data, frozen=True):
 class NodeScoreData(Data, frozen=True):
     """The scores of a node."""
 
-    name: str
-    total: int
-    plugins: dict[str, PluginScoreData]
+    name: Annotated[str, Meta(description="The name of the node.")]
+    total: Annotated[int, Meta(description="The sum of the weighted scores.")]
+    plugins: Annotated[dict[str, PluginScoreData], Meta(description="The scores by plugin.")]
 
 
 class LeadData(Data, frozen=True):
@@ -273,7 +273,7 @@ class ScoresData(Data, frozen=True):
 class CandidateData(Data, frozen=True):
     """A preemption candidate: a node and the victims on it."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the node.")]
     victims: Annotated[tuple[str, ...], Meta(description="The victims as namespace/name, most important first.")]
     pdb_violations: Annotated[int, Meta(description="The number of evictions that violate a disruption budget.")]
     lost_at: Annotated[
@@ -284,20 +284,20 @@ class CandidateData(Data, frozen=True):
 class PreemptionData(Data, frozen=True):
     """The result of preemption."""
 
-    status: StatusData
+    status: Annotated[StatusData, Meta(description="The status that preemption returns to the scheduling cycle.")]
     nominated: Annotated[
         tuple[str, ...],
         Meta(description="The nodes that can be nominated; kube-scheduler picks one of several at random."),
     ]
-    candidates: tuple[CandidateData, ...]
+    candidates: Annotated[tuple[CandidateData, ...], Meta(description="The nodes on which evictions let the pod fit.")]
 
 
 class WorkloadData(Data, frozen=True):
     """The workload of a manifest from which the pod is created."""
 
-    kind: str
-    namespace: str
-    name: str
+    kind: Annotated[str, Meta(description="The kind of the workload.")]
+    namespace: Annotated[str, Meta(description="The namespace of the workload.")]
+    name: Annotated[str, Meta(description="The name of the workload.")]
     replicas: Annotated[
         int, Meta(description="The desired number of pods; 0 if the workload is scaled down or suspended.")
     ]
@@ -350,7 +350,9 @@ class ChangeData(Data, frozen=True):
     ]
     path: Annotated[str, Meta(description="The path of the field, such as spec.priority.")]
     before: Annotated[Any, Meta(description="The value before the change; null if the field was not set.")]
-    after: Any
+    after: Annotated[
+        Any, Meta(description="The value after the change, as in a manifest; null if the field is removed.")
+    ]
 
 
 class QuotaRefusalData(Data, frozen=True):
@@ -361,15 +363,15 @@ class QuotaRefusalData(Data, frozen=True):
     requested: Annotated[
         dict[str, str], Meta(description="The amounts that the pod requests of the exceeded resources.")
     ]
-    used: dict[str, str]
-    limited: dict[str, str]
+    used: Annotated[dict[str, str], Meta(description="The amounts that are in use, as quantities by resource.")]
+    limited: Annotated[dict[str, str], Meta(description="The limits of the quota, as quantities by resource.")]
 
 
 class AdmissionData(Data, frozen=True):
     """The result of admission for the pod; empty for a pod that the API server has already stored."""
 
-    changes: tuple[ChangeData, ...] = ()
-    quota_refusals: tuple[QuotaRefusalData, ...] = ()
+    changes: Annotated[tuple[ChangeData, ...], Meta(description="The changes to the pod.")] = ()
+    quota_refusals: Annotated[tuple[QuotaRefusalData, ...], Meta(description="The quotas that refuse the pod.")] = ()
 
 
 class ClaimsData(Data, frozen=True):
@@ -391,13 +393,15 @@ class ClaimsData(Data, frozen=True):
 class Explanation(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one pod, or for several pods with the same answer."""
 
-    pod: PodData
+    pod: Annotated[
+        PodData, Meta(description="The pod that was decided for: the first, if the answer is about several.")
+    ]
     workload: Annotated[
         WorkloadData | None,
         Meta(description="The workload that the pod stands for; null if the pod itself was requested."),
     ] = None
-    admission: AdmissionData
-    verdict: VerdictData
+    admission: Annotated[AdmissionData, Meta(description="The result of admission.")]
+    verdict: Annotated[VerdictData, Meta(description="The node chosen, or why there is none.")]
     pre_enqueue: Annotated[
         StatusData, Meta(description="The status of the PreEnqueue plugins: whether the pod may be tried.")
     ]
@@ -407,8 +411,10 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
     pre_filter_nodes: Annotated[
         tuple[str, ...] | None, Meta(description="The only nodes that PreFilter leaves; null if it leaves all.")
     ]
-    filters: tuple[FilterData, ...]
-    nodes: tuple[NodeData, ...]
+    filters: Annotated[tuple[FilterData, ...], Meta(description="The filters of the profile, in their order.")]
+    nodes: Annotated[
+        tuple[NodeData, ...], Meta(description="The result of the filters by node, in the order of the snapshot.")
+    ]
     claims: Annotated[ClaimsData, Meta(description="The results for the pod's ResourceClaims; empty if it has none.")]
     usage: Annotated[
         UsageData | None,
@@ -417,7 +423,9 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
             "short that other pods use."
         ),
     ]
-    scores: ScoresData | None
+    scores: Annotated[
+        ScoresData | None, Meta(description="The scores of the feasible nodes; null if nodes were not scored.")
+    ]
     preemption: Annotated[PreemptionData | None, Meta(description="The result of preemption; null if it was not run.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
     diagnoses: Annotated[
@@ -495,13 +503,15 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
 class ExplanationList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods."""
 
-    items: tuple[Explanation, ...]
+    items: Annotated[
+        tuple[Explanation, ...], Meta(description="The answers, one per pod or per group of pods with the same answer.")
+    ]
 
 
 class DaemonSetExplanation(CompoundAnswer, frozen=True, kw_only=True):
     """The answers for the pods of one DaemonSet, for text output; ``-o json`` prints one per pod."""
 
-    answers: tuple[Explanation, ...]
+    answers: Annotated[tuple[Explanation, ...], Meta(description="The answers, one per node of the DaemonSet.")]
     nodes: Annotated[tuple[NodeData, ...], Meta(description="The node that each pod is for.")]
 
     @property
@@ -513,9 +523,9 @@ class DaemonSetExplanation(CompoundAnswer, frozen=True, kw_only=True):
 class OutcomeGroupData(Data, frozen=True):
     """Pods with the same outcome for the same cause."""
 
-    outcome: Outcome
+    outcome: Annotated[Outcome, Meta(description="The outcome.")]
     why: Annotated[str, Meta(description="The cause in the scheduler's words; empty if the pods fit.")]
-    pods: tuple[str, ...]
+    pods: Annotated[tuple[str, ...], Meta(description="The pods, as namespace/name.")]
 
 
 class ExplanationSummary(ClusterAnswer, frozen=True, kw_only=True):

@@ -15,10 +15,14 @@ Seconds = Annotated[float, Meta(description="A duration, in seconds.")]
 class ElectionCandidate(Data, frozen=True):
     """A candidate of a coordinated election."""
 
-    name: str
-    binary_version: str
-    emulation_version: str
-    strategy: str
+    name: Annotated[str, Meta(description="The name of the LeaseCandidate.")]
+    binary_version: Annotated[str, Meta(description="The version of the candidate's binary; empty if it reports none.")]
+    emulation_version: Annotated[
+        str, Meta(description="The version that the candidate emulates; empty if it reports none.")
+    ]
+    strategy: Annotated[
+        str, Meta(description="The strategy of the election that the candidate prefers; empty if it reports none.")
+    ]
     renewed_ago: Annotated[
         float | None, Meta(description="The time from the last renewal to the snapshot, in seconds; null if unknown.")
     ]
@@ -39,7 +43,7 @@ class Election(Data, frozen=True):
     holder: Annotated[str, Meta(description="The identity of the leader; empty if the lease was released.")]
     pod: Annotated[str, Meta(description="The pod with that identity, as namespace/name; empty if there is none.")]
     node: Annotated[str, Meta(description="The node that the leader runs on; empty if unknown.")]
-    lease_duration_seconds: int
+    lease_duration_seconds: Annotated[int, Meta(description="The duration of the lease, in seconds.")]
     acquired_ago: Annotated[
         float | None,
         Meta(description="The time from the acquisition of the lease to the snapshot, in seconds; null if unknown."),
@@ -71,7 +75,9 @@ class Election(Data, frozen=True):
     preferred_holder: Annotated[
         str, Meta(description="The preferred holder of a coordinated election; empty if there is none.")
     ] = ""
-    candidates: tuple[ElectionCandidate, ...] = ()
+    candidates: Annotated[
+        tuple[ElectionCandidate, ...], Meta(description="The candidates of a coordinated election.")
+    ] = ()
 
     @property
     def ref(self) -> ObjectRef:
@@ -88,12 +94,12 @@ class Election(Data, frozen=True):
 class ProblemData(Data, frozen=True):
     """A problem of an election, or a note about it."""
 
-    severity: Literal["error", "warning", "info"]
-    rule: str
+    severity: Annotated[Literal["error", "warning", "info"], Meta(description="The severity: error, warning or info.")]
+    rule: Annotated[str, Meta(description="The rule that found the problem.")]
     object: Annotated[str, Meta(description="The object that the problem is about.")]
-    field: str
-    problem: str
-    hint: str
+    field: Annotated[str, Meta(description="The path of the field with the problem; empty if there is none.")]
+    problem: Annotated[str, Meta(description="The problem in one sentence.")]
+    hint: Annotated[str, Meta(description="A hint for the repair; empty if there is none.")]
 
 
 class LeaderOverview(ClusterAnswer, frozen=True, kw_only=True):
@@ -101,7 +107,7 @@ class LeaderOverview(ClusterAnswer, frozen=True, kw_only=True):
 
     summary: Annotated[str, Meta(description="The state of the scheduler's own election, in one sentence.")]
     elections: Annotated[tuple[Election, ...], Meta(description="The elections, those of the control plane first.")]
-    problems: tuple[ProblemData, ...]
+    problems: Annotated[tuple[ProblemData, ...], Meta(description="The problems of the elections.")]
     heartbeats: Annotated[int, Meta(description="The number of Leases that are heartbeats of nodes and API servers.")]
     retry_period: Annotated[
         float, Meta(description="The time that standby candidates are assumed to wait between attempts, in seconds.")
@@ -125,10 +131,14 @@ class LeaderOverview(ClusterAnswer, frozen=True, kw_only=True):
 class TimesData(Data, frozen=True):
     """The timing settings of the candidates, in seconds."""
 
-    lease_duration: float
-    renew_deadline: float
-    retry_period: float
-    release_on_cancel: bool
+    lease_duration: Annotated[
+        float, Meta(description="The time for which other candidates wait after the last renewal, in seconds.")
+    ]
+    renew_deadline: Annotated[
+        float, Meta(description="The time after which a leader that cannot renew gives up, in seconds.")
+    ]
+    retry_period: Annotated[float, Meta(description="The time between attempts to acquire or renew, in seconds.")]
+    release_on_cancel: Annotated[bool, Meta(description="True if a leader that ends releases its lease.")]
 
 
 class BoundsData(Data, frozen=True):
@@ -160,24 +170,24 @@ class EventData(Data, frozen=True):
 
     at: Annotated[float, Meta(description="The time since the start, in seconds of true time.")]
     who: Annotated[str, Meta(description="The candidate that the event concerns; empty for all.")]
-    what: str
-    detail: str
+    what: Annotated[str, Meta(description="The kind of event in one or a few words.")]
+    detail: Annotated[str, Meta(description="The details of the event; empty if there are none.")]
 
 
 class TermData(Data, frozen=True):
     """A term of a leader: its start and end, in seconds of true time since the start of the simulation."""
 
-    who: str
-    start: float
-    end: float
+    who: Annotated[str, Meta(description="The leader.")]
+    start: Annotated[float, Meta(description="The start of the term, in seconds since the start of the simulation.")]
+    end: Annotated[float, Meta(description="The end of the term, in seconds since the start of the simulation.")]
 
 
 class CounterexampleData(Data, frozen=True):
     """A simulated election in which two candidates led at once."""
 
-    seed: int
-    first: TermData
-    second: TermData
+    seed: Annotated[int, Meta(description="The seed of the simulated election.")]
+    first: Annotated[TermData, Meta(description="The term of the first leader.")]
+    second: Annotated[TermData, Meta(description="The term of the second leader, which begins before the first ends.")]
     seconds: Annotated[float, Meta(description="The time for which both led, in seconds.")]
     faults: Annotated[tuple[str, ...], Meta(description="The injected faults, as the options that reproduce them.")]
 
@@ -186,15 +196,15 @@ class LeaderSimulation(CompoundAnswer, frozen=True, kw_only=True):
     """A simulated election, and the guarantees for any election with the same settings."""
 
     summary: Annotated[str, Meta(description="The result in one sentence.")]
-    times: TimesData
-    bounds: BoundsData
-    candidates: int
+    times: Annotated[TimesData, Meta(description="The timing settings of the candidates.")]
+    bounds: Annotated[BoundsData, Meta(description="The guarantees that these settings give.")]
+    candidates: Annotated[int, Meta(description="The number of candidates.")]
     duration: Seconds
     clock_skew: Annotated[float, Meta(description="The largest clock offset, in seconds.")]
     clock_drift: Annotated[
         float, Meta(description="The largest clock drift, as a fraction: 0.01 is one percent too fast or too slow.")
     ]
-    seed: int
+    seed: Annotated[int, Meta(description="The seed of the simulated election.")]
     events: Annotated[tuple[EventData, ...], Meta(description="The events in the order of time.")]
     terms: Annotated[tuple[TermData, ...], Meta(description="The terms of the leaders.")]
     gaps: Annotated[

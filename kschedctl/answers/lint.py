@@ -12,26 +12,26 @@ from kschedctl.answers.base import CompoundAnswer, Data
 class RelatedData(Data, frozen=True):
     """Another object that contributes to a finding."""
 
-    object: str
-    file: str
-    line: int
-    column: int
-    message: str
+    object: Annotated[str, Meta(description="The object, as KIND NAMESPACE/NAME.")]
+    file: Annotated[str, Meta(description="The file of the object; empty if it is not in a file.")]
+    line: Annotated[int, Meta(description="The line of the object, from 1; 0 if unknown.")]
+    column: Annotated[int, Meta(description="The column of the object, from 1; 0 if unknown.")]
+    message: Annotated[str, Meta(description="The part of the object in the finding, in words.")]
 
 
 class FixData(Data, frozen=True):
     """A repair of the manifest text."""
 
-    title: str
+    title: Annotated[str, Meta(description="The repair in a few words.")]
     safe: Annotated[bool, Meta(description="True if the repair changes only what is wrong, so that --fix applies it.")]
 
 
 class FindingData(Data, frozen=True, kw_only=True):
     """A finding: a problem that a rule reports."""
 
-    rule: str
-    name: str
-    severity: Literal["error", "warning", "info"]
+    rule: Annotated[str, Meta(description="The code of the rule.")]
+    name: Annotated[str, Meta(description="The name of the rule.")]
+    severity: Annotated[Literal["error", "warning", "info"], Meta(description="The severity: error, warning or info.")]
     place: Annotated[
         Literal["A", "B", "C", "D"] | None,
         Meta(
@@ -40,10 +40,10 @@ class FindingData(Data, frozen=True, kw_only=True):
             "nothing is blocked."
         ),
     ]
-    file: str
+    file: Annotated[str, Meta(description="The file with the problem; empty if the object is not in a file.")]
     line: Annotated[int, Meta(description="The line of the finding, from 1.")]
     column: Annotated[int, Meta(description="The column of the finding, in characters, from 1.")]
-    end_line: int
+    end_line: Annotated[int, Meta(description="The last line of the problem.")]
     end_column: Annotated[int, Meta(description="The column after the last character of the finding.")]
     object: Annotated[
         str,
@@ -52,43 +52,45 @@ class FindingData(Data, frozen=True, kw_only=True):
             "no object."
         ),
     ]
-    field: str
-    message: str
-    help: str
-    related: tuple[RelatedData, ...] = ()
-    fix: FixData | None = None
+    field: Annotated[str, Meta(description="The path of the field with the problem; empty for the whole object.")]
+    message: Annotated[str, Meta(description="The problem in one sentence.")]
+    help: Annotated[str, Meta(description="A hint for the repair; empty if there is none.")]
+    related: Annotated[
+        tuple[RelatedData, ...], Meta(description="The other objects that contribute to the finding.")
+    ] = ()
+    fix: Annotated[FixData | None, Meta(description="The repair of the text; null if there is none.")] = None
     fingerprint: Annotated[str, Meta(description="An identifier of the finding that does not change when lines move.")]
 
 
 class IgnoredData(Data, frozen=True):
     """A finding that is suppressed, and the source of the suppression."""
 
-    finding: FindingData
+    finding: Annotated[FindingData, Meta(description="The finding.")]
     source: Annotated[
         str, Meta(description="The source of the suppression: annotation, comment, settings or baseline.")
     ]
-    reason: str
-    file: str
-    line: int
+    reason: Annotated[str, Meta(description="The reason that the author gives; empty if there is none.")]
+    file: Annotated[str, Meta(description="The file with the suppression; empty if it is not in a file.")]
+    line: Annotated[int, Meta(description="The line of the suppression, from 1; 0 if unknown.")]
 
 
 class UndecidedData(Data, frozen=True):
     """A rule that could not be decided for an object."""
 
-    rule: str
-    object: str
-    why: str
+    rule: Annotated[str, Meta(description="The code of the rule.")]
+    object: Annotated[str, Meta(description="The object, as KIND NAMESPACE/NAME.")]
+    why: Annotated[str, Meta(description="The reason why the rule could not be decided.")]
 
 
 class SummaryData(Data, frozen=True, kw_only=True):
     """The counts of files, objects and findings."""
 
-    files: int
-    objects: int
-    errors: int
-    warnings: int
-    infos: int
-    ignored: int
+    files: Annotated[int, Meta(description="The number of files that were read.")]
+    objects: Annotated[int, Meta(description="The number of objects in them.")]
+    errors: Annotated[int, Meta(description="The number of findings with the severity error.")]
+    warnings: Annotated[int, Meta(description="The number of findings with the severity warning.")]
+    infos: Annotated[int, Meta(description="The number of findings with the severity info.")]
+    ignored: Annotated[int, Meta(description="The number of findings that are suppressed.")]
     partial: Annotated[
         int, Meta(description="The number of objects that are patches or fragments, which most rules skip.")
     ]
@@ -103,15 +105,17 @@ class SummaryData(Data, frozen=True, kw_only=True):
     fixed: Annotated[int, Meta(description="The number of findings that were repaired.")] = 0
     gone: Annotated[int, Meta(description="The number of findings in the baseline that no longer occur.")] = 0
     rules: Annotated[dict[str, int], Meta(description="The number of findings of each rule, by code.")]
-    undecided: tuple[UndecidedData, ...] = ()
+    undecided: Annotated[
+        tuple[UndecidedData, ...], Meta(description="The rules that could not be decided, with their objects.")
+    ] = ()
 
 
 class LintReport(CompoundAnswer, frozen=True, kw_only=True, tag="LintReport"):
     """The findings of ``lint``."""
 
-    findings: tuple[FindingData, ...]
-    ignored: tuple[IgnoredData, ...]
-    summary: SummaryData
+    findings: Annotated[tuple[FindingData, ...], Meta(description="The findings, sorted by file and line.")]
+    ignored: Annotated[tuple[IgnoredData, ...], Meta(description="The findings that are suppressed.")]
+    summary: Annotated[SummaryData, Meta(description="The counts.")]
 
     @property
     def yes(self) -> bool:

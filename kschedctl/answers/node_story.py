@@ -12,7 +12,7 @@ from kschedctl.answers.base import Data
 class NodeResourceData(Data, frozen=True):
     """A resource of the node. Amounts are quantities."""
 
-    resource: str
+    resource: Annotated[str, Meta(description="The name of the resource.")]
     allocatable: Annotated[str, Meta(description="The allocatable amount of the node.")]
     requested: Annotated[
         str, Meta(description="The amount that the pods on the node request; for the resource pods, their number.")
@@ -27,7 +27,7 @@ class PodUsageData(Data, frozen=True):
     """A pod on the node and its requests."""
 
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    priority: int
+    priority: Annotated[int, Meta(description="The priority of the pod.")]
     requests: Annotated[
         dict[str, str], Meta(description="The requests for the resources listed in room, as quantities.")
     ]
@@ -36,7 +36,7 @@ class PodUsageData(Data, frozen=True):
 class FilterCheckData(Data, frozen=True):
     """A comparison that a filter makes on the node."""
 
-    plugin: str
+    plugin: Annotated[str, Meta(description="The plugin.")]
     wanted: Annotated[str, Meta(description="The value that the pod requires.")]
     found: Annotated[str, Meta(description="The value that it is compared with.")]
     holds: Annotated[bool, Meta(description="True if the comparison succeeds.")]
@@ -45,7 +45,7 @@ class FilterCheckData(Data, frozen=True):
 class StepData(Data, frozen=True):
     """A step in the computation of a score."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the step.")]
     expression: Annotated[
         str,
         Meta(
@@ -54,7 +54,7 @@ class StepData(Data, frozen=True):
             "refer to earlier steps."
         ),
     ]
-    value: int | float
+    value: Annotated[int | float, Meta(description="The value of the step.")]
     note: Annotated[str, Meta(description="The meaning of the numbers; empty if it is obvious.")]
 
 
@@ -68,10 +68,10 @@ class ArithmeticData(Data, frozen=True):
 class PluginStoryData(Data, frozen=True):
     """The computation of a plugin's score for the node."""
 
-    plugin: str
+    plugin: Annotated[str, Meta(description="The plugin.")]
     raw: Annotated[int, Meta(description="The score that the plugin returned.")]
     normalized: Annotated[int, Meta(description="The score normalized to 0 to 100.")]
-    weight: int
+    weight: Annotated[int, Meta(description="The weight of the plugin in the profile.")]
     weighted: Annotated[int, Meta(description="The normalized score times the weight.")]
     score: Annotated[
         ArithmeticData | None,
@@ -86,7 +86,7 @@ class PluginStoryData(Data, frozen=True):
 class NodeStoryData(Data, frozen=True):
     """The full details of one node."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the node.")]
     room: Annotated[
         tuple[NodeResourceData, ...], Meta(description="The resources that the pod requests, and cpu, memory and pods.")
     ]

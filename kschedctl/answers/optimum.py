@@ -25,10 +25,10 @@ class Lever(StrEnum):
 class GoalData(Data, frozen=True):
     """A goal and its values in both placements; earlier goals take precedence over later ones."""
 
-    goal: str
+    goal: Annotated[str, Meta(description="The name of the goal.")]
     maximize: Annotated[bool, Meta(description="True if a higher value is better.")]
     multi_step: Annotated[int, Meta(description="The value that the scheduler reaches, one pod after another.")]
-    optimum: int
+    optimum: Annotated[int, Meta(description="The value in the best placement.")]
     bound: Annotated[
         int | None,
         Meta(
@@ -47,8 +47,8 @@ class OptimumWorkloadData(Data, frozen=True):
     """The outcome for the pods of one workload, or for pods without one."""
 
     kind: Annotated[str, Meta(description="The kind of the pods' controller; Pod for pods without one.")]
-    namespace: str
-    name: str
+    namespace: Annotated[str, Meta(description="The namespace of the workload.")]
+    name: Annotated[str, Meta(description="The name of the workload.")]
     pods: Annotated[int, Meta(description="The number of pending pods.")]
     multi_step: Annotated[int, Meta(description="The number of pods that the scheduler places, one after another.")]
     optimum: Annotated[int, Meta(description="The number of pods that have a node in the best placement.")]
@@ -59,7 +59,7 @@ class OptimumPlacementData(Data, frozen=True):
     """A pod and its node in the best placement."""
 
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    node: str
+    node: Annotated[str, Meta(description="The node in the best placement.")]
     multi_step_node: Annotated[
         str, Meta(description="The node that the scheduler chooses; empty if the pod stays pending there.")
     ]
@@ -70,14 +70,14 @@ class OptimumEvictionData(Data, frozen=True):
     """A pod that is evicted."""
 
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    node: str
+    node: Annotated[str, Meta(description="The node that the pod is evicted from.")]
 
 
 class WayData(Data, frozen=True):
     """An adjustment with which the scheduler itself reaches the best placement, as shown by a simulation."""
 
-    lever: Lever
-    what: str
+    lever: Annotated[Lever, Meta(description="The kind of adjustment.")]
+    what: Annotated[str, Meta(description="The adjustment in words.")]
     workloads: Annotated[
         tuple[str, ...],
         Meta(description="The workloads of the pods in their order, with the number of consecutive pods."),
@@ -92,15 +92,17 @@ class WayData(Data, frozen=True):
 class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
     """The best placement of all pods at once, compared with the scheduler's own, one pod after another."""
 
-    summary: str
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
     proven: Annotated[bool, Meta(description="True if no placement is better in any goal.")]
-    goals: tuple[GoalData, ...]
+    goals: Annotated[tuple[GoalData, ...], Meta(description="The goals, the most important first.")]
     pods: Annotated[int, Meta(description="The number of pending pods.")]
-    finished: Annotated[
+    multi_step_finished: Annotated[
         bool,
         Meta(description="True if the simulated scheduler comes to an end; false if pods keep preempting each other."),
     ]
-    multi_step_placed: int
+    multi_step_placed: Annotated[
+        int, Meta(description="The number of pods that the scheduler places, one after another.")
+    ]
     placed: Annotated[int, Meta(description="The number of pending pods that have a node in the best placement.")]
     stranded: Annotated[
         tuple[str, ...],
@@ -110,14 +112,18 @@ class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
     gated: Annotated[
         tuple[str, ...], Meta(description="The pods that are left out because they have scheduling gates.")
     ]
-    workloads: tuple[OptimumWorkloadData, ...]
+    workloads: Annotated[tuple[OptimumWorkloadData, ...], Meta(description="The outcome by workload.")]
     placements: Annotated[
         tuple[OptimumPlacementData, ...],
         Meta(description="The placements, in an order in which every pod passes the filters."),
     ]
-    evicted: tuple[OptimumEvictionData, ...]
-    multi_step_evicted: tuple[OptimumEvictionData, ...]
-    ways: tuple[WayData, ...]
+    evicted: Annotated[tuple[OptimumEvictionData, ...], Meta(description="The pods that the best placement evicts.")]
+    multi_step_evicted: Annotated[
+        tuple[OptimumEvictionData, ...], Meta(description="The pods that the scheduler evicts.")
+    ]
+    ways: Annotated[
+        tuple[WayData, ...], Meta(description="The adjustments with which the scheduler reaches the best placement.")
+    ]
     refused: Annotated[int, Meta(description="The number of solutions that the filters rejected before this one.")]
 
     @property
@@ -133,7 +139,7 @@ class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
 class BoughtKindData(Data, frozen=True):
     """A node type of the catalog that is bought."""
 
-    kind: str
+    kind: Annotated[str, Meta(description="The name of the node type in the catalog.")]
     nodes: Annotated[int, Meta(description="The number of nodes of the type.")]
     price: Annotated[str, Meta(description="The price of one node, in the unit of the catalog.")]
     cost: Annotated[str, Meta(description="The price of all nodes of the type.")]
@@ -142,15 +148,15 @@ class BoughtKindData(Data, frozen=True):
 class BoughtNodeData(Data, frozen=True):
     """A node that is bought, and the pods on it."""
 
-    node: str
-    kind: str
+    node: Annotated[str, Meta(description="The name of the new node.")]
+    kind: Annotated[str, Meta(description="The name of its node type in the catalog.")]
     pods: Annotated[tuple[str, ...], Meta(description="The pods on the node, as namespace/name.")]
 
 
 class Purchased(ClusterAnswer, frozen=True, kw_only=True, tag="Purchase"):
     """The cheapest additional nodes with which all pending pods can be placed."""
 
-    summary: str
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
     proven: Annotated[bool, Meta(description="True if no cheaper purchase places as many pods, and none places more.")]
     cost: Annotated[str, Meta(description="The price of all bought nodes, in the unit of the catalog.")]
     least_cost: Annotated[
@@ -164,8 +170,10 @@ class Purchased(ClusterAnswer, frozen=True, kw_only=True, tag="Purchase"):
         Meta(description="The number of pods that the scheduler itself places after the purchase, one after another."),
     ]
     waiting: Annotated[tuple[str, ...], Meta(description="The pods that have no node even after the purchase.")]
-    kinds: tuple[BoughtKindData, ...]
-    nodes: tuple[BoughtNodeData, ...]
+    kinds: Annotated[
+        tuple[BoughtKindData, ...], Meta(description="The node types that are bought, with their numbers.")
+    ]
+    nodes: Annotated[tuple[BoughtNodeData, ...], Meta(description="The nodes that are bought.")]
     placements: Annotated[
         tuple[OptimumPlacementData, ...],
         Meta(description="The placements, in an order in which every pod passes the filters."),
@@ -187,7 +195,7 @@ class Purchased(ClusterAnswer, frozen=True, kw_only=True, tag="Purchase"):
 class EmptiedNodeData(Data, frozen=True):
     """A node that is drained."""
 
-    node: str
+    node: Annotated[str, Meta(description="The name of the node.")]
     evicted: Annotated[tuple[str, ...], Meta(description="The evicted pods in order, as namespace/name.")]
     waited: Annotated[
         dict[str, float],
@@ -198,7 +206,7 @@ class EmptiedNodeData(Data, frozen=True):
 class Emptied(ClusterAnswer, frozen=True, kw_only=True, tag="EmptiedNodes"):
     """The nodes that can be emptied, in the order in which to drain them."""
 
-    summary: str
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
     used: Annotated[
         int, Meta(description="The number of nodes in use: those with pods that do not belong to the node itself.")
     ]

@@ -25,8 +25,8 @@ class GroupData(Data, frozen=True):
             "object with the problem if it is no workload."
         ),
     ]
-    namespace: str
-    name: str
+    namespace: Annotated[str, Meta(description="The namespace of the workload or object; empty if it has none.")]
+    name: Annotated[str, Meta(description="The name of the workload or object.")]
     pods: Annotated[tuple[str, ...], Meta(description="The pods as namespace/name, oldest first.")]
     since: Annotated[datetime | None, Meta(description="The creation time of the oldest pod; null if unknown.")]
     waiting_seconds: Annotated[
@@ -89,7 +89,7 @@ class AdviceData(Data, frozen=True):
 class Pending(ClusterAnswer, frozen=True, kw_only=True, tag="Pending"):
     """The pending pods, by cause."""
 
-    summary: str
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
     groups: Annotated[tuple[GroupData, ...], Meta(description="The groups, largest first; those that fit are last.")]
     fit: Annotated[
         tuple[str, ...] | None,

@@ -62,8 +62,8 @@ class PreemptVerdictData(Data, frozen=True):
 class OwnerData(Data, frozen=True):
     """The controller of a pod."""
 
-    kind: str
-    name: str
+    kind: Annotated[str, Meta(description="The kind of the controller.")]
+    name: Annotated[str, Meta(description="The name of the controller.")]
 
 
 class BudgetData(Data, frozen=True):
@@ -82,8 +82,8 @@ class VictimData(Data, frozen=True):
     """An eviction victim."""
 
     name: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    priority: int
-    priority_class_name: str
+    priority: Annotated[int, Meta(description="The priority of the victim.")]
+    priority_class_name: Annotated[str, Meta(description="The PriorityClass of the victim; empty if it names none.")]
     started_at: Annotated[datetime | None, Meta(description="The start time of the pod; null if it has not started.")]
     running_seconds: Annotated[
         int | None,
@@ -96,14 +96,14 @@ class VictimData(Data, frozen=True):
     owner: Annotated[OwnerData | None, Meta(description="The controller of the pod; null if there is none.")]
     grace_seconds: Annotated[int, Meta(description="The termination grace period, in seconds.")]
     violates: Annotated[bool, Meta(description="True if the eviction violates a disruption budget.")]
-    budgets: tuple[BudgetData, ...]
+    budgets: Annotated[tuple[BudgetData, ...], Meta(description="The disruption budgets that select the victim.")]
 
 
 class LostAtData(Data, frozen=True):
     """The criterion at which a candidate lost against the chosen one."""
 
     number: Annotated[int, Meta(description="The position of the criterion in kube-scheduler's order, from 1.")]
-    criterion: str
+    criterion: Annotated[str, Meta(description="The criterion of kube-scheduler at which the candidate lost.")]
     has: Annotated[
         int, Meta(description="The value of the candidate: a count, a priority, a sum, or microseconds since 1970.")
     ]
@@ -113,8 +113,8 @@ class LostAtData(Data, frozen=True):
 class PreemptCandidateData(Data, frozen=True):
     """A preemption candidate: a node and the victims on it."""
 
-    name: str
-    zone: str
+    name: Annotated[str, Meta(description="The name of the node.")]
+    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
     victims: Annotated[tuple[VictimData, ...], Meta(description="The victims, most important first.")]
     pdb_violations: Annotated[int, Meta(description="The number of evictions that violate a disruption budget.")]
     lost_at: Annotated[
@@ -139,7 +139,7 @@ class Cause(StrEnum):
 class NotHelpfulData(NodeData, frozen=True):
     """A node on which evicting pods does not help, with the rejection that remains without them."""
 
-    cause: Cause
+    cause: Annotated[Cause, Meta(description="The rejection that remains when the pods of lower priority are gone.")]
 
 
 class ReplacementData(Data, frozen=True):
@@ -184,19 +184,19 @@ class NextData(Data, frozen=True):
             description="The longest time until the pod can start, in seconds: the longest grace period of the victims."
         ),
     ]
-    victims: tuple[VictimFateData, ...]
+    victims: Annotated[tuple[VictimFateData, ...], Meta(description="The fate of each victim.")]
     loses_nomination: Annotated[tuple[str, ...], Meta(description="The pods whose nomination to the node is cleared.")]
 
 
 class Preemption(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one pod."""
 
-    pod: PodData
+    pod: Annotated[PodData, Meta(description="The pod that preempts.")]
     workload: Annotated[
         WorkloadData | None,
         Meta(description="The workload that the pod stands for; null if the pod itself was requested."),
     ] = None
-    verdict: PreemptVerdictData
+    verdict: Annotated[PreemptVerdictData, Meta(description="The result of preemption.")]
     status: Annotated[
         StatusData | None, Meta(description="The status that DefaultPreemption returns; null if it was not run.")
     ]
@@ -217,7 +217,7 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
             "not more than that."
         ),
     ]
-    next: NextData | None
+    next: Annotated[NextData | None, Meta(description="The next steps; null if no candidate is chosen.")]
     preemption_message: Annotated[str, Meta(description="The part of the event message that preemption adds.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
     diagnoses: Annotated[
@@ -256,16 +256,18 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
 class PreemptionList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods."""
 
-    items: tuple[Preemption, ...]
+    items: Annotated[tuple[Preemption, ...], Meta(description="The answers, one per pod.")]
 
 
 class TakerData(Data, frozen=True):
     """A pending pod that would preempt the pod in question."""
 
     name: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    priority: int
-    priority_class_name: str
-    node: str
+    priority: Annotated[int, Meta(description="The priority of the pending pod.")]
+    priority_class_name: Annotated[
+        str, Meta(description="The PriorityClass of the pending pod; empty if it names none.")
+    ]
+    node: Annotated[str, Meta(description="The node that the pending pod would be nominated to.")]
     certain: Annotated[bool, Meta(description="True if the victim is preempted whichever node is picked at random.")]
     violates_budget: Annotated[bool, Meta(description="True if this eviction violates a disruption budget.")]
 
@@ -274,10 +276,10 @@ class Threat(ClusterAnswer, frozen=True, kw_only=True):
     """The pending pods that would preempt a pod."""
 
     victim: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    priority: int
-    priority_class_name: str
-    node: str
-    summary: str
+    priority: Annotated[int, Meta(description="The priority of the pod.")]
+    priority_class_name: Annotated[str, Meta(description="The PriorityClass of the pod; empty if it names none.")]
+    node: Annotated[str, Meta(description="The node of the pod.")]
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
     takers: Annotated[
         tuple[TakerData, ...], Meta(description="The pending pods that would preempt the pod, highest priority first.")
     ]

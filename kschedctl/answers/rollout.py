@@ -17,8 +17,8 @@ from kschedctl.simulate.rollout_steps import RolloutStep, RolloutWaiting
 class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):
     """The outcome of a simulated rollout."""
 
-    summary: str
-    workload: WorkloadData
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
+    workload: Annotated[WorkloadData, Meta(description="The workload that is rolled out.")]
     strategy: Annotated[str, Meta(description="The update strategy of the workload, in words.")]
     finished: Annotated[bool, Meta(description="True if all pods that should be replaced are replaced and available.")]
     held: Annotated[
@@ -50,8 +50,8 @@ class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):
             "virtual clock."
         ),
     ]
-    waiting: tuple[RolloutWaiting, ...]
-    steps: tuple[RolloutStep, ...]
+    waiting: Annotated[tuple[RolloutWaiting, ...], Meta(description="The pods that stay pending at the end.")]
+    steps: Annotated[tuple[RolloutStep, ...], Meta(description="The steps of the controller, in the order of time.")]
     placements: Annotated[tuple[PlacementData, ...], Meta(description="The new pods that have a node.")]
     diagnoses: Annotated[
         tuple[DiagnosisData, ...],

@@ -18,6 +18,7 @@ from kschedctl.answers import (
     explain,
     leader,
     lint,
+    nodes,
     optimum,
     pending,
     preempt,
@@ -42,6 +43,7 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
     "leader": (leader.LeaderOverview,),
     "leader simulate": (leader.LeaderSimulation,),
     "lint": (lint.LintReport,),
+    "nodes": (nodes.NodesOverview, nodes.NodeDescription),
     "optimum": (optimum.Optimum, optimum.Purchased, optimum.Emptied),
     "pending": (pending.Pending,),
     "preempt": (preempt.Preemption, preempt.PreemptionList, preempt.Threat),
@@ -60,6 +62,10 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema of all answers."""
     every = tuple(kind for kinds in ANSWERS.values() for kind in kinds)
     kinds, parts = msgspec.json.schema_components(every, schema_hook=schema_of, ref_template="#/$defs/{name}")
+    for part in parts.values():
+        if "kind" in part.get("properties", {}):
+            # msgspec makes the field from the tag of the type, which has no description.
+            part["properties"]["kind"].setdefault("description", "The type of the answer.")
     refs = dict(zip(every, kinds, strict=True))
     commands = {
         command: {"title": f"kschedctl {command}", "oneOf": [refs[kind] for kind in of]}

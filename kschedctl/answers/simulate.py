@@ -16,17 +16,17 @@ class PlacementData(Data, frozen=True):
     """A pod that was scheduled, and its node."""
 
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    node: str
+    node: Annotated[str, Meta(description="The node that the pod is bound to.")]
 
 
 class WorkloadPlacementData(Data, frozen=True):
     """The outcome for the pods of one workload, or for pods without one."""
 
     kind: Annotated[str, Meta(description="The kind of the pods' controller; Pod for pods without one.")]
-    namespace: str
-    name: str
+    namespace: Annotated[str, Meta(description="The namespace of the workload.")]
+    name: Annotated[str, Meta(description="The name of the workload.")]
     pods: Annotated[int, Meta(description="The number of pods to schedule.")]
-    placed: int
+    placed: Annotated[int, Meta(description="The number of pods that got a node.")]
     nodes: Annotated[dict[str, int], Meta(description="The number of pods that were scheduled to each node.")]
     zones: Annotated[
         dict[str, int],
@@ -50,8 +50,8 @@ class EvictionData(Data, frozen=True):
     """A pod that was preempted."""
 
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    node: str
-    time: datetime
+    node: Annotated[str, Meta(description="The node that the pod is evicted from.")]
+    time: Annotated[datetime, Meta(description="The time of the eviction on the virtual clock.")]
     by: Annotated[str, Meta(description="The pod that preempted it.")]
 
 
@@ -59,16 +59,16 @@ class UtilisationData(Data, frozen=True):
     """The requests of the pods on nodes, by resource and zone."""
 
     zone: Annotated[str, Meta(description="The zone; empty for all nodes together.")]
-    resource: str
-    allocatable: Annotated[int, Meta(description="The allocatable amount of the nodes: milli-CPU, bytes or a count.")]
-    before: Annotated[int, Meta(description="The requested amount before the simulation, in the same unit.")]
-    after: int
+    resource: Annotated[str, Meta(description="The name of the resource.")]
+    allocatable: Annotated[str, Meta(description="The allocatable amount of the nodes, as a quantity.")]
+    before: Annotated[str, Meta(description="The requested amount before the simulation, as a quantity.")]
+    after: Annotated[str, Meta(description="The requested amount after the simulation, as a quantity.")]
 
 
 class SimulatedAttemptData(Data, frozen=True):
     """A scheduling attempt: one scheduling cycle of a pod."""
 
-    time: datetime
+    time: Annotated[datetime, Meta(description="The time of the attempt on the virtual clock.")]
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
     number: Annotated[int, Meta(description="The number of the pod's attempt, from 1.")]
     node: Annotated[str, Meta(description="The node that the pod was scheduled to; empty if there was none.")]
@@ -82,43 +82,43 @@ class SimulatedAttemptData(Data, frozen=True):
     nominated: Annotated[
         str, Meta(description="The node that the pod was nominated to by preemption; empty if there is none.")
     ]
-    victims: tuple[str, ...]
+    victims: Annotated[tuple[str, ...], Meta(description="The pods that the attempt evicts, as namespace/name.")]
 
 
 class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     """The outcome for many pods that are scheduled one after another."""
 
-    summary: str
-    finished: Annotated[
-        bool,
-        Meta(description="True if the simulation finished; false if the answer covers only the part that was done."),
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
+    interrupted: Annotated[
+        bool, Meta(description="True if the run was cancelled, so that the answer covers only the part that was done.")
     ]
     chance: Annotated[str, Meta(description="The tie-breaking rule among nodes with equal scores.")]
     began: Annotated[datetime, Meta(description="The start time, by the virtual clock.")]
     seconds: Annotated[float, Meta(description="The duration, in seconds of the virtual clock.")]
     pods: Annotated[int, Meta(description="The number of pods to schedule, including recreated ones.")]
-    placed: int
+    placed: Annotated[int, Meta(description="The number of pods that got a node.")]
     waiting: Annotated[tuple[WaitingData, ...], Meta(description="The pods that are pending at the end, by reason.")]
     cures: Annotated[
         tuple[CureData, ...],
         Meta(description="Changes with which the first pod of each of the largest groups would be scheduled."),
     ]
-    evicted: tuple[EvictionData, ...]
-    workloads: tuple[WorkloadPlacementData, ...]
-    placements: tuple[PlacementData, ...]
-    utilisation: tuple[UtilisationData, ...]
-    attempts: tuple[SimulatedAttemptData, ...]
-    timeline: tuple[TimelineEntry, ...]
+    evicted: Annotated[tuple[EvictionData, ...], Meta(description="The pods that were evicted.")]
+    workloads: Annotated[tuple[WorkloadPlacementData, ...], Meta(description="The outcome by workload.")]
+    placements: Annotated[tuple[PlacementData, ...], Meta(description="The pods that got a node, with their nodes.")]
+    utilisation: Annotated[
+        tuple[UtilisationData, ...], Meta(description="The requests before and after, over all nodes and by zone.")
+    ]
+    attempts: Annotated[
+        tuple[SimulatedAttemptData, ...], Meta(description="The scheduling attempts, in the order of time.")
+    ]
+    timeline: Annotated[
+        tuple[TimelineEntry, ...], Meta(description="The events besides the attempts, in the order of time.")
+    ]
 
     @property
     def yes(self) -> bool:
         """True if all pods were scheduled."""
         return not self.waiting
-
-    @property
-    def interrupted(self) -> bool:
-        """True if the run was cancelled before its end."""
-        return not self.finished
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the placements, one line per pod: ``pod/NAMESPACE/NAME node/NODE``."""

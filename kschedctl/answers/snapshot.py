@@ -13,7 +13,7 @@ from kschedctl.answers.base import CompoundAnswer
 class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
     """The contents of a snapshot."""
 
-    paths: tuple[str, ...]
+    paths: Annotated[tuple[str, ...], Meta(description="The files of the snapshot, as given.")]
     objects: Annotated[int, Meta(description="The number of objects of the kinds that scheduling reads.")]
     captured: Annotated[bool, Meta(description="True if the snapshot records the time at which it was taken.")]
     taken_at: Annotated[
@@ -27,7 +27,7 @@ class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
     kschedctl_version: Annotated[
         str, Meta(description="The version of kschedctl that captured the snapshot; empty for other sources.")
     ]
-    anonymized: bool
+    anonymized: Annotated[bool, Meta(description="True if names are replaced with pseudonyms.")]
     context: Annotated[
         str, Meta(description="The kubectl context that the snapshot was captured from; empty if unknown.")
     ]
@@ -43,7 +43,7 @@ class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
     not_in_it: Annotated[
         tuple[str, ...], Meta(description="The kinds that scheduling reads and the snapshot does not cover.")
     ]
-    warnings: tuple[str, ...]
+    warnings: Annotated[tuple[str, ...], Meta(description="The warnings from reading the snapshot.")]
     files: Annotated[dict[str, int], Meta(description="The number of objects in each file that was read.")]
     not_read: Annotated[dict[str, str], Meta(description="The reason for each file that was skipped.")]
 

@@ -34,7 +34,7 @@ class Aim(StrEnum):
 class AxisData(Data, frozen=True):
     """An axis: a parameter that varies from case to case."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the axis.")]
     of: Annotated[str, Meta(description="The kind of parameter: a what-if, a weight, an argument, a snapshot, ...")]
     values: Annotated[int, Meta(description="The number of values.")]
 
@@ -42,8 +42,8 @@ class AxisData(Data, frozen=True):
 class SweepGoalData(Data, frozen=True):
     """A goal: a column to maximise or minimise."""
 
-    column: str
-    aim: Aim
+    column: Annotated[str, Meta(description="The column.")]
+    aim: Annotated[Aim, Meta(description="The better direction of the column.")]
 
 
 class CaseData(Data, frozen=True, kw_only=True):
@@ -70,15 +70,14 @@ class CaseData(Data, frozen=True, kw_only=True):
 class Sweep(CompoundAnswer, frozen=True, kw_only=True, tag="Sweep"):
     """The table of all cases."""
 
-    summary: str
-    finished: Annotated[
-        bool,
-        Meta(description="True if all cases were processed; false if the answer covers only the cases done so far."),
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
+    interrupted: Annotated[
+        bool, Meta(description="True if the run was cancelled, so that the answer covers only the cases done so far.")
     ]
     ask: Annotated[Ask, Meta(description="The command that answers every case.")]
-    axes: tuple[AxisData, ...]
-    columns: tuple[str, ...]
-    goals: tuple[SweepGoalData, ...]
+    axes: Annotated[tuple[AxisData, ...], Meta(description="The axes of the plan.")]
+    columns: Annotated[tuple[str, ...], Meta(description="The columns of the results, in the order of the table.")]
+    goals: Annotated[tuple[SweepGoalData, ...], Meta(description="The goals; empty without any.")]
     total: Annotated[int, Meta(description="The number of cases in the plan.")]
     done: Annotated[int, Meta(description="The number of cases with results.")]
     failed: Annotated[int, Meta(description="The number of cases that failed.")]
@@ -95,11 +94,6 @@ class Sweep(CompoundAnswer, frozen=True, kw_only=True, tag="Sweep"):
     def yes(self) -> bool:
         """True if no case failed."""
         return not self.failed
-
-    @property
-    def interrupted(self) -> bool:
-        """True if the run was cancelled before its end."""
-        return not self.finished
 
     @property
     def front(self) -> Sweep:

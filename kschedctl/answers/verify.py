@@ -70,8 +70,8 @@ class BoundCountsData(Data, frozen=True):
 class ComparedPodData(Data, frozen=True):
     """A pod that was compared."""
 
-    namespace: str
-    name: str
+    namespace: Annotated[str, Meta(description="The namespace of the pod.")]
+    name: Annotated[str, Meta(description="The name of the pod.")]
 
     @property
     def key(self) -> str:
@@ -82,19 +82,19 @@ class ComparedPodData(Data, frozen=True):
 class BoundPodData(ComparedPodData, frozen=True):
     """A bound pod and its node."""
 
-    node: str
+    node: Annotated[str, Meta(description="The node that the pod is bound to.")]
 
 
 class PendingGroupData(Data, frozen=True):
     """Pending pods with the same messages."""
 
-    outcome: Match
+    outcome: Annotated[Match, Meta(description="The result of the comparison.")]
     theirs: Annotated[str, Meta(description="The message that kube-scheduler stored in the condition PodScheduled.")]
     ours: Annotated[
         str, Meta(description="The message that kschedctl computed; empty if another scheduler is responsible.")
     ]
     causes: _Causes
-    pods: tuple[ComparedPodData, ...]
+    pods: Annotated[tuple[ComparedPodData, ...], Meta(description="The pods.")]
 
 
 class InfeasibleGroupData(Data, frozen=True):
@@ -110,13 +110,13 @@ class InfeasibleGroupData(Data, frozen=True):
     ]
     status: Annotated[StatusData, Meta(description="The most significant rejection, in kube-scheduler's words.")]
     causes: _Causes
-    pods: tuple[BoundPodData, ...]
+    pods: Annotated[tuple[BoundPodData, ...], Meta(description="The pods, with their nodes.")]
 
 
 class RecordedCaseData(Data, frozen=True):
     """The test case that --record wrote."""
 
-    path: str
+    path: Annotated[str, Meta(description="The path of the file.")]
     pod: Annotated[ComparedPodData, Meta(description="The pod of the snapshot that the case is about.")]
     objects: Annotated[int, Meta(description="The number of objects in the case.")]
 
@@ -126,10 +126,15 @@ class Verification(ClusterAnswer, frozen=True, kw_only=True, tag="Verification")
 
     equal: Annotated[bool, Meta(description="True if there is no difference.")]
     summary: Annotated[str, Meta(description="The result in one or two sentences.")]
-    pending: PendingCountsData
-    bound: BoundCountsData
-    pending_groups: tuple[PendingGroupData, ...]
-    infeasible_groups: tuple[InfeasibleGroupData, ...]
+    pending: Annotated[PendingCountsData, Meta(description="The number of pending pods by result.")]
+    bound: Annotated[BoundCountsData, Meta(description="The number of bound pods by result.")]
+    pending_groups: Annotated[
+        tuple[PendingGroupData, ...], Meta(description="The pending pods, by result and messages.")
+    ]
+    infeasible_groups: Annotated[
+        tuple[InfeasibleGroupData, ...],
+        Meta(description="The bound pods that would not fit on their nodes, by reason."),
+    ]
     recorded: Annotated[
         RecordedCaseData | None, Meta(description="The test case that --record wrote; null without --record.")
     ] = None

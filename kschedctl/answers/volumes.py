@@ -73,7 +73,10 @@ class ClaimVerdict(StrEnum):
 class MismatchData(Data, frozen=True):
     """A reason why a volume does not match a claim."""
 
-    field: str
+    field: Annotated[
+        str,
+        Meta(description="The field of the claim that does not match; claimRef if it is reserved for another claim."),
+    ]
     wanted: Annotated[str, Meta(description="The value that the claim requires.")]
     found: Annotated[str, Meta(description="The value that the volume has.")]
 
@@ -81,7 +84,7 @@ class MismatchData(Data, frozen=True):
 class NotTakenData(Data, frozen=True):
     """A volume that is not bound to the claim."""
 
-    volume: str
+    volume: Annotated[str, Meta(description="The name of the volume.")]
     mismatches: Annotated[
         tuple[MismatchData, ...], Meta(description="All mismatches; empty if the volume matches but is not chosen.")
     ]
@@ -90,7 +93,7 @@ class NotTakenData(Data, frozen=True):
 class ControllerData(Data, frozen=True):
     """The next action of the PersistentVolume controller for a claim."""
 
-    action: ClaimAction
+    action: Annotated[ClaimAction, Meta(description="The next action.")]
     summary: Annotated[str, Meta(description="The action in words.")]
     message: Annotated[str, Meta(description="The message of the event on the claim; empty if there is none.")]
     volume: Annotated[str, Meta(description="The volume concerned; empty if there is none.")]
@@ -110,7 +113,7 @@ class OnNodeData(Data, frozen=True):
     """The outcome for a claim if its pod is scheduled to a node."""
 
     claim: Annotated[str, Meta(description="The claim, as namespace/name.")]
-    verdict: ClaimVerdict
+    verdict: Annotated[ClaimVerdict, Meta(description="The outcome.")]
     volume: Annotated[
         str, Meta(description="The volume of the claim, or the one that would be bound to it; empty if there is none.")
     ]
@@ -120,10 +123,10 @@ class OnNodeData(Data, frozen=True):
 class NodeVolumesData(Data, frozen=True):
     """The outcome for claims on a node."""
 
-    name: str
+    name: Annotated[str, Meta(description="The name of the node.")]
     zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
     usable: Annotated[bool, Meta(description="True if every claim is usable on the node.")]
-    claims: tuple[OnNodeData, ...]
+    claims: Annotated[tuple[OnNodeData, ...], Meta(description="The outcome by claim.")]
 
 
 class TrapData(Data, frozen=True):
@@ -149,7 +152,7 @@ class ClaimData(Data, frozen=True, kw_only=True):
     summary: Annotated[str, Meta(description="The result in one or two sentences.")]
     phase: Annotated[str, Meta(description="The phase of the claim in the snapshot.")]
     size: Annotated[str, Meta(description="The requested storage, as a quantity.")]
-    access_modes: tuple[str, ...]
+    access_modes: Annotated[tuple[str, ...], Meta(description="The access modes that the claim requests.")]
     storage_class: Annotated[
         str, Meta(description="The storage class; the default class if the claim would be assigned it.")
     ]
@@ -158,19 +161,21 @@ class ClaimData(Data, frozen=True, kw_only=True):
     ]
     volume: Annotated[str, Meta(description="The volume in spec.volumeName; empty if there is none.")]
     pods: Annotated[tuple[str, ...], Meta(description="The pods that use the claim, as namespace/name.")]
-    controller: ControllerData
+    controller: Annotated[ControllerData, Meta(description="The next action of the PersistentVolume controller.")]
     zones: Annotated[
         tuple[str, ...],
         Meta(description="The zones to which the claim restricts its pods; empty if there is no restriction."),
     ]
-    trap: TrapData | None
+    trap: Annotated[
+        TrapData | None, Meta(description="A binding that is too early for the scheduler; null if there is none.")
+    ]
     usable: Annotated[bool, Meta(description="True if the claim has a volume or may get one.")]
 
 
 class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one claim."""
 
-    claim: ClaimData
+    claim: Annotated[ClaimData, Meta(description="The claim and its volume.")]
     nodes: Annotated[
         tuple[NodeVolumesData, ...] | None,
         Meta(description="The outcome by node for a pod that uses only this claim; null in a list of all claims."),
@@ -203,7 +208,7 @@ class PodVolumes(ClusterAnswer, frozen=True, kw_only=True):
     problem: Annotated[
         str, Meta(description="The reason why the claims cannot be used on any node; empty if they can.")
     ]
-    claims: tuple[ClaimData, ...]
+    claims: Annotated[tuple[ClaimData, ...], Meta(description="The claims of the pod.")]
     zones: Annotated[
         tuple[str, ...],
         Meta(description="The zones to which the volumes restrict the pod; empty if there is no restriction."),
@@ -236,7 +241,7 @@ class PodVolumes(ClusterAnswer, frozen=True, kw_only=True):
 class VolumesList(AnswerList, frozen=True, kw_only=True):
     """The answers for several claims or pods."""
 
-    items: tuple[ClaimVolumes | PodVolumes, ...]
+    items: Annotated[tuple[ClaimVolumes | PodVolumes, ...], Meta(description="The answers, one per claim or pod.")]
 
 
 def _volume_names(claims: Iterable[ClaimData]) -> tuple[str, ...]:

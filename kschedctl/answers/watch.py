@@ -55,9 +55,9 @@ class _OfPod(CompoundAnswer, frozen=True, kw_only=True):
     """Base of the lines about a pod."""
 
     at: _At
-    namespace: str
-    name: str
-    uid: str
+    namespace: Annotated[str, Meta(description="The namespace of the pod.")]
+    name: Annotated[str, Meta(description="The name of the pod.")]
+    uid: Annotated[str, Meta(description="The UID of the pod.")]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the pod, ``pod/NAMESPACE/NAME``."""
@@ -99,7 +99,10 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
     missing: Annotated[
         tuple[MissingData, ...], Meta(description="The objects that the answer depends on and that are not known.")
     ]
-    not_modelled: tuple[NotModelledData, ...]
+    not_modelled: Annotated[
+        tuple[NotModelledData, ...],
+        Meta(description="The features that the answer depends on and that are not modelled."),
+    ]
     again: Annotated[bool, Meta(description="True if another answer for this pod was printed before.")]
 
     @property
@@ -117,7 +120,7 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
 class PodPlaced(_OfPod, frozen=True, kw_only=True):
     """A pod of an earlier line that has been bound to a node."""
 
-    node: str
+    node: Annotated[str, Meta(description="The node that the pod is bound to.")]
 
 
 class PodGone(_OfPod, frozen=True, kw_only=True):

@@ -10,6 +10,18 @@ ZONE: Final = "topology.kubernetes.io/zone"
 REGION: Final = "topology.kubernetes.io/region"
 BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+BETA_INSTANCE_TYPE: Final = "beta.kubernetes.io/instance-type"
+#: The labels with which providers name the pool of a node, each with the provider's word for a pool.
+POOL_LABELS: Final = {
+    "eks.amazonaws.com/nodegroup": "nodegroup",
+    "alpha.eksctl.io/nodegroup-name": "nodegroup",
+    "cloud.google.com/gke-nodepool": "node pool",
+    "kubernetes.azure.com/agentpool": "agent pool",
+    "karpenter.sh/nodepool": "NodePool",
+}
+#: The last parts of other labels that name a pool, such as ``doks.digitalocean.com/node-pool``.
+_POOL_NAMES: Final = ("pool", "nodepool", "node-pool", "nodegroup", "node-group", "instancegroup", "pool-name")
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
 #: The labels of the architecture and the operating system of a node. An image runs on the platforms it is built for.
 PLATFORM_LABELS: Final = frozenset((
@@ -39,6 +51,23 @@ def zone_of(labels: Mapping[str, str]) -> str:
     ('eu-1a', '')
     """
     return labels.get(ZONE) or labels.get(BETA_ZONE, "")
+
+
+def instance_type_of(labels: Mapping[str, str]) -> str:
+    """Return the instance type in the labels of a node; empty if they contain none."""
+    return labels.get(INSTANCE_TYPE) or labels.get(BETA_INSTANCE_TYPE, "")
+
+
+def pool_name(labels: Mapping[str, str]) -> str:
+    """Return the name of a node's pool, from the label of its provider or from one that is named after pools.
+
+    Examples
+    --------
+    >>> pool_name({"eks.amazonaws.com/nodegroup": "general"}), pool_name({"shop.example/pool": "gpu"}), pool_name({})
+    ('general', 'gpu', '')
+    """
+    others = (key for key in sorted(labels) if key.rpartition("/")[2] in _POOL_NAMES)
+    return next((labels[key] for key in (*POOL_LABELS, *others) if labels.get(key)), "")
 
 
 def describes_pool(key: str) -> bool:

@@ -12,6 +12,7 @@ from kschedctl.cli.drain import drain
 from kschedctl.cli.explain import explain
 from kschedctl.cli.leader.command import app as leader
 from kschedctl.cli.lint.command import lint
+from kschedctl.cli.nodes import nodes
 from kschedctl.cli.optimum import optimum
 from kschedctl.cli.options.command_parameters import Commands, declare
 from kschedctl.cli.pending import pending
@@ -27,6 +28,7 @@ from kschedctl.cli.watch import watch
 
 #: The commands by name: functions, and apps with subcommands.
 COMMANDS: Final[Commands] = {
+    "nodes": nodes,
     "pending": pending,
     "explain": explain,
     "preempt": preempt,

@@ -19,6 +19,10 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("Explain why a pod is pending in the cluster of the current kubectl context:", "explain shop/web-7"),
         Example("Explain a manifest against a snapshot:", "explain -f web.yaml --snapshot prod.tar.gz"),
     ),
+    "nodes": (
+        Example("Show the free capacity of all nodes, the fullest first:", "nodes --sort-by cpu"),
+        Example("Show the free capacity of each zone, as JSON:", "nodes --by zone -o json"),
+    ),
     "pending": (
         Example("List pending pods by cause and age, with changes that would help:", "pending --snapshot prod.tar.gz"),
         Example(

@@ -76,7 +76,7 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[
         kind for kind in cluster.not_listed if affects_answer(kind, cluster, pod, is_new=is_new, preempts=preempts)
     ]
     found = (
-        *_counted(cluster),
+        *missing_nodes_and_pods(cluster),
         *_classes(cluster, pod),
         *_claims(cluster, pod),
         *_device_claims(cluster, pod),
@@ -137,7 +137,8 @@ def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:
     return next(iter(cluster.list(kind)), None) is not None
 
 
-def _counted(cluster: Cluster) -> Iterator[Missing]:
+def missing_nodes_and_pods(cluster: Cluster) -> Iterator[Missing]:
+    """Yield the lack of nodes, or else of pods."""
     if not len(cluster.nodes):
         yield _missing("Node", "the snapshot has no nodes", "no pod fits on any node")
     elif not len(cluster.pods):

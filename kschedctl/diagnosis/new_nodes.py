@@ -16,7 +16,7 @@ from kschedctl.api.core import Node
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.resources import CPU, MEMORY, RequestRules, pod_requests, scheduler_units
 from kschedctl.api.tolerations import OWN_TAINTS
-from kschedctl.api.well_known import ZONE, zone_of
+from kschedctl.api.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.node_health import PROBLEMS
@@ -25,15 +25,6 @@ from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.workloads.replacement import NODE_BOUND
 
-_INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
-#: The labels that name the pool of a node, each with the provider's word for a pool.
-_POOL_LABELS: Final = {
-    "eks.amazonaws.com/nodegroup": "nodegroup",
-    "alpha.eksctl.io/nodegroup-name": "nodegroup",
-    "cloud.google.com/gke-nodepool": "node pool",
-    "kubernetes.azure.com/agentpool": "agent pool",
-    "karpenter.sh/nodepool": "NodePool",
-}
 #: The rank of a larger node: behind those of existing shapes.
 _LAST: Final = 1000.0
 #: The ends of label keys that name a place.
@@ -135,8 +126,8 @@ def pool_of(labels: Mapping[str, str]) -> str:
     >>> pool_of({"node.kubernetes.io/instance-type": "m5.xlarge", "eks.amazonaws.com/nodegroup": "general"})
     'm5.xlarge, nodegroup general'
     """
-    pools = (f"{kind} {labels[key]}" for key, kind in _POOL_LABELS.items() if key in labels)
-    return ", ".join(part for part in (labels.get(_INSTANCE_TYPE, ""), next(pools, "")) if part)
+    pools = (f"{kind} {labels[key]}" for key, kind in POOL_LABELS.items() if key in labels)
+    return ", ".join(part for part in (labels.get(INSTANCE_TYPE, ""), next(pools, "")) if part)
 
 
 def kind_of(node: Node) -> bytes:

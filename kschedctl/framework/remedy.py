@@ -24,7 +24,7 @@ from kschedctl.releases.release import Release
 from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.replacement import NODE_BOUND
 
-#: A JSON Patch operation (RFC 6902).
+#: A JSON Patch operation (RFC 6902): add, replace or remove.
 Operation: TypeAlias = dict[str, Any]
 
 

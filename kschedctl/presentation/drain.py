@@ -48,7 +48,7 @@ def _questions(answer: Drained) -> Iterator[Question]:
 
 
 def _tone(answer: Drained) -> Tone:
-    if not answer.finished:
+    if answer.interrupted:
         return Tone.CAUTION
     if all(node.drained for node in answer.nodes) and not answer.not_tried:
         return Tone.MIXED if answer.waiting else Tone.GOOD

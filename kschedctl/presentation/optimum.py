@@ -27,7 +27,7 @@ def document(answer: Optimum, view: View) -> Document:
     """
     yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED if answer.placed else Tone.BAD)
     yield from header(answer, view.now)
-    if not answer.finished:
+    if not answer.multi_step_finished:
         yield Paragraph("The simulated scheduler does not finish: pods keep evicting each other.", Tone.CAUTION)
     if answer.refused:
         yield Paragraph(f"{counted(answer.refused, 'earlier solution')} rejected by the filters", Tone.FAINT)

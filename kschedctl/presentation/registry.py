@@ -28,6 +28,8 @@ _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "LeaderOverview": ("leader", "overview_document"),
     "LeaderSimulation": ("leader_simulation", "simulation_document"),
     "LintReport": ("lint", "document"),
+    "NodeDescription": ("nodes", "description_document"),
+    "NodesOverview": ("nodes", "overview_document"),
     "Optimum": ("optimum", "document"),
     "Pending": ("pending", "document"),
     "PodCapacity": ("capacity", "document"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from kschedctl.answers.amounts import amount_of, readable
 from kschedctl.answers.preempt_words import duration
 from kschedctl.answers.simulate import (
     EvictionData,
@@ -15,7 +16,6 @@ from kschedctl.answers.simulate import (
     WaitingData,
     WorkloadPlacementData,
 )
-from kschedctl.api.amounts import format_amount
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.document import Document, Heading, Paragraph, Question, Tone, table
@@ -42,8 +42,8 @@ class SimulateView(View):
 def document(answer: Simulated, view: View) -> Document:
     """Lay out an answer."""
     waits = bool(answer.waiting)
-    tone = Tone.CAUTION if not answer.finished else Tone.BAD if waits and not answer.placed else Tone.MIXED
-    yield Paragraph(answer.summary, tone if waits or not answer.finished else Tone.GOOD)
+    tone = Tone.CAUTION if answer.interrupted else Tone.BAD if waits and not answer.placed else Tone.MIXED
+    yield Paragraph(answer.summary, tone if waits or answer.interrupted else Tone.GOOD)
     yield from header(answer, view.now)
     if answer.attempts:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
@@ -146,14 +146,15 @@ def _utilisation(answer: Simulated, *, every: bool) -> Document:
         return
     yield Heading("Requested share of allocatable")
     rows = [
-        (each.zone or "all nodes", each.resource, *_shares(each), format_amount(each.resource, each.allocatable))
+        (each.zone or "all nodes", each.resource, *_shares(each), readable(each.resource, each.allocatable))
         for each in changed
     ]
     yield table(("zone", "resource", "before", "after", "allocatable"), rows, numeric=(2, 3, 4))
 
 
 def _shares(each: UtilisationData) -> tuple[str, str]:
-    return f"{100 * each.before / each.allocatable:.1f} %", f"{100 * each.after / each.allocatable:.1f} %"
+    offered, before, after = (amount_of(each.resource, text) for text in (each.allocatable, each.before, each.after))
+    return f"{100 * before / offered:.1f} %", f"{100 * after / offered:.1f} %"
 
 
 def timeline(entries: Sequence[TimelineEntry], began: datetime) -> Document:

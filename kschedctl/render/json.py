@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kschedctl.render.form import Form, FormKind, Medium, collected
-from kschedctl.render.plain import plain
 from kschedctl.text.printable import json_text
 
 if TYPE_CHECKING:
@@ -30,4 +29,4 @@ def as_json(value: Answer) -> str:
     """Return an answer as indented JSON."""
     import msgspec
 
-    return json_text(msgspec.json.format(msgspec.json.encode(plain(value)), indent=2)) + "\n"
+    return json_text(msgspec.json.format(msgspec.json.encode(value.to_dict()), indent=2)) + "\n"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kschedctl.render.form import Form, FormKind, Medium, as_table, collected
-from kschedctl.render.plain import plain
 from kschedctl.text.printable import json_text
 
 if TYPE_CHECKING:
@@ -42,4 +41,4 @@ def json_line(answer: Answer) -> str:
     """Return a whole answer as one line of JSON."""
     import msgspec
 
-    return json_text(msgspec.json.encode(plain(answer))) + "\n"
+    return json_text(msgspec.json.encode(answer.to_dict())) + "\n"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 from kschedctl.render.form import Form, FormError, Medium, collected
-from kschedctl.render.plain import plain
 from kschedctl.text.printable import printable
 
 if TYPE_CHECKING:
@@ -53,5 +52,5 @@ class JsonPath(Form):
         """Yield the data formatted by the template."""
         from kschedctl.render.jsonpath_template import evaluate, parse_template
 
-        text = evaluate(parse_template(self.template), plain(collected(answer)))
+        text = evaluate(parse_template(self.template), collected(answer).to_dict())
         yield _SHOWN.sub(lambda found: printable(found[0]), text) if medium.console().file.isatty() else text

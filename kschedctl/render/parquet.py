@@ -32,7 +32,7 @@ class Parquet(Form):
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise UnsupportedError("-o parquet needs pyarrow", hint=install_command("sweep")) from None
+            raise UnsupportedError("-o parquet needs pyarrow", hint=install_command("parquet")) from None
         if medium.console().is_terminal:
             raise UnsupportedError("-o parquet is not for a terminal", hint="-o parquet > table.parquet")
         value = as_table(answer)

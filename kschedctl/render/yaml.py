@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kschedctl.render.form import Form, Medium, collected
-from kschedctl.render.plain import plain
 from kschedctl.text.printable import is_invisible
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def as_yaml(value: Answer, *, unicode: bool = True) -> str:
     unicode : bool
         True to print characters beyond ASCII unescaped; if one of them is invisible, all are escaped.
     """
-    data = plain(value)
+    data = value.to_dict()
     text = dumped(data, unicode=unicode)
     hidden = not text.isascii() and any(is_invisible(character) and character != "\n" for character in set(text))
     # YAML escapes only within quotes, and the writer's choice applies to all characters beyond ASCII.

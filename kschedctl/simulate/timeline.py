@@ -28,6 +28,6 @@ class TimelineEntry(msgspec.Struct, frozen=True):
 
     time: Annotated[datetime, Meta(description="The time on the virtual clock.")]
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    event: TimelineEvent
+    event: Annotated[TimelineEvent, Meta(description="The kind of the event.")]
     node: Annotated[str, Meta(description="The node of the event; empty if there is none.")]
     why: Annotated[str, Meta(description="The reason; empty if there is none.")]

@@ -138,7 +138,13 @@ def given_pod(
         refuse(manifest.read, release)
         return found, where or place
     # A pod given as data may omit fields that scheduling does not depend on; admission checks the rest.
-    return (pod_of(pod) if isinstance(pod, Mapping) else pod), where
+    if isinstance(pod, Mapping):
+        return pod_of(pod), where
+    if not isinstance(pod, Pod):
+        raise ManifestError(
+            f"a pod is expected, not {type(pod).__name__}", hint="give a Pod, a mapping, a name or a path"
+        )
+    return pod, where
 
 
 def defaulted(pod: Pod, where: Where) -> tuple[Pod, Subject]:

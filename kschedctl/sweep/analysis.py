@@ -145,7 +145,7 @@ def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> 
     )
     return Sweep(
         summary=_summary(len(read.cases), len(every), n_failed, len(best) if plan.goals else None, finished=finished),
-        finished=finished,
+        interrupted=not finished,
         ask=plan.ask,
         axes=tuple(AxisData(axis.name, axis.of, len(axis.values)) for axis in read.axes),
         columns=read.columns,

@@ -94,7 +94,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise UnsupportedError("--dask needs the package distributed", hint=install_command("sweep")) from None
+        raise UnsupportedError("--dask needs the package distributed", hint=install_command("dask")) from None
 
 
 def _check_workers(client: Any, address: str) -> None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
-from jsonpatch import JsonPatch, JsonPatchException
-from jsonpointer import JsonPointerException
 
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import default_pod
@@ -18,6 +16,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch
+from kschedctl.whatif.json_patch import PatchError, apply_patch
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -100,9 +99,8 @@ def _found(cluster: Cluster, key: ObjectKey) -> ApiObject:
 def _patched(obj: T, patch: tuple[Operation, ...]) -> T:
     data = msgspec.json.decode(msgspec.json.encode(obj))
     try:
-        operations = JsonPatch.from_string(msgspec.json.encode(patch).decode())
-        return msgspec.convert(operations.apply(data, in_place=True), type(obj))
-    except (JsonPatchException, JsonPointerException, msgspec.ValidationError) as error:
+        return msgspec.convert(apply_patch(data, msgspec.to_builtins(patch)), type(obj))
+    except (PatchError, msgspec.ValidationError) as error:
         raise InputError(f"{type(obj).__name__} {obj.name} cannot be patched: {error}") from None
 
 

@@ -19,6 +19,12 @@ from kschedctl.whatif.edit import Thing
 T = TypeVar("T", bound=ApiObject)
 #: The characters that distinguish a glob from a name; no node name can contain them.
 _WILDCARD: Final = re.compile(r"[*?[]")
+_PREFIX: Final = "node/"
+
+
+def is_pattern(name: str) -> bool:
+    """Report whether a text is a glob, not the name of one node."""
+    return _WILDCARD.search(name) is not None
 
 
 def find_node(cluster: Cluster, name: str) -> int:
@@ -29,6 +35,8 @@ def find_node(cluster: Cluster, name: str) -> int:
     InputError
         If the cluster has no such node.
     """
+    # -o name prints node/NAME, and kubectl accepts it.
+    name = name.removeprefix(_PREFIX)
     row = cluster.nodes.row.get(name)
     if row is None:
         raise InputError(f"the cluster has no node {name}", hint=near(name, cluster.nodes.names, "nodes"))
@@ -43,10 +51,10 @@ def find_nodes(cluster: Cluster, name: str) -> list[int]:
     InputError
         If no node matches.
     """
+    name, names = name.removeprefix(_PREFIX), cluster.nodes.names
     wildcard = _WILDCARD.search(name)
     if wildcard is None:
         return [find_node(cluster, name)]
-    names = cluster.nodes.names
     matches = re.compile(translate(name)).match
     rows = [row for row, known in enumerate(names) if matches(known)]
     if not rows:

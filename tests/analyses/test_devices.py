@@ -107,7 +107,7 @@ def test_devices_and_their_holders() -> None:
     value = json.loads(as_json(ANSWERS["devices"]))
     x, y, _ = value["pools"][0]["devices"]
     assert x["holders"] == [{"claim": "default/whole", "pods": ["web"]}]
-    assert (x["free"], x["shared"], y["shared"], y["consumed"]) == (False, False, True, {"memory": 10 * 2**30})
+    assert (x["free"], x["shared"], y["shared"], y["consumed"]) == (False, False, True, {"memory": "10Gi"})
 
 
 def test_what_is_behind_a_refusal() -> None:

@@ -85,8 +85,8 @@ def test_who_is_evicted_for_whom() -> None:
 
 def test_use_before_and_after() -> None:
     told = {(use.zone, use.resource): (use.before, use.after) for use in ANSWERS["all placed"].utilisation}
-    assert told["", "cpu"] == (0, 2000)
-    assert told["z1", "cpu"] == (0, 1000)
+    assert told["", "cpu"] == ("0", "2")
+    assert told["z1", "cpu"] == ("0", "1")
 
 
 def test_a_cancelled_run_answers_with_the_part_that_was_done() -> None:

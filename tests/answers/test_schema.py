@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,32 @@ def test_the_file_is_made_from_the_types(request: pytest.FixtureRequest) -> None
 
 def test_every_part_has_a_name_of_its_own() -> None:
     assert not [name for name in schema()["$defs"] if "." in name], "two types of answers have one name"
+
+
+PARTS = schema()["$defs"]
+
+
+@pytest.mark.parametrize("part", [name for name, part in PARTS.items() if "properties" in part])
+def test_every_field_is_described(part: str) -> None:
+    assert PARTS[part].get("description"), "the docstring of the type is its description"
+    fields = PARTS[part]["properties"]
+    assert not [name for name, field in fields.items() if not field.get("description", "").endswith(".")]
+
+
+def test_amounts_of_resources_are_quantities() -> None:
+    numbers = [
+        f"{part}.{name}: {field['description']}"
+        for part, value in PARTS.items()
+        for name, field in value.get("properties", {}).items()
+        if re.search("milli-CPU|bytes|amount", field["description"]) and field.get("type") in ("integer", "number")
+    ]
+    assert not numbers
+
+
+def test_an_unfinished_answer_has_one_name() -> None:
+    """``finished: true`` beside "cannot be drained" was read as a success; only a rollout finishes."""
+    having = [part for part, value in PARTS.items() if "finished" in value.get("properties", {})]
+    assert having == ["RolledOut"]
 
 
 def test_kinds_tell_answers_apart() -> None:

@@ -101,6 +101,7 @@ def test_what_means_no_pod_is_refused_alike(command: str, options: list[str], pr
 
 
 CHANGED: dict[str, tuple[list[str], Callable[[Any], Any]]] = {
+    "nodes": ([], lambda answer: answer["snapshot"]),
     "explain": (["shop/web-7"], lambda answer: answer["snapshot"]),
     "preempt": (["shop/web-7"], lambda answer: answer["snapshot"]),
     "diff": (["shop/web-7"], lambda answer: answer["after"]["snapshot"]),

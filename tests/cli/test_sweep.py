@@ -53,19 +53,19 @@ def test_ctrl_c_leaves_what_is_done_and_resume_does_the_rest(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("module", "arguments", "needs"),
+    ("module", "arguments", "needs", "extra"),
     [
-        ("pyarrow", ["-o", "parquet"], "-o parquet needs pyarrow"),
-        ("distributed", ["--dask", "tcp://127.0.0.1:1"], "--dask needs the package distributed"),
+        ("pyarrow", ["-o", "parquet"], "-o parquet needs pyarrow", "parquet"),
+        ("distributed", ["--dask", "tcp://127.0.0.1:1"], "--dask needs the package distributed", "dask"),
     ],
 )
 def test_without_the_extra_that_is_said(
-    module: str, arguments: list[str], needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: str, arguments: list[str], needs: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = write_plan(tmp_path, axes={"seed": [1]})
     monkeypatch.setitem(sys.modules, module, None)
     printed = run("sweep", str(plan), *arguments)
-    assert (printed.code, printed.out, printed.err) == (2, "", f"error: {needs}\n  {install_command('sweep')}\n")
+    assert (printed.code, printed.out, printed.err) == (2, "", f"error: {needs}\n  {install_command(extra)}\n")
 
 
 def test_a_picture_is_drawn_beside_the_table_and_not_over_another(tmp_path: Path) -> None:

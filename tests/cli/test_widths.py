@@ -11,6 +11,9 @@ from tests.cli.in_process import run
 from tests.cli.transcript import DEVICES, SHOP, VOLUMES
 
 COMMANDS = (
+    "nodes",
+    "nodes gpu-5 -o wide",
+    "nodes --by zone -o wide",
     "explain -A",
     "explain -A -o wide",
     "explain shop/web-7 --why --nodes",

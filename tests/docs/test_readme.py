@@ -84,13 +84,20 @@ def test_ci_installs_and_tests_as_readme_says() -> None:
         assert step.removeprefix("pip install ") in ci
 
 
+def packages(requirements: list[str]) -> set[str]:
+    return {re.split("[<>=~!]", requirement)[0].lower() for requirement in requirements}
+
+
 def test_every_extra_is_in_readme_and_in_all() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
     named = {name for path in (ROOT / "kschedctl").rglob("*.py") for name in EXTRA.findall(path.read_text())}
     assert {*extras} == {*named, "all", "dev"}
     assert {*extras["all"]} == {f"kschedctl[{','.join(sorted(named))}]"}
     install = README.read_text().partition("## Install")[2].partition("\n## ")[0]
-    assert all(f"`{name}` (" in install for name in named)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in install.splitlines() if line.startswith("| ")]
+    written = {row[0].strip("`"): set(row[2].lower().split(", ")) for row in rows[1:]}
+    assert written == {"(base)": packages(project["dependencies"])} | {name: packages(extras[name]) for name in named}
 
 
 @pytest.mark.parametrize(

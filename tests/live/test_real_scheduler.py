@@ -20,7 +20,6 @@ from kschedctl.errors import ClusterError
 from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import LiveReader, load_live
-from kschedctl.render.plain import plain
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.capture_files import write_capture
@@ -53,7 +52,7 @@ def answers(cluster: SchedulingCluster) -> dict[str, Any]:
         provenance = Provenance(
             release_choice=cluster.release_choice, paths=(), n_pods=len(cluster.pods), missing=cluster.missing(found)
         )
-        data = plain(explanation(cluster.decide(found.key), provenance))
+        data = explanation(cluster.decide(found.key), provenance).to_dict()
         data["snapshot"]["writtenAt"] = None
         out[found.key] = data
     return out

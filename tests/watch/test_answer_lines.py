@@ -17,7 +17,6 @@ from kschedctl.answers.node_groups import group_nodes
 from kschedctl.answers.schema import schema
 from kschedctl.answers.watch import PodGone, PodPlaced, PodWaits
 from kschedctl.presentation.watch import begun_lines, said_lines
-from kschedctl.render.plain import plain
 from kschedctl.watch.answer_lines import Lines, begun
 from kschedctl.watch.closest_node import closest
 from kschedctl.watch.pod_answers import Gone, Placed, PodAnswers
@@ -52,7 +51,7 @@ def test_lines_are_valid_by_the_schema() -> None:
     cluster = scheduling(NODES, PODS)
     first = begun(cluster.cluster, provenance(cluster), "here", "any namespace", AT)
     for line in (first, *lines()):
-        data: Any = json.loads(msgspec.json.encode(plain(line)))
+        data: Any = json.loads(msgspec.json.encode(line.to_dict()))
         jsonschema.validate(data, schema(), cls=jsonschema.Draft202012Validator)
         assert line.names() == ((f"pod/{data['namespace']}/{data['name']}",) if "name" in data else ())
 

@@ -16,7 +16,7 @@ from kschedctl.answers.devices import (
 )
 from kschedctl.answers.operands import OperandsData
 from kschedctl.api.device import DeviceClass, ResourceClaim
-from kschedctl.api.quantity import value
+from kschedctl.api.quantity import quantity_text
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Rows
 from kschedctl.cluster.cluster import Cluster
@@ -155,7 +155,7 @@ def _device(device: DeviceOverview) -> DeviceData:
         name=device.id.device,
         free=device.free,
         shared=not device.free and not device.whole,
-        consumed={name: value(nanos) for name, nanos in device.consumed.items()},
+        consumed={name: quantity_text(nanos) for name, nanos in device.consumed.items()},
         taints=tuple(map(str, device.device.taints)),
         holders=tuple(
             HolderData(claim.key, tuple(user.name for user in claim.status.reserved_for)) for claim in device.holders

@@ -49,7 +49,7 @@ def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenanc
         proven=found.proven,
         goals=tuple(_goals(comparison)),
         pods=len(waiting),
-        finished=comparison.finished,
+        multi_step_finished=comparison.finished,
         multi_step_placed=multi_step,
         placed=placed,
         stranded=tuple(stranded(comparison)),

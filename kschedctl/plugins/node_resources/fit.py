@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
-from kschedctl.api.amounts import format_amount
+from kschedctl.api.amounts import exact_quantity, format_amount
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import (
     CPU,
@@ -71,7 +71,7 @@ def reason_text(resource: str) -> str:
     return TOO_MANY_PODS if resource == PODS else f"Insufficient {resource}"
 
 
-class InsufficientResource(Operands, frozen=True, omit_defaults=True):
+class InsufficientResource(Operands, frozen=True):
     """The node does not have enough free capacity of a resource.
 
     Attributes
@@ -110,6 +110,13 @@ class InsufficientResource(Operands, frozen=True, omit_defaults=True):
         free = self.allocatable - running
         over = f", overcommitted by {amount(-free)}" if free < 0 else ""
         return f"{wants}, free {amount(max(free, 0))} of {amount(self.allocatable)}{over}{kept}"
+
+    def data(self) -> dict[str, Any]:
+        """Return the amounts as quantities, as all amounts of resources in answers."""
+        names = ("requested", "used", "allocatable", *(("nominated",) if self.nominated else ()))
+        amounts = {name: exact_quantity(self.resource, getattr(self, name)) for name in names}
+        pods = {"nominatedPods": self.nominated_pods} if self.nominated_pods else {}
+        return {"resource": self.resource, **amounts, **pods}
 
     def shortfall(self) -> Shortfall:
         """Return the requested amount beyond the free capacity."""

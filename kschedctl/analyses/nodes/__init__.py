@@ -1,0 +1,1 @@
+"""``nodes``: the free and allocatable capacity of nodes, and the pods that use it."""
