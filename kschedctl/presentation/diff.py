@@ -24,13 +24,13 @@ from kschedctl.presentation.document import (
     Heading,
     Lines,
     Paragraph,
-    Phrases,
+    Provenance,
     Question,
     Tone,
     Verbatim,
     table,
 )
-from kschedctl.presentation.frame import View, basis, cautions, changes, each_alone, next_questions
+from kschedctl.presentation.frame import View, basis, cautions, each_alone, next_questions
 
 _MOST_NAMED: Final = 3
 #: The parts of an answer, most important first.
@@ -136,8 +136,7 @@ def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
 
 
 def _side_section(name: str, texts: Sequence[str], side: SideData) -> Document:
-    yield Phrases((f"{name + ':':7} {texts[0]}", *texts[1:]))
-    yield from changes(side.snapshot)
+    yield Provenance((), (f"{name + ':':7} {texts[0]}", *texts[1:]), side.snapshot.changes)
 
 
 def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[Lines, Lines, Lines]:

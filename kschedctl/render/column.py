@@ -14,8 +14,10 @@ from kschedctl.render.wrapping import longest_word, wrapped
 
 #: The positions at which a heading may be broken: ``NodeResources|Fit``, ``utilisation|.cpu``.
 _HEADING_BREAKS: Final = re.compile(r"(?<=[a-z])(?=[A-Z.])")
-#: The smallest width of a text of several words, and the width below which it is hard to read, in terminal columns.
-_LEAST_TEXT: Final = 16
+#: The number of lines of a text above which a wider column is better, up to ``_ENOUGH`` terminal columns.
+_MOST_LINES: Final = 6
+_ENOUGH: Final = 20
+#: The width below which a text is hard to read, in terminal columns.
 _COMFORTABLE: Final = 24
 
 
@@ -51,10 +53,10 @@ class Column:
 
     @property
     def floor(self) -> int:
-        """The smallest possible width: numbers are not wrapped, other text is wrapped between words."""
+        """The smallest width: numbers are not wrapped, other text is wrapped between words, in few lines."""
         cells = [line for cell in self.cells for line in cell]
         of_cell = cell_len if self.right else self._longest_word
-        least = min(max(map(cell_len, cells), default=0), _LEAST_TEXT)
+        least = min(max(map(cell_len, cells), default=0) // _MOST_LINES, _ENOUGH)
         return max(least, max(map(of_cell, cells), default=0), *map(longest_word, self.heading))
 
     @property

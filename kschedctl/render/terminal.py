@@ -12,6 +12,7 @@ from kschedctl.presentation.document import (
     Heading,
     Paragraph,
     Phrases,
+    Provenance,
     Question,
     Questions,
     Table,
@@ -91,7 +92,11 @@ def _lines(
         case Verbatim():
             yield [" " * block.indent + printable(block.text)], Tone.PLAIN
         case Phrases():
-            yield list(_phrases(block, console)), Tone.PLAIN
+            yield list(_phrases(block.texts, console)), Tone.PLAIN
+        case Provenance():
+            yield list(_phrases((*block.subject, *block.basis), console)), Tone.PLAIN
+            for change in block.changes:
+                yield wrapped(printable(f"what if: {change}"), max(console.width, 1)), Tone.MIXED
         case Table():
             yield from grid(block, console.width, in_full=in_full)
         case Questions():
@@ -100,10 +105,10 @@ def _lines(
             yield list(map(printable, lines)), Tone.PLAIN
 
 
-def _phrases(block: Phrases, console: Console) -> Iterator[str]:
+def _phrases(texts: Iterable[str], console: Console) -> Iterator[str]:
     between = f" {_DOT} " if _can_show(_DOT, console) else " | "
     line = ""
-    for text in map(printable, block.texts):
+    for text in map(printable, texts):
         longer = f"{line}{between}{text}" if line else text
         if line and len(longer) > console.width:
             yield from wrapped(line, console.width)
