@@ -28,7 +28,7 @@ def wrapped(text: str, width: int, *, breaks_labels: bool = False) -> list[str]:
     >>> wrapped("fits on 5 of 15 nodes", 10)
     ['fits on 5', 'of 15', 'nodes']
     >>> wrapped("taint nvidia.com/gpu=present:NoSchedule", 22, breaks_labels=True)
-    ['taint nvidia.com/', 'gpu=present:NoSchedule']
+    ['taint nvidia.com/gpu=', 'present:NoSchedule']
     """
     if cell_len(text) <= width:
         return [text]
