@@ -31,7 +31,7 @@ _COLUMN_GAP: Final = 2
 #: The first column with a heading that may be split; the columns before it identify the row.
 _FIRST_SPLIT: Final = 2
 #: The shortest text that is cut to make a table easier to read; shorter ones are cut only if the table does not fit.
-_WORTHWHILE: Final = 12
+_WORTHWHILE: Final = 22
 #: The largest number of parts of a table.
 _MOST_PARTS: Final = 4
 

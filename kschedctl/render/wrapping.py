@@ -8,9 +8,11 @@ from typing import Final
 from rich.cells import cell_len
 
 _WORD: Final = re.compile(r"\s*\S+")
-#: A label, taint or address, which may be broken after these characters: it is no name of an object.
-_COMPOUND: Final = re.compile(r"\s*\S*[=:]\w\S*")
-_PART: Final = re.compile(r"\s*[^\s/=:]*(?:[/=:]+|$)")
+#: Labels, taints and expressions, and the parts between which they may be broken: they are no names of objects.
+_LABEL: Final = re.compile(r"\s*\S*[=:]\w\S*")
+_PART_OF_LABEL: Final = re.compile(r"\s*[^\s/=:]*(?:[/=:]+|$)")
+_EXPRESSION: Final = re.compile(r"\s*\S*(?:\w[(\[]|\",\")\S*")
+_PART_OF_EXPRESSION: Final = re.compile(r"\s*[^\s,(\]]*(?:[,(\]]+|$)")
 
 
 def wrapped(text: str, width: int, *, breaks_labels: bool = False) -> list[str]:
@@ -21,7 +23,8 @@ def wrapped(text: str, width: int, *, breaks_labels: bool = False) -> list[str]:
     width : int
         The maximum line length, in terminal columns.
     breaks_labels : bool
-        True to break labels and taints that are longer than a line, after ``/``, ``=`` and ``:``.
+        True to break labels and taints that are longer than a line after ``/``, ``=`` and ``:``, and CEL expressions
+        and JSON after commas and brackets.
 
     Examples
     --------
@@ -29,6 +32,8 @@ def wrapped(text: str, width: int, *, breaks_labels: bool = False) -> list[str]:
     ['fits on 5', 'of 15', 'nodes']
     >>> wrapped("taint nvidia.com/gpu=present:NoSchedule", 22, breaks_labels=True)
     ['taint nvidia.com/gpu=', 'present:NoSchedule']
+    >>> wrapped('device.capacity["x"].compareTo(quantity("80Gi"))', 32, breaks_labels=True)
+    ['device.capacity["x"].compareTo(', 'quantity("80Gi"))']
     """
     if cell_len(text) <= width:
         return [text]
@@ -53,4 +58,6 @@ def longest_word(text: str, *, breaks_labels: bool = False) -> int:
 
 
 def _parts(word: str) -> list[str]:
-    return _PART.findall(word) if _COMPOUND.fullmatch(word) else [word]
+    if _EXPRESSION.fullmatch(word):
+        return _PART_OF_EXPRESSION.findall(word)
+    return _PART_OF_LABEL.findall(word) if _LABEL.fullmatch(word) else [word]
