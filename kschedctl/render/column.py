@@ -17,8 +17,9 @@ _HEADING_BREAKS: Final = re.compile(r"(?<=[a-z])(?=[A-Z.])")
 #: The number of lines of a text above which a wider column is better, up to ``_ENOUGH`` terminal columns.
 _MOST_LINES: Final = 6
 _ENOUGH: Final = 20
-#: The width below which a text is hard to read, in terminal columns.
+#: The width below which a text is hard to read, and the space beside its longest word, in terminal columns.
 _COMFORTABLE: Final = 24
+_BESIDE: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Column:
     @property
     def comfortable(self) -> int:
         """The smallest width that is easy to read."""
-        return min(self.width, max(self.floor, _COMFORTABLE))
+        return min(self.width, max(self.floor + _BESIDE, _COMFORTABLE))
 
     def _longest_word(self, text: str) -> int:
         return longest_word(text, breaks_labels=self.breaks_labels)
