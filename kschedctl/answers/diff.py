@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta, field
 
@@ -31,6 +31,10 @@ class AnswerPart(StrEnum):
     NODES = "nodes"
     SCORES = "scores"
     MESSAGE = "message"
+
+
+#: The parts of the outcome itself; the other parts are how kube-scheduler arrives at it.
+OUTCOME_PARTS: Final = frozenset({AnswerPart.PLACE, AnswerPart.OUTCOME, AnswerPart.WINNER, AnswerPart.VICTIMS})
 
 
 class OutcomeData(Data, frozen=True):
@@ -106,6 +110,11 @@ class PodChangeData(Data, frozen=True):
         """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def changes_outcome(self) -> bool:
+        """True if the pod's node, outcome or victims change, and not only reasons, scores or messages."""
+        return not OUTCOME_PARTS.isdisjoint(self.parts)
+
 
 class SideData(Envelope, frozen=True, kw_only=True):
     """A side of the comparison."""
@@ -128,8 +137,8 @@ class Diff(CompoundAnswer, frozen=True, kw_only=True):
 
     @property
     def yes(self) -> bool:
-        """True if nothing but scores changes."""
-        return all(pod.parts == (AnswerPart.SCORES,) for pod in self.changed)
+        """True if no pod changes its node, outcome or victims."""
+        return not any(pod.changes_outcome for pod in self.changed)
 
     @property
     def complete(self) -> bool:
@@ -137,5 +146,5 @@ class Diff(CompoundAnswer, frozen=True, kw_only=True):
         return self.before.complete and self.after.complete
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the pods that change, one line per pod: ``pod/NAMESPACE/NAME``."""
-        return tuple(f"pod/{pod.key}" for pod in self.changed)
+        """Return the pods that change their node, outcome or victims, one line per pod: ``pod/NAMESPACE/NAME``."""
+        return tuple(f"pod/{pod.key}" for pod in self.changed if pod.changes_outcome)

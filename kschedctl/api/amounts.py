@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from kschedctl.api.quantity import NANO
 from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 
+#: The resource of claims.
+_STORAGE: Final = "storage"
 _BINARY_UNITS: Final = tuple((1 << 10 * power, f"{prefix}i") for power, prefix in enumerate("KMGTPE", 1))[::-1]
 
 
@@ -26,9 +29,28 @@ def format_amount(resource: str, amount: int) -> str:
     """
     if resource == CPU:
         return f"{amount / 1000:.3f}".rstrip("0").rstrip(".")
-    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
+    if resource in (MEMORY, EPHEMERAL_STORAGE, _STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
         return _format_bytes(amount)
     return str(amount)
+
+
+def format_nanos(name: str, nanos: int) -> str:
+    """Format a quantity in nano-units for people, in the notation of `format_amount`.
+
+    Parameters
+    ----------
+    name : str
+        The name of the resource, or of its requests or limits in a ResourceQuota.
+    nanos : int
+        The quantity in nano-units.
+
+    Examples
+    --------
+    >>> format_nanos("requests.cpu", 47_810 * NANO // 1000), format_nanos("storage", 10 * 2**30 * NANO)
+    ('47.81', '10Gi')
+    """
+    resource = name.removeprefix("requests.").removeprefix("limits.")
+    return format_amount(resource, -(-nanos * 1000 // NANO) if resource == CPU else -(-nanos // NANO))
 
 
 def exact_quantity(resource: str, amount: int) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 class ExitOn(StrEnum):
     """The changes that set exit code 1."""
 
+    OUTCOME = "outcome"
     ANY = "any"
     WORSE = "worse"
 
@@ -99,10 +100,10 @@ def diff(
         ExitOn,
         typer.Option(
             "--exit-on",
-            help="Changes that set exit code 1: any change except of scores, or only a pod that loses its "
-            "node and gets none.",
+            help="Changes that set exit code 1: another node, outcome or victim of a pod; any change except of scores, "
+            "such as another reason; or only a pod that loses its node and gets none.",
         ),
-    ] = ExitOn.ANY,
+    ] = ExitOn.OUTCOME,
     output: OutputOptions,
 ) -> CommandResult:
     """Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods.
@@ -114,8 +115,11 @@ def diff(
     that lose their node are scheduled one after another, highest priority first; each other pod is decided
     independently.
 
-    The exit code is 0 if nothing except scores changes, 1 if something else does, and 2 for bad input; with
-    --exit-on worse it is 1 only if a pod loses its node, or would have got one, and gets none.
+    Pods for which only reasons, scores or messages change are counted; -o wide and --exit-on any list them.
+
+    The exit code is 0 if no pod changes its node, outcome or victims, 1 if one does, and 2 for bad input; with
+    --exit-on any it is 1 if anything except scores changes, with --exit-on worse only if a pod loses its node, or would
+    have got one, and gets none.
     """
     second = against.values()
     if not (second or what_ifs.given):
@@ -128,6 +132,7 @@ def diff(
     after = against.request(before, what_ifs)
 
     from kschedctl.analyses.diff.analysis import diff
+    from kschedctl.answers.diff import AnswerPart
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.presentation.diff import DiffView
@@ -136,10 +141,14 @@ def diff(
     handle = TerminalHandle()
     loaded, request = ComparisonRequest(pods=which.request(before), other=after, all_pods=all_pods).load(handle)
     answer = diff(loaded, request, handle)
-    worse = any(pod.worse for pod in answer.changed)
+    counts = {
+        ExitOn.OUTCOME: not answer.yes,
+        ExitOn.ANY: any(pod.parts != (AnswerPart.SCORES,) for pod in answer.changed),
+        ExitOn.WORSE: any(pod.worse for pod in answer.changed),
+    }
     return CommandResult(
         answer=answer,
-        view=DiffView(other=second),
-        outcome=replace(answer.outcome, yes=not worse) if exit_on is ExitOn.WORSE else None,
+        view=DiffView(other=second, details=exit_on is ExitOn.ANY),
+        outcome=replace(answer.outcome, yes=not counts[exit_on]),
         arguments={f"{namespace}/{name}": one.arguments for (namespace, name), one in request.new_pods[1].items()},
     )

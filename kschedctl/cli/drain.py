@@ -10,6 +10,7 @@ from kschedctl.cli import completion
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
 from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import EveryNamespaceOption
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def drain(
             autocompletion=completion.zones,
         ),
     ] = "",
+    all_namespaces: EveryNamespaceOption = False,
     ignore_daemonsets: Annotated[
         bool,
         typer.Option(

@@ -42,7 +42,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
         yield Heading("Resulting placements")
         places = list(answer.placements.items())
         shown = places if view.wide else places[:_ROWS]
-        yield table(("pod", "node"), shown, identifiers=(1,))
+        yield table(("pod", "node"), shown, identifiers=(0, 1))
         if len(shown) < len(places):
             yield Paragraph(f"and {len(places) - len(shown)} more: -o wide", Tone.FAINT, 2)
     for names, what in (

@@ -24,13 +24,13 @@ from kschedctl.presentation.document import (
     Heading,
     Lines,
     Paragraph,
-    Phrases,
+    Provenance,
     Question,
     Tone,
     Verbatim,
     table,
 )
-from kschedctl.presentation.frame import View, basis, cautions, changes, each_alone, next_questions
+from kschedctl.presentation.frame import View, basis, cautions, each_alone, next_questions
 
 _MOST_NAMED: Final = 3
 #: The parts of an answer, most important first.
@@ -45,28 +45,41 @@ class DiffView(View):
     ----------
     other : mapping of str to object
         The options that select the second side, by name, as far as they differ from those of the first.
+    details : bool
+        True to list pods for which only reasons, scores or messages change.
     """
 
     other: Mapping[str, object] = field(default_factory=dict)
+    details: bool = False
+
+    def shows(self, diff: Diff, pod: PodChangeData) -> bool:
+        """Report whether the change of a pod has a row; of several pods, changes of details only on request."""
+        return self.wide or self.details or diff.pods == 1 or pod.changes_outcome
 
 
 def document(diff: Diff, view: View) -> Document:
     """Lay out a comparison."""
+    if not isinstance(view, DiffView):
+        view = DiffView(now=view.now, wide=view.wide, details=True)
     worse = any(pod.worse for pod in diff.changed)
-    yield Paragraph(diff.summary, Tone.BAD if worse else Tone.MIXED if diff.changed else Tone.GOOD)
+    yield Paragraph(diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED)
     before, after = diff.before, diff.after
     yield from _side_section("before", _basis(before, view.now), before)
     yield from _side_section("after", _basis_after(before, after, view.now), after)
     for what, names in (("only before", diff.nodes_gone), ("only after", diff.nodes_new)):
         if names:
             yield Paragraph(f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
-    groups = group_alike(diff.changed)
+    shown = [pod for pod in diff.changed if view.shows(diff, pod)]
+    groups = group_alike(shown)
     if groups:
         rows = [_row(group, wide=view.wide) for group in groups]
         yield GAP
         yield table(("pods", "names", "changes"), rows, numeric=(0,))
         if diff.pods > 1:
             yield from _how_decided(diff)
+        if more := len(diff.changed) - len(shown):
+            text = f"and {counted(more, 'pod')} with other reasons, scores or messages only: -o wide"
+            yield Paragraph(text, Tone.FAINT, 2)
     if view.wide:
         for group in groups:
             yield from _in_full_section(group)
@@ -74,13 +87,13 @@ def document(diff: Diff, view: View) -> Document:
     yield from next_questions(_next_questions(diff, view))
 
 
-def _next_questions(diff: Diff, view: View) -> Iterator[Question]:
+def _next_questions(diff: Diff, view: DiffView) -> Iterator[Question]:
     if diff.changed and not view.wide:
         yield Question("Node by node", "diff", options={"output": "wide"})
-    there = next((pod for pod in diff.changed if pod.after.outcome is not SideOutcome.ABSENT), None)
+    ordered = sorted(diff.changed, key=lambda pod: not pod.changes_outcome)
+    there = next((pod for pod in ordered if pod.after.outcome is not SideOutcome.ABSENT), None)
     if there is not None:
-        other = view.other if isinstance(view, DiffView) else {}
-        yield Question("Second side in detail", "explain", there.key, other)
+        yield Question("Second side in detail", "explain", there.key, view.other)
 
 
 def _how_decided(diff: Diff) -> Document:
@@ -123,8 +136,7 @@ def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
 
 
 def _side_section(name: str, texts: Sequence[str], side: SideData) -> Document:
-    yield Phrases((f"{name + ':':7} {texts[0]}", *texts[1:]))
-    yield from changes(side.snapshot)
+    yield Provenance((), (f"{name + ':':7} {texts[0]}", *texts[1:]), side.snapshot.changes)
 
 
 def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[Lines, Lines, Lines]:

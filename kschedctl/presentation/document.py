@@ -49,6 +49,30 @@ class Phrases:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The subject of an answer, and what the answer is based on; in a list, an equal basis is shown only once.
+
+    Attributes
+    ----------
+    subject : tuple of str
+        Short texts about the subject.
+    basis : tuple of str
+        Short texts about the rules and the snapshot.
+    changes : tuple of str
+        The what-ifs, one per line.
+    """
+
+    subject: tuple[str, ...]
+    basis: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+
+    def after(self, previous: Provenance | None) -> Provenance:
+        """Return the part that differs from that of the previous answer."""
+        equal = previous is not None and (previous.basis, previous.changes) == (self.basis, self.changes)
+        return Provenance(self.subject, ()) if equal else self
+
+
 #: A table cell: its lines; a newline inside a line has no meaning.
 Lines = tuple[str, ...]
 
@@ -183,7 +207,7 @@ class Gap:
 
 GAP = Gap()
 
-Block = Heading | Paragraph | Verbatim | Phrases | Table | Scatter | Questions | Gap
+Block = Heading | Paragraph | Verbatim | Phrases | Provenance | Table | Scatter | Questions | Gap
 Document = Iterator[Block]
 
 

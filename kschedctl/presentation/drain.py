@@ -88,7 +88,7 @@ def _moves(answer: Drained, *, every: bool) -> Document:
         shown = node.moved if every else node.moved[:_FEW]
         left += len(node.moved) - len(shown)
         rows += [(node.node, _named(pod), _goes_to(pod.made_again, pod.node)) for pod in shown]
-    yield table(("from", "pod", "to"), rows, identifiers=(0,))
+    yield table(("from", "pod", "to"), rows, identifiers=range(3))
     if left:
         yield Paragraph(f"and {left} more: -o wide", Tone.FAINT, 2)
     staying = [node for node in answer.nodes if node.staying]

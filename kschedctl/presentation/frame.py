@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from kschedctl.answers.amounts import readable
-from kschedctl.answers.base import Envelope, MissingData, SnapshotData
+from kschedctl.answers.base import Envelope, MissingData
 from kschedctl.answers.explain import PodData
 from kschedctl.api.wording import counted
-from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, Questions, Tone
+from kschedctl.presentation.document import GAP, Document, Paragraph, Provenance, Question, Questions, Tone
 
 A = TypeVar("A")
+#: A note that pods were decided independently.
+EACH_ALONE: Final = "each decided independently, against the unchanged snapshot"
 #: The number of warnings that are printed; the others are counted.
 _MOST_WARNINGS: Final = 10
 
@@ -47,21 +49,18 @@ def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Docum
     pod : PodData or None
         The pod to schedule, if the answer is about one.
     """
+    yield provenance(answer, now, pod)
+
+
+def provenance(answer: Envelope, now: datetime, pod: PodData | None = None) -> Provenance:
+    """Return the subject and the provenance of an answer; the parameters are those of `header`."""
     about = _about(pod) if pod is not None else ()
-    yield Phrases((*about, *basis(answer, now)))
-    yield from changes(answer.snapshot)
-
-
-def changes(snapshot: SnapshotData) -> Document:
-    """Lay out the what-ifs that were applied to a snapshot, one line each."""
-    for change in snapshot.changes:
-        yield Paragraph(f"what if: {change}", Tone.MIXED)
+    return Provenance(tuple(about), tuple(basis(answer, now)), answer.snapshot.changes)
 
 
 def each_alone(whom: str = "", indent: int = 0) -> Document:
     """Lay out a note that pods were decided independently; ``whom`` is the subject, empty below a table."""
-    text = "each decided independently, against the unchanged snapshot"
-    yield Paragraph(f"{whom}, {text}" if whom else text, Tone.FAINT, indent)
+    yield Paragraph(f"{whom}, {EACH_ALONE}" if whom else EACH_ALONE, Tone.FAINT, indent)
 
 
 def _about(pod: PodData) -> Iterator[str]:
@@ -112,12 +111,28 @@ def cautions(answer: Envelope) -> Document:
         yield Paragraph(line, Tone.CAUTION)
 
 
-def one_by_one(answers: Iterable[A], view: View, document: Callable[[A, View], Document]) -> Document:
-    """Lay out answers in full, one after the other."""
+def one_by_one(
+    answers: Iterable[A],
+    view: View,
+    document: Callable[[A, View], Document],
+    shown: Provenance | None = None,
+) -> Document:
+    """Lay out answers in full, one after the other; rules and snapshot only where they are not as before.
+
+    Parameters
+    ----------
+    shown : Provenance or None
+        The basis that was shown before the first answer.
+    """
     for i, answer in enumerate(answers):
         if i:
             yield from (GAP, GAP)
-        yield from document(answer, view)
+        for block in document(answer, view):
+            if isinstance(block, Provenance):
+                yield block.after(shown)
+                shown = block
+            else:
+                yield block
 
 
 def next_questions(questions: Iterable[Question]) -> Document:

@@ -117,7 +117,7 @@ def _evicted(answer: Optimum) -> Document:
         )
         for pod, node in sorted(ours | theirs)
     ]
-    yield table(("pod", "from", "scheduler", "best", "recreated on"), rows, identifiers=(1, 4))
+    yield table(("pod", "from", "scheduler", "best", "recreated on"), rows, identifiers=(0, 1, 4))
 
 
 def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Document:
@@ -130,7 +130,7 @@ def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Do
     )
     shown = moved if every else moved[:_ROWS]
     rows = [(each.pod, each.multi_step_node or "pending", each.node) for each in shown]
-    yield table(("pod", "scheduler", "best"), rows, identifiers=(1, 2))
+    yield table(("pod", "scheduler", "best"), rows, identifiers=(0, 1, 2))
     if len(shown) < len(moved):
         yield Paragraph(f"and {len(moved) - len(shown)} more: -o wide", Tone.FAINT, 2)
 

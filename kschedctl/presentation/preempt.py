@@ -27,7 +27,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.diagnosis import diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
-from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions, one_by_one
+from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions, one_by_one, provenance
 
 #: The number of best candidates, and (``_LOST``) of candidates that lost, without ``-o wide``.
 _TAKEN: Final = 3
@@ -87,8 +87,8 @@ def document(answer: Preemption, view: View) -> Document:
 def list_document(found: PreemptionList, view: View) -> Document:
     """Lay out several answers, one row each; in full if the pods were named."""
     answers = found.items
-    if len(answers) == 1 or view.named or view.wide:
-        yield from one_by_one(answers, view, document)
+    if len(answers) == 1:
+        yield from document(answers[0], view)
         return
     helped = [a for a in answers if a.verdict.result is Result.PREEMPTS]
     fitting = [a for a in answers if a.verdict.result is Result.FITS]
@@ -98,8 +98,15 @@ def list_document(found: PreemptionList, view: View) -> Document:
         f"{len(helped)} would evict others",
         f"{rest} {'stays' if rest == 1 else 'stay'} pending",
     )
-    yield Paragraph(f"{counted(len(answers), 'pending pod')}: {', '.join(verdicts)}.", Tone.STRONG)
-    yield from header(answers[0], view.now)
+    yield Paragraph(
+        f"{counted(len(answers), 'pod' if view.named else 'pending pod')}: {', '.join(verdicts)}.", Tone.STRONG
+    )
+    shown = provenance(answers[0], view.now)
+    yield shown
+    if view.named or view.wide:
+        yield GAP
+        yield from one_by_one(answers, view, document, shown)
+        return
     alike: dict[tuple[str, ...], list[str]] = {}
     for answer in answers:
         victims = answer.chosen[0].victims if answer.chosen else ()

@@ -47,7 +47,7 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     if elsewhere and (answer.kinds or view.wide):
         yield Heading("Pods on existing nodes")
         few = elsewhere if view.wide else elsewhere[:_ROWS]
-        yield table(("pod", "node"), [(each.pod, each.node) for each in few], identifiers=(1,))
+        yield table(("pod", "node"), [(each.pod, each.node) for each in few], identifiers=(0, 1))
         if len(few) < len(elsewhere):
             yield Paragraph(f"and {len(elsewhere) - len(few)} more: -o wide", Tone.FAINT, 2)
     if answer.waiting:

@@ -8,9 +8,9 @@ from typing import Any, Final, cast
 
 from kschedctl.answers.base import Answer, AnswerList
 from kschedctl.answers.stream import AnswerStream
-from kschedctl.api.wording import counted
-from kschedctl.presentation.document import GAP, Document
-from kschedctl.presentation.frame import View, each_alone, one_by_one
+from kschedctl.presentation.document import Document
+from kschedctl.presentation.explain.many import stream_document
+from kschedctl.presentation.frame import View, one_by_one
 
 #: The module below this package and the function in it, by the name of the answer's type. Lists without an entry are
 #: laid out item by item.
@@ -60,7 +60,7 @@ def layout_of(kind: type) -> Callable[[Any, View], Document] | None:
 def document(answer: Answer | AnswerStream[Any], view: View) -> Document:
     """Lay out an answer, or the answers of a stream as they become available."""
     if isinstance(answer, AnswerStream):
-        yield from _several(answer, view)
+        yield from stream_document(answer, view, document)
         return
     lay_out = layout_of(type(answer))
     if lay_out is not None:
@@ -68,10 +68,3 @@ def document(answer: Answer | AnswerStream[Any], view: View) -> Document:
         return
     assert isinstance(answer, AnswerList), f"no document of {type(answer).__name__}"
     yield from one_by_one(answer.answers, view, document)
-
-
-def _several(stream: AnswerStream[Any], view: View) -> Document:
-    if stream.total > 1:
-        yield from each_alone(counted(stream.total, "pod"))
-        yield GAP
-    yield from one_by_one(stream, view, document)

@@ -107,7 +107,7 @@ def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, eve
     yield Heading("Evicted pods")
     shown = evicted if every else evicted[: 4 * _FEW]
     rows = [(each.pod, each.node, each.by, places.get(each.by, "")) for each in shown]
-    yield table(("pod", "from", "preemptor", "preemptor's node"), rows, identifiers=(1, 3))
+    yield table(("pod", "from", "preemptor", "preemptor's node"), rows, identifiers=range(4))
     if len(shown) < len(evicted):
         yield Paragraph(f"and {len(evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)
 
@@ -161,7 +161,7 @@ def timeline(entries: Sequence[TimelineEntry], began: datetime) -> Document:
     """Lay out the events with the time since the start."""
     yield Heading("Timeline")
     rows = [(_since(each.time - began), each.pod, str(each.event), each.node, each.why) for each in entries]
-    yield table(("time", "pod", "event", "node", "reason"), rows, numeric=(0,))
+    yield table(("time", "pod", "event", "node", "reason"), rows, numeric=(0,), identifiers=(1, 3))
 
 
 def _since(passed: timedelta) -> str:

@@ -81,7 +81,7 @@ def _table(answer: Sweep, *, every: bool) -> Document:
     numeric = (0, *of_numbers, *range(first, first + len(answer.columns)))
     tones = [Tone.GOOD if case.front else Tone.PLAIN for case in shown]
     yield GAP
-    yield table(headings, rows, numeric=numeric, tones=tones, names_split=True)
+    yield table(headings, rows, numeric=numeric, tones=tones, names_split=True, identifiers=(0,))
     if len(shown) < len(told):
         yield Paragraph(f"and {len(told) - len(shown)} more cases: -o wide, -o csv", Tone.FAINT, 2)
 

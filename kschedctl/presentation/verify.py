@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.answers.verify import BoundPodData, ComparedPodData, Match, Standing, Verification
+from kschedctl.answers.verify import ComparedPodData, Match, Standing, Verification
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim
+from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
 _HEADINGS: Final = {
@@ -20,6 +20,8 @@ _STANDINGS: Final = {
     Standing.CORDONED: "Pods on cordoned nodes, which are allowed to stay: no difference",
     Standing.WHAT_IF: "Pods that would not fit on their nodes with the what-ifs: no difference",
 }
+#: The number of pods per reason without ``-o wide``.
+_FEW: Final = 5
 
 
 def document(found: Verification, view: View) -> Document:
@@ -54,9 +56,9 @@ def _different_section(found: Verification, *, wide: bool) -> Document:
             yield from _causes_section(group.causes)
 
 
-def _causes_section(causes: tuple[str, ...], indent: int = 2) -> Document:
+def _causes_section(causes: tuple[str, ...]) -> Document:
     for i, cause in enumerate(causes):
-        yield Paragraph(f"{'likely because' if i == 0 else '            or'} {cause}", Tone.CAUTION, indent=indent)
+        yield Paragraph(f"{'likely because' if i == 0 else '            or'} {cause}", Tone.CAUTION, indent=INDENT)
 
 
 def _messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
@@ -81,13 +83,16 @@ def _infeasible_section(found: Verification, standing: Standing, heading: str, *
     for group in groups:
         plugin = f"{group.status.plugin}: " if group.status.plugin else ""
         yield Paragraph(f"{plugin}{', '.join(group.status.reasons)}", indent=2)
-        yield Paragraph(_named(group.pods, wide=wide), indent=4)
         if standing in (Standing.DIFFERENT, Standing.CHANGED):
-            yield from _causes_section(group.causes, indent=4)
+            yield from _causes_section(group.causes)
+        shown = group.pods if wide else group.pods[:_FEW]
+        yield table(("pod", "node"), [(pod.key, pod.node) for pod in shown], identifiers=(0, 1))
+        if len(shown) < len(group.pods):
+            yield Paragraph(f"and {len(group.pods) - len(shown)} more: -o wide", Tone.FAINT, INDENT)
 
 
 def _named(pods: Sequence[ComparedPodData], *, wide: bool) -> str:
-    names = [f"{pod.key} on {pod.node}" if isinstance(pod, BoundPodData) else pod.key for pod in pods]
+    names = [pod.key for pod in pods]
     return listed(names, most=len(names)) if wide else listed(names)
 
 

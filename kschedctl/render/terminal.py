@@ -12,6 +12,7 @@ from kschedctl.presentation.document import (
     Heading,
     Paragraph,
     Phrases,
+    Provenance,
     Question,
     Questions,
     Table,
@@ -36,7 +37,9 @@ _STYLES: Final = {
 _DOT: Final = "\N{MIDDLE DOT}"
 
 
-def render(blocks: Iterable[Block], console: Console, command_line: Callable[[Question], str]) -> Iterator[str]:
+def render(
+    blocks: Iterable[Block], console: Console, command_line: Callable[[Question], str], *, in_full: bool = False
+) -> Iterator[str]:
     """Convert blocks to text, one after the other.
 
     Parameters
@@ -47,6 +50,8 @@ def render(blocks: Iterable[Block], console: Console, command_line: Callable[[Qu
         The console that the text is for: the source of width, colours and encoding; nothing is written to it.
     command_line : callable
         Writes a question as the command that answers it.
+    in_full : bool
+        True if no name may be shortened unless the output completes it.
 
     Yields
     ------
@@ -54,7 +59,9 @@ def render(blocks: Iterable[Block], console: Console, command_line: Callable[[Qu
         Whole lines without trailing spaces.
     """
     for block in blocks:
-        for tone, parts in groupby(_lines(block, console, command_line), key=lambda printed: printed[1]):
+        for tone, parts in groupby(
+            _lines(block, console, command_line, in_full=in_full), key=lambda printed: printed[1]
+        ):
             text = "".join(f"{line.rstrip()}\n" for lines, _ in parts for line in lines)
             yield _styled(text, tone, console)
 
@@ -69,7 +76,9 @@ def _styled(text: str, tone: Tone, console: Console) -> str:
     return capture.get()
 
 
-def _lines(block: Block, console: Console, command_line: Callable[[Question], str]) -> Iterator[Printed]:
+def _lines(
+    block: Block, console: Console, command_line: Callable[[Question], str], *, in_full: bool
+) -> Iterator[Printed]:
     match block:
         case Gap():
             yield [""], Tone.PLAIN
@@ -83,19 +92,23 @@ def _lines(block: Block, console: Console, command_line: Callable[[Question], st
         case Verbatim():
             yield [" " * block.indent + printable(block.text)], Tone.PLAIN
         case Phrases():
-            yield list(_phrases(block, console)), Tone.PLAIN
+            yield list(_phrases(block.texts, console)), Tone.PLAIN
+        case Provenance():
+            yield list(_phrases((*block.subject, *block.basis), console)), Tone.PLAIN
+            for change in block.changes:
+                yield wrapped(printable(f"what if: {change}"), max(console.width, 1)), Tone.MIXED
         case Table():
-            yield from grid(block, console.width)
+            yield from grid(block, console.width, in_full=in_full)
         case Questions():
             width = max((len(question.text) for question in block.questions), default=0)
             lines = [f"{question.text + ':':{width + 1}} {command_line(question)}" for question in block.questions]
             yield list(map(printable, lines)), Tone.PLAIN
 
 
-def _phrases(block: Phrases, console: Console) -> Iterator[str]:
+def _phrases(texts: Iterable[str], console: Console) -> Iterator[str]:
     between = f" {_DOT} " if _can_show(_DOT, console) else " | "
     line = ""
-    for text in map(printable, block.texts):
+    for text in map(printable, texts):
         longer = f"{line}{between}{text}" if line else text
         if line and len(longer) > console.width:
             yield from wrapped(line, console.width)

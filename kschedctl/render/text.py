@@ -24,8 +24,9 @@ class Text(Form):
         from kschedctl.presentation.registry import document
         from kschedctl.render.terminal import render
 
-        blocks = document(answer, replace(view, wide=self.wide or view.wide))
-        yield from render(blocks, medium.console(), medium.command_line)
+        wide = self.wide or view.wide
+        blocks = document(answer, replace(view, wide=wide))
+        yield from render(blocks, medium.console(), medium.command_line, in_full=wide)
 
 
 class Wide(Text):

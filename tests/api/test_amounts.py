@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.amounts import format_amount
+from kschedctl.api.amounts import format_amount, format_nanos
+from kschedctl.api.quantity import parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,19 @@ from kschedctl.api.amounts import format_amount
 )
 def test_amounts(resource: str, amount: int, text: str) -> None:
     assert format_amount(resource, amount) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "quantity", "text"),
+    [
+        ("cpu", "47810m", "47.81"),
+        ("requests.cpu", "47.81", "47.81"),
+        ("limits.memory", "1536Mi", "1.5Gi"),
+        ("requests.storage", "10Gi", "10Gi"),
+        ("requests.nvidia.com/gpu", "4", "4"),
+        ("count/deployments.apps", "12", "12"),
+        ("requests.cpu", "1n", "0.001"),
+    ],
+)
+def test_quantities_of_quotas_have_the_same_notation(name: str, quantity: str, text: str) -> None:
+    assert format_nanos(name, parse_quantity(quantity)) == text

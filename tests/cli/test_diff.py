@@ -67,6 +67,33 @@ def test_a_score_that_moves_is_no_change_for_the_exit_code(snapshot: Path) -> No
     assert code == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "code", "first", "rows"),
+    [
+        ([], 0, "No pod changes its node; 2 of 2 pods change only in details.", 0),
+        (["--exit-on", "any"], 1, "No pod changes its node; 2 of 2 pods change only in details.", 1),
+        (["-o", "wide"], 0, "No pod changes its node; 2 of 2 pods change only in details.", 1),
+        (["--exit-on", "worse"], 0, "No pod changes its node; 2 of 2 pods change only in details.", 0),
+        (["shop/big-0"], 0, "shop/big-0 does not change its node, only details: ", 1),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_another_reason_is_no_change_unless_asked(
+    options: list[str], code: int, first: str, rows: int, tmp_path: Path
+) -> None:
+    pods = [make_pod(f"big-{i}", namespace="shop", requests={"cpu": "99"}) for i in range(2)]
+    snapshot = write_snapshot(tmp_path, [make_node("a"), make_node("b")], pods)
+    which = [] if "shop/big-0" in options else ["-n", "shop"]
+    done = CliRunner().invoke(app, ["diff", "--snapshot", str(snapshot), "--cordon", "b", *which, *options])
+    assert " ".join(done.stdout.split()).startswith(first)
+    assert (
+        done.stdout.count("1 node reports NodeUnschedulable instead of NodeResourcesFit") - first.endswith(": ") == rows
+    )
+    assert done.exit_code == code
+    named = CliRunner().invoke(app, ["diff", "--snapshot", str(snapshot), "--cordon", "b", "-n", "shop", "-o", "name"])
+    assert named.stdout == ""
+
+
 def test_of_many_pods_the_nodes_of_the_first_of_each_kind_are_told(tmp_path: Path) -> None:
     nodes = [make_node("a"), make_node("b")]
     pods = [make_pod(f"p{i}", requests={"cpu": f"{i}m"}, labels={"app": str(i)}) for i in range(60)]

@@ -100,6 +100,35 @@ def test_what_means_no_pod_is_refused_alike(command: str, options: list[str], pr
     assert problem in str(done.exception)
 
 
+#: Commands about pods or objects of all namespaces, with arguments; without -n they use all namespaces in any case.
+EVERYWHERE = {
+    "pending": [],
+    "simulate": [],
+    "optimum": ["--time-limit", "5"],
+    "drain": ["b"],
+    "verify": [],
+    "devices": [],
+    "leader": [],
+}
+
+
+@pytest.mark.parametrize("command", EVERYWHERE)
+def test_all_namespaces_is_accepted_as_in_kubectl(command: str, snapshot: Path) -> None:
+    words = [command, *EVERYWHERE[command]]
+    assert ask(snapshot, *words, "-A") == ask(snapshot, *words)
+
+
+def test_all_namespaces_overrides_a_namespace(snapshot: Path) -> None:
+    assert ask(snapshot, "pending", "-n", "shop", "-A") == ask(snapshot, "pending")
+    assert ask(snapshot, "pending", "-n", "shop") != ask(snapshot, "pending")
+
+
+def test_lint_accepts_all_namespaces(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}))
+    texts = [CliRunner().invoke(app, ["lint", str(tmp_path), *options]).stdout for options in ([], ["-A"])]
+    assert texts[0] == texts[1] != ""
+
+
 CHANGED: dict[str, tuple[list[str], Callable[[Any], Any]]] = {
     "nodes": ([], lambda answer: answer["snapshot"]),
     "explain": (["shop/web-7"], lambda answer: answer["snapshot"]),

@@ -47,9 +47,9 @@ def test_no_word_is_lost_or_broken(command: str) -> None:
     for columns in (20, 30, 40, 60, 80):
         text = run(*command.split(), *paths, columns=columns).out
         # What the names of a column have in common is said once, with a star for the rest.
-        cut = re.findall(r"^  [a-z ]+: (\S*)\*(\S*)$", text, re.MULTILINE)
-        lost = {word for word in whole - words(text) if not _split_heading(word, text)}
-        lost -= {word for word in lost for start, end in cut if _short(word, start, end) in text.split()}
+        cut = re.findall(r"^  [a-z', ]+:\s+(\S*)\*(\S*)$", text, re.MULTILINE)
+        lost = {word for word in whole - words(text) if not _is_broken(word, text)}
+        lost -= {word for word in lost for start, end in cut if _short_forms(word, start, end) & set(text.split())}
         # Headings of tables stand in every row or in none.
         assert not {word for word in lost if words(text)[word] == 0}, columns
 
@@ -66,13 +66,17 @@ def test_devices_of_the_fixtures() -> None:
         assert {"gpu-large,", "gpus", "ml/sweep", "missing"} <= set(text.split())
 
 
-def _split_heading(word: str, text: str) -> bool:
-    """Report whether a heading is printed in parts above its column."""
-    return all(part in text for part in re.findall(r"[A-Z][a-z]+", word)) and bool(
-        re.fullmatch(r"([A-Z][a-z]+)+", word)
-    )
+def _is_broken(word: str, text: str) -> bool:
+    """Report whether a heading, a label or a taint is printed in parts."""
+    if re.fullmatch(r"([A-Z][a-z]+)+", word):
+        return all(part in text for part in re.findall(r"[A-Z][a-z]+", word))
+    return re.search(r"[=:]\w", word) is not None and all(part in text for part in re.split(r"(?<=[/=:])", word))
 
 
-def _short(word: str, start: str, end: str) -> str:
-    fits = word.startswith(start) and word.endswith(end) and len(word) > len(start) + len(end)
-    return word[len(start) : len(word) - len(end)] if fits else word
+def _short_forms(word: str, start: str, end: str) -> set[str]:
+    """Return the short forms of a name, with the punctuation around it."""
+    name = word.strip("(),;[]")
+    if not (name.startswith(start) and name.endswith(end) and len(name) > len(start) + len(end)):
+        return set()
+    middle = name[len(start) : len(name) - len(end)]
+    return {word.replace(name, short) for short in (middle, f"{'*' * bool(start)}{middle}{'*' * bool(end)}")}

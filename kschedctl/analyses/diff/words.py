@@ -18,8 +18,6 @@ _NUMBER: Final = re.compile("[0-9]+")
 _NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
 #: The name of the rejecting stage for a node that no filter inspects.
 _NO_PLUGIN: Final = "PreFilter"
-#: The parts of the outcome itself; the other parts are how kube-scheduler arrives at it.
-_ENDS: Final = frozenset({AnswerPart.PLACE, AnswerPart.OUTCOME, AnswerPart.WINNER, AnswerPart.VICTIMS})
 
 
 def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
@@ -27,11 +25,14 @@ def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
     of = counted(n_pods, "pod")
     if not changed:
         return f"Nothing changes for {of}."
-    if n_pods == 1:
-        return f"{changed[0].key} {changed[0].summary[0]}."
     worse = sum(pod.worse for pod in changed)
-    elsewhere = sum(not pod.worse and not _ENDS.isdisjoint(pod.parts) for pod in changed)
+    elsewhere = sum(not pod.worse and pod.changes_outcome for pod in changed)
     alike = len(changed) - worse - elsewhere
+    if n_pods == 1:
+        details = "" if worse or elsewhere else "does not change its node, only details: "
+        return f"{changed[0].key} {details}{changed[0].summary[0]}."
+    if alike == len(changed):
+        return f"No pod changes its node; {alike} of {of} {'changes' if alike == 1 else 'change'} only in details."
     counts = [
         (worse, "would fit on no node"),
         (elsewhere, "has another outcome" if elsewhere == 1 else "have another outcome"),

@@ -12,6 +12,7 @@ from kschedctl.cli.leader.run_command import run
 from kschedctl.cli.leader.simulate import simulate
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import EveryNamespaceOption
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
@@ -25,7 +26,13 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 @command
-def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions) -> CommandResult | None:
+def leader(
+    *,
+    ctx: typer.Context,
+    all_namespaces: EveryNamespaceOption = False,
+    cluster: ClusterOptions,
+    output: OutputOptions,
+) -> CommandResult | None:
     """Show the leader of every election on a Lease, since when it leads, and when another candidate would take over.
 
     Reported are the age of the last renewal at the time of the snapshot, the number of leader changes, holders that are

@@ -18,6 +18,7 @@ from kschedctl.cli.lint.forms import forms_and_files
 from kschedctl.cli.options.group import OptionGroup, unfolded
 from kschedctl.cli.options.shared import (
     ConfigOption,
+    EveryNamespaceOption,
     MaxUnpackedOption,
     VersionOption,
     max_bytes,
@@ -214,6 +215,7 @@ def lint(
         ),
     ] = None,
     namespace: Annotated[str, namespace_option("Namespace of objects that do not set one.")] = "",
+    all_namespaces: EveryNamespaceOption = False,
     kubernetes_version: VersionOption = "",
     config: ConfigOption = "",
     fail_zone: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import STRICT, ValidateOption, namespace_option
+from kschedctl.cli.options.shared import STRICT, EveryNamespaceOption, ValidateOption, namespace_option
 from kschedctl.snapshot.validation import Validation
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class ManifestOptions(OptionGroup):
     namespace: Annotated[
         str, namespace_option("Namespace of objects that do not set one. Default: as for kubectl.")
     ] = ""
+    all_namespaces: EveryNamespaceOption = False
     validate: ValidateOption = STRICT
 
     @property

@@ -163,6 +163,10 @@ KubeconfigOption = Annotated[
 ]
 NamespaceOption = Annotated[str, namespace_option("Namespace of the objects. Default: as for kubectl.")]
 AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Use all namespaces; overrides -n.")]
+#: For commands that use all namespaces in any case, as kubectl users type it there, too.
+EveryNamespaceOption = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="Use all namespaces, as without this option.")
+]
 SelectorOption = Annotated[
     str,
     typer.Option(

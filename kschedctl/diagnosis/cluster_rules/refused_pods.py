@@ -19,11 +19,12 @@ from msgspec.structs import replace
 
 from kschedctl.admission.chain import Admitted, admit
 from kschedctl.admission.quota_shares import QuotaShare, quota_shares
+from kschedctl.api.amounts import format_nanos
 from kschedctl.api.canonical_quantity import Amount
 from kschedctl.api.core import Condition
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import NANO, QuantityError
+from kschedctl.api.quantity import NANO, QuantityError, parse_quantity
 from kschedctl.api.resources import CPU, MEMORY, RequestRules
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
@@ -245,7 +246,7 @@ def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tupl
         return _by_quota_then(one, said, begun, _raise(one, tight, demand))
     names = list(dict.fromkeys(share.quota.name for share in full))
     several = len(names) > 1
-    parts = [f"{share.resource} {share.used} of {share.hard} used, {share.each} more asked for" for share in full]
+    parts = [_numbers(share.resource, str(share.used), str(share.hard), str(share.each)) for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
     return AdmissionRefusal(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
 
@@ -255,7 +256,7 @@ def _by_quota_then(
 ) -> tuple[AdmissionRefusal, tuple[str, ...]]:
     """Return the refusal by a quota that has room now, or that the snapshot does not contain."""
     parts = [
-        f"{name} {said.used.get(name, '?')} of {said.limited.get(name, '?')} used, {wanted} more asked for"
+        _numbers(name, said.used.get(name, "?"), said.limited.get(name, "?"), wanted)
         for name, wanted in said.requested.items()
     ]
     if any(share.quota.name == said.quota for share in one.shares):
@@ -270,6 +271,18 @@ def _by_quota_then(
     limits = {name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()}
     whom = f"all {one.wants} pods"
     return AdmissionRefusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
+
+
+def _numbers(name: str, used: str, hard: str, each: str) -> str:
+    return f"{name} {_readable(name, used)} of {_readable(name, hard)} used, {_readable(name, each)} more asked for"
+
+
+def _readable(name: str, quantity: str) -> str:
+    """Format a quantity of a quota for people; a text that is no quantity stays as it is."""
+    try:
+        return format_nanos(name, parse_quantity(quantity))
+    except QuantityError:
+        return quantity
 
 
 def _raised(used: str, wanted: str, missing: int) -> str:
@@ -302,7 +315,7 @@ def _raise(one: _Short, tight: Sequence[QuotaShare], demand: _Demand) -> tuple[A
 
 
 def _raise_to(quota: str, namespace: str, limits: dict[str, str], whom: str) -> Advice:
-    what = listed([f"{name} of quota {quota} to {limit}" for name, limit in limits.items()])
+    what = listed([f"{name} of quota {quota} to {_readable(name, limit)}" for name, limit in limits.items()])
     patch = json.dumps({"spec": {"hard": limits}})
     return Advice(
         summary=f"raise {what}, for {whom}",
@@ -329,7 +342,13 @@ def _lower(one: _Short, workload: str, tight: Sequence[QuotaShare]) -> Iterator[
         if known is None or each < known[1].nanos:
             lowest[f"{resource} {field[:-1]}"] = (share.each, Amount(each, share.each.form))
     if lowest:
-        what = listed([f"{name} from {old} to {new}" for name, (old, new) in lowest.items()])
+        what = listed(
+            [
+                f"{name} from {format_nanos(name.partition(' ')[0], old.nanos)} "
+                f"to {format_nanos(name.partition(' ')[0], new.nanos)}"
+                for name, (old, new) in lowest.items()
+            ]
+        )
         yield Advice(
             summary=f"lower the {what} in the pods of {workload}, so that {one.wants} fit the quota",
             risk=Risk.REDUCED,

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from kschedctl.answers.explain import ExplanationSummary
+from kschedctl.answers.explain import Explanation, ExplanationSummary, OutcomeGroupData
+from kschedctl.answers.stream import AnswerStream
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, Document, Paragraph, Question, Tone, table
-from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions
+from kschedctl.presentation.document import GAP, Document, Paragraph, Provenance, Question, Tone, table
+from kschedctl.presentation.frame import (
+    EACH_ALONE,
+    View,
+    cautions,
+    each_alone,
+    header,
+    next_questions,
+    one_by_one,
+    provenance,
+)
 from kschedctl.scheduler.outcome import Outcome
 
 _MOST_NAMED: Final = 3
@@ -17,21 +29,55 @@ _WORDS: Final = {
     Outcome.GATED: "not tried",
     Outcome.SCHEDULED: "fits",
 }
+#: The outcomes with the words for one and for several pods, the worst first.
+_VERDICTS: Final = {
+    Outcome.ERROR: ("fails", "fail"),
+    Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
+    Outcome.OTHER_SCHEDULER: ("has another scheduler", "have another scheduler"),
+    Outcome.GATED: ("is not tried", "are not tried"),
+    Outcome.SCHEDULED: ("fits", "fit"),
+}
+#: Up to 9 answers are all decided before the first one is printed, as the first line counts them.
+_FEW: Final = 9
+
+
+def stream_document(
+    stream: AnswerStream[Explanation], view: View, document: Callable[[Explanation, View], Document]
+) -> Document:
+    """Lay out the answers of a stream in full, with a summary of up to 9 pods in the first line."""
+    if stream.total < 2:
+        yield from one_by_one(stream, view, document)
+        return
+    answers: Iterable[Explanation] = stream
+    shown: Provenance | None = None
+    if stream.total <= _FEW:
+        answers = tuple(stream)
+        if len(answers) == stream.total:
+            yield _first_line(Counter(answer.verdict.result for answer in answers), f"; {EACH_ALONE}")
+            shown = provenance(answers[0], view.now)
+            yield shown
+    if shown is None:
+        yield from each_alone(counted(stream.total, "pod"))
+    yield GAP
+    yield from one_by_one(answers, view, document, shown)
+
+
+def _first_line(number: Counter[Outcome], note: str = "") -> Paragraph:
+    """Return the number of pods by outcome."""
+    counts = [(number[outcome], *words) for outcome, words in _VERDICTS.items() if number[outcome]]
+    verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
+    fine = number[Outcome.SCHEDULED] == number.total()
+    return Paragraph(f"{counted(number.total(), 'pod')}: {verdicts}{note}.", Tone.GOOD if fine else Tone.BAD)
+
+
+def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:
+    return sum(len(fate.pods) for fate in fates if fate.outcome is outcome)
 
 
 def document(answer: ExplanationSummary, view: View) -> Document:
     """Lay out a summary of many pods."""
     fates = answer.fates
-    number = {outcome: sum(len(f.pods) for f in fates if f.outcome is outcome) for outcome in Outcome}
-    said = [
-        (number[Outcome.ERROR], "fails", "fail"),
-        (number[Outcome.UNSCHEDULABLE], "fits nowhere", "fit nowhere"),
-        (number[Outcome.GATED], "is not tried", "are not tried"),
-        (number[Outcome.SCHEDULED], "fits", "fit"),
-    ]
-    verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in said if n)
-    fine = number[Outcome.SCHEDULED] == sum(number.values())
-    yield Paragraph(f"{counted(sum(number.values()), 'pod')}: {verdicts}.", Tone.GOOD if fine else Tone.BAD)
+    yield _first_line(Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
     yield from header(answer, view.now)
     rows = [(str(len(f.pods)), listed(f.pods, most=_MOST_NAMED), _WORDS[f.outcome], f.why) for f in fates]
     yield GAP

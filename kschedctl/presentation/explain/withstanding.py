@@ -43,6 +43,8 @@ def withstanding_section(found: WithstandingData | None) -> Document:
 def _nodes(found: WithstandingData) -> str:
     """Return the result for node failures in words."""
     fits = counted(len(found.feasible), "node")
+    if found.exact and found.stands and set(found.last) == set(found.feasible):
+        return f"Nodes: the pod withstands the loss of any {found.stands} of {fits}."
     named = listed(found.last, most=_MOST_NAMED) if found.last else ""
     loss = f"the loss of {named} leaves the pod without a node" if named else ""
     if found.exact and not found.stands:

@@ -64,7 +64,7 @@ def found(*objects: ApiObject) -> list[ClusterDiagnosis]:
             "quota compute refuses the rest since 2026-11-20 08:03 UTC: requests.cpu 4 of 4 used, 1 more asked for",
             [
                 "raise requests.cpu of quota compute to 6, for all 6 pods",
-                "lower the cpu request from 1 to 666m in the pods of web, so that 6 fit the quota",
+                "lower the cpu request from 1 to 0.666 in the pods of web, so that 6 fit the quota",
             ],
             id="quota",
         ),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.quantity import NANO
+from kschedctl.api.amounts import format_nanos
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import TemplateContainer, WorkloadPods
 from kschedctl.linter.rule import Problem
@@ -49,8 +49,9 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         most, container = max(first, key=lambda pair: pair[0])
         if most > sum(later):
             yield Problem(
-                message=f"init container {container.name} requests {container.amount(resource)} of {resource}, all "
-                f"containers together {_shown(sum(later), resource)}: the pod reserves the former for its lifetime",
+                message=f"init container {container.name} requests {format_nanos(resource, most)} of {resource}, all "
+                f"containers together {format_nanos(resource, sum(later))}: the pod reserves the former for its "
+                "lifetime",
                 steps=(*container.steps, "resources", _field(container, resource), resource),
                 help="lower it, or use the reserved amount in the containers",
             )
@@ -59,9 +60,3 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 def _field(container: TemplateContainer, resource: str) -> str:
     requests = mapping(mapping(container.raw.get("resources")).get("requests"))
     return "requests" if requests.get(resource) is not None else "limits"
-
-
-def _shown(nanos: int, resource: str) -> str:
-    if resource == "cpu":
-        return f"{nanos * 1000 // NANO}m"
-    return f"{nanos // NANO // 2**20}Mi"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.api.amounts import format_nanos
 from kschedctl.api.quantity import NANO
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
@@ -50,9 +51,10 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             total = _total(pods, context, name)
             if hard is None or not own or total is None or not total <= hard < total + own:
                 continue
+            of_all, of_one = format_nanos(name, total), format_nanos(name, own)
             yield Problem(
-                message=f"quota {quota.name} allows {written} of {name}; all replicas use {_shown(total, name)}, and a "
-                f"rollout needs {_shown(own, name)} more for its first new pod",
+                message=f"quota {quota.name} allows {written} of {name}; all replicas use {of_all}, and a "
+                f"rollout needs {of_one} more for its first new pod",
                 steps=("spec", "replicas"),
                 help="raise the quota by one pod, or set maxSurge 0 and maxUnavailable 1",
                 related=(Related(quota, ("spec", "hard", name), "the quota"),),
@@ -92,11 +94,3 @@ def _used(pods: WorkloadPods, name: str) -> int | None:
         else:
             mine += amount
     return max(mine, first)
-
-
-def _shown(nanos: int, name: str) -> str:
-    if name.endswith("cpu"):
-        return f"{nanos * 1000 // NANO}m" if nanos % NANO else str(nanos // NANO)
-    if name == "pods":
-        return str(nanos // NANO)
-    return f"{nanos // NANO // 2**20}Mi"
