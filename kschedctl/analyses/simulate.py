@@ -35,6 +35,7 @@ from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
+from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.workloads.ownership import workload_of
@@ -130,6 +131,7 @@ def simulation_answer(
         placed=len(placed),
         waiting=waiting,
         cures=tuple(_cures(attempts, waiting)) if cures else (),
+        ended=tuple(_ended(before, simulation.timeline)),
         evicted=evicted,
         workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),
         placements=tuple(PlacementData(entry.pod, entry.node) for entry in placed),
@@ -155,6 +157,15 @@ def preemption_evictions(timeline: Iterable[TimelineEntry]) -> tuple[EvictionDat
         for entry in timeline
         if entry.event is TimelineEvent.PREEMPTED
     )
+
+
+def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:
+    """Yield the pods of the snapshot whose deletion ended."""
+    ending = {pod.key for pod in ending_pods(before)}
+    for entry in timeline:
+        if entry.event is TimelineEvent.DELETED and entry.pod in ending:
+            ending.remove(entry.pod)
+            yield entry.pod
 
 
 def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -> str:

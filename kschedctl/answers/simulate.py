@@ -103,6 +103,10 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
         tuple[CureData, ...],
         Meta(description="Changes with which the first pod of each of the largest groups would be scheduled."),
     ]
+    ended: Annotated[
+        tuple[str, ...],
+        Meta(description="The pods that were being deleted at the start and are gone at the end, as namespace/name."),
+    ]
     evicted: tuple[EvictionData, ...]
     workloads: tuple[WorkloadPlacementData, ...]
     placements: tuple[PlacementData, ...]

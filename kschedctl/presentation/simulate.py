@@ -49,6 +49,12 @@ def document(answer: Simulated, view: View) -> Document:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
         tried = counted(len(answer.attempts), "scheduling cycle")
         yield Paragraph(f"{tried}, {took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
+    if answer.ended:
+        n_ended = len(answer.ended)
+        verb = "leaves at its" if n_ended == 1 else "leave at their"
+        names = listed(answer.ended, most=n_ended if view.wide else _FEW)
+        told = f"{counted(n_ended, 'pod')} being deleted in the snapshot {verb} deletion time: {names}"
+        yield Paragraph(told, Tone.FAINT)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from cures_section(answer.cures, every=view.wide)
     again = {placement.pod: placement.node for placement in answer.placements}

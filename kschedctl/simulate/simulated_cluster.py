@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.cluster.snapshot_time import newest_time
 from kschedctl.framework.events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
@@ -31,6 +33,7 @@ from kschedctl.framework.signature import sign_pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.aftermath import grace_seconds
 from kschedctl.simulate.batch import GATE
+from kschedctl.simulate.deletions import ending_pods, is_wanted
 from kschedctl.simulate.disruption import budgets_after
 from kschedctl.simulate.pods import age
 from kschedctl.simulate.queued_pod import QueuedPodInfo
@@ -56,7 +59,8 @@ class SimulatedCluster:
     clock : VirtualClock, optional
         The virtual clock; by default it starts at the time of the snapshot.
     world : World, optional
-        The parts of the cluster that act besides the scheduler; by default everything that is modelled.
+        The parts of the cluster that act besides the scheduler; by default everything that is modelled. If it has
+        grace periods, the pods that are being deleted in the snapshot end as well.
 
     Attributes
     ----------
@@ -73,8 +77,7 @@ class SimulatedCluster:
     """
 
     def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
-        taken_at = scheduler.cluster.taken_at
-        self.clock = clock or VirtualClock(taken_at.timestamp() if taken_at is not None else 0.0)
+        self.clock = clock or VirtualClock(_start(scheduler.cluster))
         self.scheduler = scheduler
         self.queue = SchedulingQueue(scheduler, self.now)
         self.timeline: list[TimelineEntry] = []
@@ -83,6 +86,8 @@ class SimulatedCluster:
         self._world = world or World()
         #: The number of changes that could let a pod in.
         self._changes = 0
+        if self._world.grace:
+            self._await_deletions()
 
     @property
     def cluster(self) -> Cluster:
@@ -159,12 +164,20 @@ class SimulatedCluster:
         if not grace:
             self.remove(pod)
         elif pod.metadata.deletion_timestamp is None:
-            going = terminating(pod, self.now(), preempted=preempted)
+            going = terminating(pod, self.now() + timedelta(seconds=grace), preempted=preempted)
             self._move(self.cluster.with_pods(added=[going]))
             self._keep_budgets(pod, -1)
-            self.clock.schedule(self.clock.now() + grace, lambda: self._gone(going, again=again))
+            self.clock.schedule(self.clock.now() + grace, partial(self._gone, going, again=again))
         if again and (not grace or not is_recreated_after_deletion(pod)):
             self._make_again(pod)
+
+    def _await_deletions(self) -> None:
+        """Let the pods that are being deleted at the start go at their deletion time, or at once if it has passed."""
+        for pod in ending_pods(self.cluster):
+            ends = pod.metadata.deletion_timestamp
+            if ends is not None:
+                again = self._world.makes_again(pod) and is_wanted(self.cluster, pod)
+                self.clock.schedule(ends.timestamp(), partial(self._gone, pod, again=again))
 
     def _gone(self, pod: Pod, *, again: bool) -> None:
         self.remove(pod)
@@ -213,3 +226,9 @@ class SimulatedCluster:
             budgets = list(budgets_after(self.cluster, pod, change))
             if budgets:
                 self._move(self.cluster.with_added(budgets))
+
+
+def _start(cluster: Cluster) -> float:
+    """Return the time of the snapshot in seconds since the epoch; else the newest time in it, or 0 without any."""
+    time = cluster.taken_at or newest_time(cluster)
+    return time.timestamp() if time is not None else 0.0

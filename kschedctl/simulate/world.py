@@ -59,13 +59,13 @@ class World:
 SCHEDULER_ALONE: Final = World(grace=False, controllers=False, budgets=False, kubelet=False, leftovers=False)
 
 
-def terminating(pod: Pod, now: datetime, *, preempted: bool) -> Pod:
+def terminating(pod: Pod, ends: datetime, *, preempted: bool) -> Pod:
     """Return the pod as it is after its deletion was requested.
 
     Parameters
     ----------
-    now : datetime
-        The deletion timestamp.
+    ends : datetime
+        The deletion timestamp: the end of the grace period.
     preempted : bool
         True if the scheduler requested it; the pod then has the condition ``DisruptionTarget``.
     """
@@ -75,7 +75,7 @@ def terminating(pod: Pod, now: datetime, *, preempted: bool) -> Pod:
         conditions = (*(c for c in conditions if c.type != target.type), target)
     return replace(
         pod,
-        metadata=replace(pod.metadata, deletion_timestamp=now),
+        metadata=replace(pod.metadata, deletion_timestamp=ends),
         status=replace(pod.status, conditions=conditions),
     )
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 import jsonschema
 import pytest
 
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.optimum.analysis import OptimumRequest, optimum
 from kschedctl.analyses.optimum.answer import optimum_answer
 from kschedctl.analyses.optimum.buy_answer import purchase_answer
 from kschedctl.analyses.optimum.empty_answer import emptied_answer
@@ -28,7 +30,7 @@ from kschedctl.presentation.purchase import purchase_document
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
-from tests.builders import make_cluster, make_node, make_pod
+from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.presentation.printing import lines
 
 CHOICE = choose_release("1.36", "", ())
@@ -141,3 +143,12 @@ def test_bought_nodes_are_manifests() -> None:
     assert (node["apiVersion"], node["kind"], node["metadata"]["name"]) == ("v1", "Node", "big-new-1")
     assert node["status"]["allocatable"] == {"cpu": "8", "memory": "64Gi", "pods": "20"}
     assert answer.names() == ("node/big-new-1 big",)
+
+
+def test_pods_being_deleted_are_gone() -> None:
+    victim = make_pod("victim", requests={"cpu": "3"}, node="a", terminating=True)
+    urgent = make_pod("urgent", requests={"cpu": "3"}, priority=9, nominated="a")
+    loaded = make_loaded(make_cluster([make_node("a")], [victim, urgent]))
+    answer = optimum(loaded, OptimumRequest(seconds=20), AnalysisHandle())
+    assert answer.summary == "the scheduler places 1 of 1 pod, the best placement 1"
+    assert {placement.pod: placement.node for placement in answer.placements} == {"default/urgent": "a"}

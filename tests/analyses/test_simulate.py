@@ -33,6 +33,13 @@ def ask(*pods: Pod, running: tuple[Pod, ...] = (), handle: AnalysisHandle | None
     return simulate(make_loaded(make_cluster(nodes, (*running, *pods))), SimulateRequest(), handle or AnalysisHandle())
 
 
+def nominated(name: str) -> tuple[Pod, Pod]:
+    """A pod nominated to node a, and its victim, whose deletion time has passed."""
+    status = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
+    victim = make_pod(f"{name}-victim", requests={"cpu": "2"}, node="a", terminating=True, status=status)
+    return make_pod(name, requests={"cpu": "2"}, nominated="a", priority=9), victim
+
+
 def web(number: int, cpu: str = "1", node: str = "", priority: int = 0) -> Pod:
     return make_pod(f"web-{number}", labels=HASH, owner=RS, requests={"cpu": cpu}, node=node, priority=priority)
 
@@ -43,6 +50,7 @@ ANSWERS = {
     "some wait": ask(*(web(i) for i in range(5))),
     "gated": ask(make_pod("p", schedulingGates=[{"name": "wait"}])),
     "evicted": ask(make_pod("high", requests={"cpu": "2"}, priority=9), running=(web(1, "2", "a"), web(2, "2", "b"))),
+    "victim gone": ask(*nominated("urgent")),
     "interrupted": ask(web(1), web(2), handle=Impatient(1)),
 }
 
@@ -55,6 +63,7 @@ ANSWERS = {
         ("some wait", "4 of 5 pods placed; 1 pending"),
         ("gated", "0 of 1 pod placed; 1 pending"),
         ("evicted", "1 of 2 pods placed; 1 pending, 1 evicted"),
+        ("victim gone", "1 of 1 pod placed"),
         ("interrupted", "interrupted: 1 of 2 pods placed; 1 pending so far"),
     ],
 )
@@ -102,3 +111,8 @@ def test_a_seed_draws_and_the_answer_names_it() -> None:
     assert len({answer.placements for answer in drawn}) > 1
     assert [cluster.simulate().chance, drawn[0].chance] == ["the first by name is chosen", "seed 1 chooses"]
     assert cluster.simulate().names() == ("pod/default/p node/a",)
+
+
+def test_pods_whose_deletion_ended_are_named() -> None:
+    assert ANSWERS["victim gone"].ended == ("default/urgent-victim",)
+    assert ANSWERS["evicted"].ended == ()
