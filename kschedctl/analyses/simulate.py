@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec import structs
 
+from kschedctl.analyses.creation_orders import orders_in_words, try_orders
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_cures import pod_cures
@@ -57,10 +59,13 @@ class SimulateRequest:
         New pods, as for ``LoadedCluster.decide``; they are queued after the pending ones.
     seed : int or None
         The seed of the random choice between equally good nodes; ``None`` for the first by name.
+    n_orders : int
+        The number of random orders of creation to try besides.
     """
 
     pods: tuple[Pod | Mapping[str, Any] | str | Path, ...] = ()
     seed: int | None = None
+    n_orders: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +100,24 @@ def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: Ana
 
 def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisHandle) -> Simulated:
     """Simulate the queue; if the run is cancelled, the answer covers the part that was done."""
-    return simulation_answer(cluster, request, run_simulation(cluster, request, handle))
+    answer = simulation_answer(cluster, request, run_simulation(cluster, request, handle))
+    return with_orders(cluster, request, answer, handle)
+
+
+def with_orders(
+    cluster: LoadedCluster, request: SimulateRequest, answer: Simulated, handle: AnalysisHandle
+) -> Simulated:
+    """Return the answer with the outcome over the random orders of creation that the request wants."""
+    if not request.n_orders or not answer.finished:
+        return answer
+
+    def simulation_of(seed: int) -> Simulation:
+        return cluster.simulation(request.pods, choose=TieBreak(seed).choose(), order=seed)
+
+    orders = try_orders(simulation_of, request.n_orders, handle)
+    if orders is None:
+        return answer
+    return structs.replace(answer, orders=orders, summary=f"{answer.summary}. {orders_in_words(orders)}.")
 
 
 def simulation_answer(

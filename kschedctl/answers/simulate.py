@@ -85,6 +85,41 @@ class SimulatedAttemptData(Data, frozen=True):
     victims: tuple[str, ...]
 
 
+class PodInOrdersData(Data, frozen=True):
+    """A pod that some orders of creation place and others do not."""
+
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    placed: Annotated[int, Meta(description="The number of orders that place the pod.")]
+
+
+class OrderWorkloadData(Data, frozen=True):
+    """A workload of which different pods are placed in different orders of creation."""
+
+    kind: Annotated[str, Meta(description="The kind of the pods' controller; Pod for pods without one.")]
+    namespace: str
+    name: str
+    pods: Annotated[int, Meta(description="The number of its pods to schedule, without recreated ones.")]
+    fewest: Annotated[int, Meta(description="The smallest number of its pods that an order places.")]
+    most: Annotated[int, Meta(description="The largest number of its pods that an order places.")]
+
+
+class CreationOrdersData(Data, frozen=True):
+    """The outcome over several random orders in which the pods are created.
+
+    Each order also chooses at random among nodes with equal scores. A pod is placed if it has a node at the end.
+    """
+
+    tried: Annotated[int, Meta(description="The number of orders that were tried.")]
+    pods: Annotated[int, Meta(description="The number of pods to schedule at the start.")]
+    fewest: Annotated[int, Meta(description="The smallest number of these pods that an order places.")]
+    most: Annotated[int, Meta(description="The largest number of these pods that an order places.")]
+    sets: Annotated[int, Meta(description="The number of different sets of placed pods.")]
+    varying: Annotated[
+        tuple[PodInOrdersData, ...], Meta(description="The pods that are placed in some orders, but not in all.")
+    ]
+    workloads: Annotated[tuple[OrderWorkloadData, ...], Meta(description="The workloads of these pods.")]
+
+
 class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     """The outcome for many pods that are scheduled one after another."""
 
@@ -113,6 +148,10 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     utilisation: tuple[UtilisationData, ...]
     attempts: tuple[SimulatedAttemptData, ...]
     timeline: tuple[TimelineEntry, ...]
+    orders: Annotated[
+        CreationOrdersData | None,
+        Meta(description="The outcome over random orders of creation; null unless such orders were requested."),
+    ] = None
 
     @property
     def yes(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from random import Random
 from typing import Final
 
 import numpy as np
@@ -119,11 +120,19 @@ class SimulatedCluster:
             self._note(pod, TimelineEvent.CREATED, why=why)
             self._enqueue(pod)
 
-    def enqueue_pending(self) -> None:
-        """Put the pending pods of the cluster into the queue, the oldest first."""
+    def enqueue_pending(self, order: Random | None = None) -> None:
+        """Put the pending pods of the cluster into the queue, the oldest first.
+
+        Parameters
+        ----------
+        order : Random, optional
+            The source of a random order that replaces the order of creation.
+        """
         pods = self.cluster.pods
-        waiting = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
-        for pod in sorted(waiting, key=age):
+        waiting = sorted((pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()), key=age)
+        if order is not None:
+            order.shuffle(waiting)
+        for pod in waiting:
             self.clock.advance(TICK)
             self._enqueue(pod)
 
