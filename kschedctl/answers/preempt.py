@@ -170,6 +170,45 @@ class VictimFateData(Data, frozen=True):
         ReplacementData | None,
         Meta(description="The decision for the new pod; null if there is no new pod, or its decision is unknown."),
     ]
+    returns_to: Annotated[
+        str,
+        Meta(
+            description="The node that the new pod is scheduled to before the pod itself, by the simulation; empty if "
+            "there is none."
+        ),
+    ] = ""
+
+
+class PreemptorFate(StrEnum):
+    """The outcome for a pod that preempts others."""
+
+    SCHEDULED = "scheduled"
+    STAYS_PENDING = "staysPending"
+    VICTIMS_RETURN = "victimsReturn"
+
+
+class PreemptorFateData(Data, frozen=True):
+    """The outcome for the pod by a simulation of the evictions, in which no other pending pod is tried."""
+
+    result: Annotated[
+        PreemptorFate,
+        Meta(
+            description="The outcome: the pod is scheduled, stays pending, or evicts pods without end because those "
+            "that it evicts are recreated and scheduled before its next attempt."
+        ),
+    ]
+    node: Annotated[str, Meta(description="The node that the pod is scheduled to; empty if it is not scheduled.")]
+    seconds: Annotated[
+        float,
+        Meta(description="The time until the pod is scheduled or the simulation ends, in seconds of virtual time."),
+    ]
+    evicted: Annotated[
+        tuple[str, ...],
+        Meta(description="The pods that it evicts after the first victims, as namespace/name, in order."),
+    ]
+    message: Annotated[
+        str, Meta(description="The last message of kube-scheduler about the pod; empty if it is scheduled.")
+    ]
 
 
 class NextData(Data, frozen=True):
@@ -186,6 +225,15 @@ class NextData(Data, frozen=True):
     ]
     victims: tuple[VictimFateData, ...]
     loses_nomination: Annotated[tuple[str, ...], Meta(description="The pods whose nomination to the node is cleared.")]
+    preemptor: Annotated[
+        PreemptorFateData | None,
+        Meta(description="The outcome for the pod itself; null if kube-scheduler does not try the pod."),
+    ] = None
+
+    @property
+    def in_vain(self) -> bool:
+        """True if the pod is not scheduled although the victims are evicted."""
+        return self.preemptor is not None and self.preemptor.result is not PreemptorFate.SCHEDULED
 
 
 class Preemption(ClusterAnswer, frozen=True, kw_only=True):
@@ -231,7 +279,9 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
     @property
     def helped(self) -> bool:
         """True if the pod would be scheduled, at once or after its victims are gone."""
-        return self.verdict.result in (Result.FITS, Result.PREEMPTS)
+        if self.verdict.result is Result.PREEMPTS:
+            return self.next is None or not self.next.in_vain
+        return self.verdict.result is Result.FITS
 
     @property
     def chosen(self) -> tuple[PreemptCandidateData, ...]:

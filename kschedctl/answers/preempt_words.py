@@ -9,9 +9,11 @@ from typing import Final
 from kschedctl.answers.preempt import (
     BudgetData,
     LostAtData,
+    NextData,
     OwnerData,
     PreemptCandidateData,
     Preemption,
+    PreemptorFate,
     ReplacementData,
     VictimData,
     VictimFateData,
@@ -62,6 +64,44 @@ def _moment(microseconds: int) -> str:
     return f"{datetime.fromtimestamp(microseconds // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
+def in_vain_words(after: NextData) -> str:
+    """Return the reason for which the evictions do not help the pod, as a clause; empty if they do."""
+    fate = after.preemptor
+    if fate is None or not after.in_vain:
+        return ""
+    if fate.result is PreemptorFate.VICTIMS_RETURN:
+        return "the pods that it evicts come back before its next attempt"
+    return f"it then still fits nowhere ({_first_sentence(fate.message)})"
+
+
+def preemptor_words(after: NextData) -> str:
+    """Return when and where the pod can start, as a sentence; ``fates`` adds the outcome for the victims."""
+    fate, in_vain = after.preemptor, in_vain_words(after)
+    if in_vain:
+        rounds = f", {len(fate.evicted)} more evictions later" if fate is not None and fate.evicted else ""
+        return f"It stays pending{rounds}: {in_vain}."
+    gone = "the victim is gone" if len(after.victims) == 1 else f"all {len(after.victims)} victims are gone"
+    stop = f"within {duration(after.wait_seconds)}" if after.wait_seconds else "at once"
+    if fate is None or (fate.node == after.node and not fate.evicted):
+        return f"It can start as soon as {gone}: {stop}."
+    evicting = f"evicts {listed(fate.evicted, most=3)} as well, and " if fate.evicted else ""
+    return f"It {evicting}starts on {fate.node} after about {duration(round(fate.seconds))}."
+
+
+def returning(victims: Sequence[VictimFateData]) -> Iterator[str]:
+    """Yield the outcome for the victims of a pod that evicts them in vain, as it is simulated."""
+    places: dict[str, list[VictimFateData]] = {}
+    for fate in victims:
+        if fate.owner is not None:
+            places.setdefault(fate.returns_to, []).append(fate)
+    for node, alike in places.items():
+        names = listed([fate.name for fate in alike])
+        makers = listed(list(dict.fromkeys(owner_words(fate.owner) for fate in alike)))
+        where = f"scheduled to {node}" if node else "pending"
+        yield f"{makers} recreates {names}: {'it is' if len(alike) == 1 else 'each is'} {where}."
+    yield from _gone(victims)
+
+
 def fates(victims: Sequence[VictimFateData]) -> Iterator[str]:
     """Yield the outcome for the victims, one sentence per group with the same outcome."""
     remade: dict[str, list[VictimFateData]] = {}
@@ -83,6 +123,10 @@ def fates(victims: Sequence[VictimFateData]) -> Iterator[str]:
             yield f"{makers} creates a new pod for {names}: it would {outcome}."
         else:
             yield f"New pods are created for {names} ({makers}): each would {outcome}."
+    yield from _gone(victims)
+
+
+def _gone(victims: Sequence[VictimFateData]) -> Iterator[str]:
     alone = [fate.name for fate in victims if fate.owner is None]
     if alone:
         verb = "has" if len(alone) == 1 else "have"
@@ -96,7 +140,11 @@ def _replaced(new: ReplacementData | None) -> str:
         return f"fit on {listed(new.nodes, 'or')}"
     if new.evicting:
         return f"preempt other pods in turn, on {listed(new.evicting, 'or')}"
-    return f"fit nowhere ({new.message.partition('. ')[0].removesuffix('.')})"
+    return f"fit nowhere ({_first_sentence(new.message)})"
+
+
+def _first_sentence(message: str) -> str:
+    return message.partition(". ")[0].removesuffix(".")
 
 
 def running(victim: VictimData) -> str:

@@ -18,8 +18,11 @@ from kschedctl.answers.preempt_words import (
     below_words,
     duration,
     fates,
+    in_vain_words,
     lost_words,
     owner_words,
+    preemptor_words,
+    returning,
     running,
     violated,
 )
@@ -60,7 +63,8 @@ _CAUSES: Final = {
 
 def document(answer: Preemption, view: View) -> Document:
     """Lay out an answer."""
-    yield Paragraph(answer.verdict.summary, _STYLES.get(answer.verdict.result, Tone.BAD))
+    tone = _STYLES.get(answer.verdict.result, Tone.BAD)
+    yield Paragraph(answer.verdict.summary, tone if answer.helped or tone is not Tone.MIXED else Tone.BAD)
     yield from header(answer, view.now, answer.pod)
     if answer.verdict.result is not Result.FITS:
         yield from diagnosis_section(answer.diagnoses, first_is_told=answer.verdict.result is not Result.PREEMPTS)
@@ -90,12 +94,13 @@ def list_document(found: PreemptionList, view: View) -> Document:
     if len(answers) == 1 or view.named or view.wide:
         yield from one_by_one(answers, view, document)
         return
-    helped = [a for a in answers if a.verdict.result is Result.PREEMPTS]
+    evicting = [a for a in answers if a.verdict.result is Result.PREEMPTS]
+    in_vain = [a for a in evicting if not a.helped]
     fitting = [a for a in answers if a.verdict.result is Result.FITS]
-    rest = len(answers) - len(helped) - len(fitting)
+    rest = len(answers) - len(evicting) - len(fitting)
     verdicts = (
         f"{len(fitting)} {'fits' if len(fitting) == 1 else 'fit'}",
-        f"{len(helped)} would evict others",
+        f"{len(evicting)} would evict others{f' ({len(in_vain)} of them in vain)' if in_vain else ''}",
         f"{rest} {'stays' if rest == 1 else 'stay'} pending",
     )
     yield Paragraph(f"{counted(len(answers), 'pending pod')}: {', '.join(verdicts)}.", Tone.STRONG)
@@ -106,6 +111,8 @@ def list_document(found: PreemptionList, view: View) -> Document:
         budget = "violated" if answer.verdict.violates_budget else "-"
         where = listed([c.name for c in answer.chosen], "or") or _result(answer)
         whom = listed([victim.name for victim in victims]) or "-"
+        if answer.next is not None and answer.next.in_vain:
+            whom = f"{whom}, in vain: {in_vain_words(answer.next)}"
         row = (str(answer.pod.priority), where, whom, budget)
         # Among many pods, those with the same victims share a row.
         key = row if len(answers) > _FEW else (*row, answer.pod.namespace, answer.pod.name)
@@ -205,16 +212,14 @@ def _next_section(answer: Preemption) -> Document:
     if after is None:
         return
     pod = f"{answer.pod.namespace}/{answer.pod.name}"
-    stop = f"within {duration(after.wait_seconds)}" if after.wait_seconds else "at once"
     victims = next(c.victims for c in answer.candidates if c.name == after.node)
     going = [victim.name for victim in victims if not victim.terminating]
     start = "Next" if len(answer.chosen) == 1 else f"Next, on {after.node}"
     deleted = f"; kube-scheduler deletes {listed(going)}" if going else ""
-    gone = "the victim is gone" if len(victims) == 1 else f"all {len(victims)} victims are gone"
     yield GAP
     yield Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}.")
-    yield Paragraph(f"It can start as soon as {gone}: {stop}.", indent=2)
-    for text in fates(after.victims):
+    yield Paragraph(preemptor_words(after), indent=2)
+    for text in (returning if after.in_vain else fates)(after.victims):
         yield Paragraph(text, indent=2)
     if after.loses_nomination:
         verb = "is" if len(after.loses_nomination) == 1 else "are"

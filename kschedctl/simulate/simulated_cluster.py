@@ -32,7 +32,6 @@ from kschedctl.framework.events import (
 )
 from kschedctl.framework.signature import sign_pod
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.aftermath import grace_seconds
 from kschedctl.simulate.batch import GATE
 from kschedctl.simulate.deletions import ending_pods, is_wanted
 from kschedctl.simulate.disruption import budgets_after
@@ -40,7 +39,7 @@ from kschedctl.simulate.pods import age
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
-from kschedctl.simulate.world import World, is_recreated_after_deletion, replacement, terminating
+from kschedctl.simulate.world import World, grace_seconds, is_recreated_after_deletion, replacement, terminating
 from kschedctl.whatif.pods import PodChanges, move_pods
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -10,10 +10,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.api.core import Condition
-from kschedctl.api.pod import Pod
+from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.workloads.replacement import fresh_pod
 from kschedctl.workloads.template import generated_name
 
+#: The default that an API server writes into a pod without terminationGracePeriodSeconds.
+_DEFAULT_GRACE_SECONDS: Final = 30
 #: Controllers that recreate a pod only once the previous one is gone.
 _WAIT_FOR_END: Final = frozenset({"StatefulSet", "DaemonSet"})
 
@@ -57,6 +59,12 @@ class World:
 
 #: A world in which only the scheduler acts.
 SCHEDULER_ALONE: Final = World(grace=False, controllers=False, budgets=False, kubelet=False, leftovers=False)
+
+
+def grace_seconds(spec: PodSpec) -> int:
+    """Return the seconds that a pod may take to stop; 30 unless the spec says otherwise."""
+    seconds = spec.termination_grace_period_seconds
+    return _DEFAULT_GRACE_SECONDS if seconds is None else seconds
 
 
 def terminating(pod: Pod, ends: datetime, *, preempted: bool) -> Pod:
