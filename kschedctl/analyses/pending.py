@@ -37,6 +37,7 @@ from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import PendingGroup, group_pending_pods, oldest
 from kschedctl.why.proof import Suggestion
+from kschedctl.why.recreated_pods import pending_words
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import MOST as DEFAULT_CHANGES
 from kschedctl.why.unblocking_changes import Unblocking, UnblockingResult, unblock
@@ -290,7 +291,7 @@ def _change(found: Unblocking) -> UnblockingData:
         changes=tuple(map(msgspec.to_builtins, found.changes)),
         workload_changes=tuple(map(msgspec.to_builtins, found.through)),
         commands=found.commands,
-        consequences=(),
+        consequences=tuple(pending_words(found.unplaced)),
         alternatives=(),
         untried="",
         would_place=found.placed,

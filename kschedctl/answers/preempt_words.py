@@ -74,7 +74,7 @@ def in_vain_words(after: NextData) -> str:
     return f"it then still fits nowhere ({_first_sentence(fate.message)})"
 
 
-def preemptor_words(after: NextData) -> str:
+def preemptor_words(after: NextData, victims: Sequence[VictimData]) -> str:
     """Return when and where the pod can start, as a sentence; ``fates`` adds the outcome for the victims."""
     fate, in_vain = after.preemptor, in_vain_words(after)
     if in_vain:
@@ -83,7 +83,9 @@ def preemptor_words(after: NextData) -> str:
     gone = "the victim is gone" if len(after.victims) == 1 else f"all {len(after.victims)} victims are gone"
     stop = f"within {duration(after.wait_seconds)}" if after.wait_seconds else "at once"
     if fate is None or (fate.node == after.node and not fate.evicted):
-        return f"It can start as soon as {gone}: {stop}."
+        slowest = [victim.name for victim in victims if victim.grace_seconds == after.wait_seconds]
+        whose = f", the grace period of {listed(slowest, most=3)}" if 2 * len(slowest) <= len(victims) else ""
+        return f"It can start as soon as {gone}: {stop}{whose}."
     evicting = f"evicts {listed(fate.evicted, most=3)} as well, and " if fate.evicted else ""
     return f"It {evicting}starts on {fate.node} after about {duration(round(fate.seconds))}."
 
@@ -129,8 +131,8 @@ def fates(victims: Sequence[VictimFateData]) -> Iterator[str]:
 def _gone(victims: Sequence[VictimFateData]) -> Iterator[str]:
     alone = [fate.name for fate in victims if fate.owner is None]
     if alone:
-        verb = "has" if len(alone) == 1 else "have"
-        yield f"{listed(alone)} {verb} no controller; no new pod is created."
+        verb, them = ("is", "it") if len(alone) == 1 else ("are", "them")
+        yield f"{listed(alone)} {verb} gone for good: no controller recreates {them}."
 
 
 def _replaced(new: ReplacementData | None) -> str:

@@ -226,7 +226,7 @@ def test_what_becomes_of_victims() -> None:
     assert found.next is not None
     assert list(fates(found.next.victims)) == [
         "Job work creates a new pod for default/work: it would fit on b.",
-        "default/alone has no controller; no new pod is created.",
+        "default/alone is gone for good: no controller recreates it.",
     ]
 
 
@@ -276,7 +276,18 @@ def test_a_pod_that_is_scheduled_as_nominated() -> None:
     assert after is not None
     assert after.preemptor == PreemptorFateData(PreemptorFate.SCHEDULED, "a", 30.002, (), "")
     assert not after.in_vain
-    assert preemptor_words(after) == "It can start as soon as the victim is gone: within 30 s."
+    assert (
+        preemptor_words(after, ANSWERS["one wins"].candidates[0].victims)
+        == "It can start as soon as the victim is gone: within 30 s."
+    )
+
+
+def test_the_pod_with_the_longest_grace_period_is_named() -> None:
+    slow = running("slow", "a", "1", terminationGracePeriodSeconds=1800)
+    found = preempt(scheduler([slow, running("fast", "a", "3")], nodes="a"))
+    assert found.next is not None
+    words = preemptor_words(found.next, found.candidates[0].victims)
+    assert words == "It can start as soon as all 2 victims are gone: within 30 min, the grace period of default/slow."
 
 
 FATES = [
@@ -302,7 +313,7 @@ FATES = [
 def test_when_the_pod_starts(fate: PreemptorFateData, words: str) -> None:
     after = ANSWERS["one wins"].next
     assert after is not None
-    assert preemptor_words(structs.replace(after, preemptor=fate)) == words
+    assert preemptor_words(structs.replace(after, preemptor=fate), ()) == words
 
 
 def test_a_pod_that_is_being_deleted_has_no_outcome() -> None:
