@@ -97,6 +97,13 @@ class VictimData(Data, frozen=True):
     grace_seconds: Annotated[int, Meta(description="The termination grace period, in seconds.")]
     violates: Annotated[bool, Meta(description="True if the eviction violates a disruption budget.")]
     budgets: tuple[BudgetData, ...]
+    certain: Annotated[
+        bool,
+        Meta(
+            description="True if the pod is a victim in every order of the pods that tie; false if another pod of "
+            "equal priority and start time can be evicted instead. Determined for the first 3 of the best candidates."
+        ),
+    ] = True
 
 
 class LostAtData(Data, frozen=True):
@@ -108,6 +115,25 @@ class LostAtData(Data, frozen=True):
         int, Meta(description="The value of the candidate: a count, a priority, a sum, or microseconds since 1970.")
     ]
     against: Annotated[int, Meta(description="The value of the winner.")]
+
+
+class TiedVictimsData(Data, frozen=True):
+    """The sets of victims that are possible because pods tie in priority and start time.
+
+    kube-scheduler evicts one of the sets, by the order of the tied pods in its cache, which a snapshot does not show.
+    """
+
+    count: Annotated[
+        int, Meta(description="The number of possible sets, counted up to 1000; at least this many if not complete.")
+    ]
+    complete: Annotated[
+        bool, Meta(description="True if all orders of the tied pods were tried; false if 120 random ones were.")
+    ]
+    sets: Annotated[
+        tuple[tuple[str, ...], ...],
+        Meta(description="Up to 10 of the sets, each with its pods as namespace/name."),
+    ]
+    possible: Annotated[tuple[str, ...], Meta(description="The pods that are in any of the sets, as namespace/name.")]
 
 
 class PreemptCandidateData(Data, frozen=True):
@@ -124,6 +150,13 @@ class PreemptCandidateData(Data, frozen=True):
             "picked at random."
         ),
     ]
+    tied_victims: Annotated[
+        TiedVictimsData | None,
+        Meta(
+            description="The sets of victims between which chance decides; null if the victims are certain. "
+            "Determined for the first 3 of the best candidates, and for the node that the seed draws."
+        ),
+    ] = None
 
 
 class Cause(StrEnum):
@@ -316,7 +349,13 @@ class TakerData(Data, frozen=True):
     priority: int
     priority_class_name: str
     node: str
-    certain: Annotated[bool, Meta(description="True if the victim is preempted whichever node is picked at random.")]
+    certain: Annotated[
+        bool,
+        Meta(
+            description="True if the victim is preempted whatever chance decides: the node, and the victims among pods "
+            "that tie in priority and start time."
+        ),
+    ]
     violates_budget: Annotated[bool, Meta(description="True if this eviction violates a disruption budget.")]
 
 

@@ -15,11 +15,16 @@ from kschedctl.answers.preempt import (
     Preemption,
     PreemptorFate,
     ReplacementData,
+    TiedVictimsData,
     VictimData,
     VictimFateData,
 )
 from kschedctl.api.wording import counted, listed
 
+#: The number of sets of victims beyond which they are not counted.
+_MOST_COUNTED: Final = 1000
+#: The number of single victims that are named.
+_FEW: Final = 3
 #: The offset that kube-scheduler adds to every priority before it sums up the priorities of victims.
 _SHIFT: Final = 2**31
 
@@ -62,6 +67,19 @@ def _moment(microseconds: int) -> str:
     if microseconds == 2**63 - 1:
         return "not started"
     return f"{datetime.fromtimestamp(microseconds // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def one_of_words(tied: TiedVictimsData) -> str:
+    """Return the possible victims as a clause: the pods themselves if one of a few is evicted, else the sets."""
+    if tied.complete and tied.count == len(tied.possible) <= _FEW and all(len(one) == 1 for one in tied.sets):
+        return f"by chance {listed(tied.possible, 'or')}"
+    return f"by chance one of {sets_words(tied)}"
+
+
+def sets_words(tied: TiedVictimsData) -> str:
+    """Return the number of possible sets of victims."""
+    more = "" if tied.complete and tied.count < _MOST_COUNTED else "at least "
+    return f"{more}{tied.count} possible sets"
 
 
 def in_vain_words(after: NextData) -> str:

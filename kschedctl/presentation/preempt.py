@@ -13,6 +13,7 @@ from kschedctl.answers.preempt import (
     Preemption,
     PreemptionList,
     Result,
+    TiedVictimsData,
 )
 from kschedctl.answers.preempt_words import (
     below_words,
@@ -20,10 +21,12 @@ from kschedctl.answers.preempt_words import (
     fates,
     in_vain_words,
     lost_words,
+    one_of_words,
     owner_words,
     preemptor_words,
     returning,
     running,
+    sets_words,
     violated,
 )
 from kschedctl.api.wording import counted, listed
@@ -111,6 +114,8 @@ def list_document(found: PreemptionList, view: View) -> Document:
         budget = "violated" if answer.verdict.violates_budget else "-"
         where = listed([c.name for c in answer.chosen], "or") or _result(answer)
         whom = listed([victim.name for victim in victims]) or "-"
+        if answer.chosen and answer.chosen[0].tied_victims is not None:
+            whom = f"{whom}; {one_of_words(answer.chosen[0].tied_victims)}"
         if answer.next is not None and answer.next.in_vain:
             whom = f"{whom}, in vain: {in_vain_words(answer.next)}"
         row = (str(answer.pod.priority), where, whom, budget)
@@ -162,6 +167,23 @@ def _victims_section(answer: Preemption, *, every: bool) -> Document:
     if len(shown) < len(answer.chosen):
         rest = len(answer.chosen) - len(shown)
         yield Paragraph(f"and {counted(rest, 'more node')} that are equally good", Tone.FAINT, indent=2)
+    for candidate in shown:
+        if candidate.tied_victims is not None:
+            yield from _tied_section(candidate.name, candidate.tied_victims, every=every)
+
+
+def _tied_section(node: str, tied: TiedVictimsData, *, every: bool) -> Document:
+    """Lay out the sets of victims between which the order of tied pods decides."""
+    yield GAP
+    yield Paragraph(
+        f"On {node}, pods tie in priority and start time. kube-scheduler evicts one of {sets_words(tied)}, by the "
+        "order of these pods in its cache, which a snapshot does not show:",
+        Tone.CAUTION,
+    )
+    shown = tied.sets if every else tied.sets[:_LOST]
+    yield table(("possible victims",), [(listed(victims),) for victims in shown], identifiers=(0,))
+    if len(shown) < tied.count or not tied.complete:
+        yield Paragraph("and others", Tone.FAINT, indent=2)
 
 
 def _lost_section(answer: Preemption, *, every: bool) -> Document:
@@ -215,6 +237,8 @@ def _next_section(answer: Preemption) -> Document:
     victims = next(c.victims for c in answer.candidates if c.name == after.node)
     going = [victim.name for victim in victims if not victim.terminating]
     start = "Next" if len(answer.chosen) == 1 else f"Next, on {after.node}"
+    if any(candidate.tied_victims is not None for candidate in answer.chosen if candidate.name == after.node):
+        start += ", with these victims"
     deleted = f"; kube-scheduler deletes {listed(going)}" if going else ""
     yield GAP
     yield Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}.")

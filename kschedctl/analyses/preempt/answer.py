@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import structs
+
 from kschedctl.answers.base import same_envelope
 from kschedctl.answers.explain import Explanation, NodeData, ReasonData, StatusData
 from kschedctl.answers.preempt import (
@@ -23,10 +25,11 @@ from kschedctl.answers.preempt import (
     PreemptVerdictData,
     ReplacementData,
     Result,
+    TiedVictimsData,
     VictimData,
     VictimFateData,
 )
-from kschedctl.answers.preempt_words import in_vain_words
+from kschedctl.answers.preempt_words import in_vain_words, one_of_words
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
@@ -38,12 +41,15 @@ from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATI
 from kschedctl.preemption.reasons import NoLowerPriority
 from kschedctl.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
 from kschedctl.preemption.shortlist import calculate_num_candidates
+from kschedctl.preemption.tied_victims import PossibleVictims, possible_victims
 from kschedctl.scheduler.decision import Decision, pick_random_node
 from kschedctl.scheduler.outcome import Outcome as CycleOutcome
 from kschedctl.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate
 from kschedctl.simulate.world import grace_seconds
 
 _PREFIX: Final = "preemption: "
+#: The number of best candidates whose possible victims are determined.
+_MOST_TIED: Final = 3
 _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
 
 
@@ -87,15 +93,18 @@ def preemption_answer(
     if found is not None and view.min_candidate_nodes is not None:
         found = found.shortlist(view.min_candidate_nodes, view.offset)
     candidates = found.candidates if found is not None else ()
+    moment = taken_at(decision.cluster) if candidates else None
     chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
     picked = pick_random_node(tuple(c.node for c in chosen), view.seed)
     taken = next((c for c in chosen if c.node == picked), chosen[0]) if chosen else None
+    examined = {c.node for c in (*chosen[:_MOST_TIED], taken) if c is not None}
+    data = tuple(_candidate(decision, one, moment, ties=one.node in examined) for one in candidates)
+    tied = next((one.tied_victims for one in data if taken is not None and one.name == taken.node), None)
     following = _next(decision, found, after(taken)) if found is not None and taken is not None else None
-    verdict = _verdict(decision, base, _Chosen(chosen, picked, following), found)
+    verdict = _verdict(decision, base, _Chosen(chosen, picked, following, tied), found)
     said = found.status.reasons if found is not None else ()
     n_tried = len(everything.run.looked_at) if everything is not None and everything.run is not None else 0
     n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
-    moment = taken_at(decision.cluster) if candidates else None
     enough = calculate_num_candidates(decision.framework, n_tried)
     shared = same_envelope(base)
     shared["warnings"] = (*base.quota_refusals, *base.warnings)
@@ -104,7 +113,7 @@ def preemption_answer(
         pod=base.pod,
         verdict=verdict,
         status=StatusData(str(found.status.code), "DefaultPreemption", found.status.reasons) if found else None,
-        candidates=tuple(_candidate(decision, candidate, moment) for candidate in candidates),
+        candidates=data,
         not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
         not_looked_at=n_tried - n_looked_at,
         candidates_enough=enough if view.min_candidate_nodes is None and len(candidates) > enough else None,
@@ -117,11 +126,24 @@ def preemption_answer(
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The best candidates, the node that is picked among them (``None`` if by chance), and the next steps on one."""
+    """The best candidates.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        The best candidates, by name.
+    picked : str or None
+        The node that is picked among them; ``None`` if kube-scheduler picks it at random.
+    following : NextData or None
+        The next steps on the picked or the first node.
+    tied : TiedVictimsData or None
+        The possible sets of victims on that node; ``None`` if the victims are certain.
+    """
 
     candidates: tuple[Candidate, ...]
     picked: str | None
     following: NextData | None
+    tied: TiedVictimsData | None
 
 
 def _verdict(
@@ -193,10 +215,18 @@ def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
         others = listed([c.node for c in candidates if c.node != picked])
         where = f"{picked} (chosen by the seed; also possible: {others})"
     taken = next((c for c in candidates if c.node == picked), candidates[0])
+    if chosen.tied is not None:
+        where += f", {one_of_words(chosen.tied)}"
     in_vain = in_vain_words(chosen.following) if chosen.following is not None else ""
     if in_vain:
         where += f", in vain{'' if picked else f' (tried on {taken.node})'}: {in_vain}"
-    return f"{counted(len(taken.victims), 'pod')} from {where}; {_budget_words(decision, taken)}"
+    return f"{_number_words(taken, chosen.tied)} from {where}; {_budget_words(decision, taken)}"
+
+
+def _number_words(taken: Candidate, tied: TiedVictimsData | None) -> str:
+    """Return the number of victims; a range if the possible sets have different numbers."""
+    sizes = {len(taken.victims), *(len(one) for one in tied.sets)} if tied is not None else {len(taken.victims)}
+    return f"{min(sizes)} to {max(sizes)} pods" if len(sizes) > 1 else counted(len(taken.victims), "pod")
 
 
 def _budget_words(decision: Decision, taken: Candidate) -> str:
@@ -209,17 +239,38 @@ def _budget_words(decision: Decision, taken: Candidate) -> str:
     return "no disruption budget is violated"
 
 
-def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None) -> PreemptCandidateData:
+def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None, *, ties: bool) -> PreemptCandidateData:
     lost = None
     if candidate.lost_at:
         lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
+    tied = possible_victims_of(decision, candidate.node) if ties else None
+    victims = (_victim(decision, candidate, victim, taken) for victim in candidate.victims)
     return PreemptCandidateData(
         candidate.node,
         _zone(decision, candidate.node),
-        tuple(_victim(decision, candidate, victim, taken) for victim in candidate.victims),
+        tuple(
+            structs.replace(data, certain=tied is None or victim.pod in tied.certain)
+            for data, victim in zip(victims, candidate.victims, strict=True)
+        ),
         candidate.n_violations,
         lost,
+        _tied(decision, tied) if tied is not None and tied.n_sets > 1 else None,
     )
+
+
+def possible_victims_of(decision: Decision, node: str) -> PossibleVictims | None:
+    """Return the sets of victims that the order of tied pods decides between; ``None`` for a node without victims."""
+    preemption = decision.preemption
+    if preemption is None or preemption.run is None:
+        return None
+    row = decision.cluster.nodes.row[node]
+    return possible_victims(decision.framework, decision.state, decision.pod, preemption.run, row)
+
+
+def _tied(decision: Decision, tied: PossibleVictims) -> TiedVictimsData:
+    key = decision.cluster.pods.key
+    sets = tuple(tuple(sorted(map(key, victims))) for victims in tied.sets)
+    return TiedVictimsData(tied.n_sets, tied.complete, sets, tuple(sorted(map(key, tied.possible))))
 
 
 def _zone(decision: Decision, node: str) -> str:

@@ -320,3 +320,48 @@ def test_a_pod_that_is_being_deleted_has_no_outcome() -> None:
     after = preempt(TIED, make_pod("big", requests={"cpu": "4"}, priority=100, terminating=True)).next
     assert after is not None
     assert after.preemptor is None
+
+
+CHANCES = [
+    pytest.param(
+        [running(name, "a", "2") for name in "xy"],
+        "2",
+        "would evict 1 pod from a, by chance default/x or default/y;",
+        [("default/x",), ("default/y",)],
+        id="one of two pods",
+    ),
+    pytest.param(
+        [running("large", "a", "2"), running("x", "a", "1"), running("y", "a", "1")],
+        "2",
+        "would evict 1 to 2 pods from a, by chance one of 2 possible sets;",
+        [("default/large",), ("default/x", "default/y")],
+        id="sets of different sizes",
+    ),
+    pytest.param(
+        [running("x", "a", "2"), running("y", "a", "2", start="2026-05-04T09:00:00Z")],
+        "2",
+        "would evict 1 pod from a;",
+        None,
+        id="certain",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pods", "cpu", "words", "sets"), CHANCES)
+def test_victims_that_tie_are_told_as_chance(
+    pods: list[Pod], cpu: str, words: str, sets: list[tuple[str, ...]] | None
+) -> None:
+    found = preempt(scheduler(pods, nodes="a"), make_pod("big", requests={"cpu": cpu}, priority=100))
+    assert words in found.verdict.summary
+    (candidate,) = found.candidates
+    tied = candidate.tied_victims
+    assert (sorted(tied.sets) if tied is not None else None) == sets
+    assert all(victim.certain is (sets is None) for victim in candidate.victims)
+
+
+@pytest.mark.parametrize(("victim", "certain"), [("x", False), ("y", False), ("low", True)])
+def test_a_pod_that_may_be_a_victim_is_threatened(victim: str, certain: bool) -> None:
+    pods = [running("low", "a", "1", priority=-1), running("x", "a", "1"), running("y", "a", "1")]
+    over = scheduler([*pods, make_pod("big", requests={"cpu": "3"}, priority=9)], nodes="a")
+    (taker,) = exposure(over, over.cluster.pods.index["default", victim]).takers
+    assert (taker.node, taker.certain) == ("a", certain)
