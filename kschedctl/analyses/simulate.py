@@ -40,6 +40,7 @@ from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.simulate.world import grace_seconds
 from kschedctl.workloads.ownership import workload_of
 
 #: The resources whose use is always reported, in this order; others only if something requests them.
@@ -139,7 +140,7 @@ def simulation_answer(
     simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
     placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
     waiting = tuple(pending_by_message(simulation, attempts))
-    evicted = preemption_evictions(simulation.timeline)
+    evicted = tuple(_with_grace(before, preemption_evictions(simulation.timeline)))
     n_waiting = sum(len(group.pods) for group in waiting)
     not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.decision.not_modelled)
     return Simulated(
@@ -179,6 +180,15 @@ def preemption_evictions(timeline: Iterable[TimelineEntry]) -> tuple[EvictionDat
         for entry in timeline
         if entry.event is TimelineEvent.PREEMPTED
     )
+
+
+def _with_grace(before: Cluster, evicted: Iterable[EvictionData]) -> Iterator[EvictionData]:
+    """Yield evictions with the grace period of the pods that the snapshot has."""
+    index, records = before.pods.index, before.pods.records
+    for each in evicted:
+        namespace, _, name = each.pod.partition("/")
+        at = index.get((namespace, name))
+        yield each if at is None else structs.replace(each, grace_seconds=grace_seconds(records[at].spec))
 
 
 def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:

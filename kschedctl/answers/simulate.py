@@ -53,6 +53,9 @@ class EvictionData(Data, frozen=True):
     node: str
     time: datetime
     by: Annotated[str, Meta(description="The pod that preempted it.")]
+    grace_seconds: Annotated[
+        int, Meta(description="The termination grace period, in seconds; 0 if the pod was not in the snapshot.")
+    ] = 0
 
 
 class UtilisationData(Data, frozen=True):

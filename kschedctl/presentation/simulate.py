@@ -24,6 +24,8 @@ from kschedctl.simulate.timeline import TimelineEntry
 
 #: The number of nodes and names per row without ``-o wide``.
 _FEW: Final = 3
+#: The grace period, in seconds, above which the evicted pod is named.
+_LONG_GRACE: Final = 60
 #: The number of orders of creation that the answer suggests to try.
 _ORDERS: Final = 20
 
@@ -50,7 +52,9 @@ def document(answer: Simulated, view: View) -> Document:
     if answer.attempts:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
         tried = counted(len(answer.attempts), "scheduling cycle")
-        yield Paragraph(f"{tried}, {took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
+        yield Paragraph(
+            f"{tried}, {took} of virtual time{_slowest(answer.evicted)}; among equal nodes {answer.chance}", Tone.FAINT
+        )
     if answer.ended:
         n_ended = len(answer.ended)
         verb = "leaves at its" if n_ended == 1 else "leave at their"
@@ -69,6 +73,14 @@ def document(answer: Simulated, view: View) -> Document:
     yield from cautions(answer)
     saved = view.saved if isinstance(view, SimulateView) else ""
     yield from next_questions(() if view.wide else _questions(answer, saved))
+
+
+def _slowest(evicted: Sequence[EvictionData]) -> str:
+    """Return the evicted pod with the longest grace period as a clause, if that is longer than a minute."""
+    slowest = max(evicted, key=lambda each: each.grace_seconds, default=None)
+    if slowest is None or slowest.grace_seconds <= _LONG_GRACE:
+        return ""
+    return f" ({slowest.pod} has a grace period of {duration(slowest.grace_seconds)})"
 
 
 def _questions(answer: Simulated, saved: str) -> Iterator[Question]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.simulate import SimulateRequest, simulate
 from kschedctl.answers.simulate import Simulated
 from kschedctl.api.pod import Pod
+from kschedctl.presentation.frame import View
+from kschedctl.presentation.simulate import document
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.presentation.printing import lines
 
 RS = ("apps/v1", "ReplicaSet", "web-5d9c")
 HASH = {"pod-template-hash": "5d9c"}
@@ -177,3 +182,15 @@ def test_an_interrupted_search_for_orders_reports_those_that_were_tried() -> Non
     assert answer.finished
     assert answer.orders is not None
     assert 0 < answer.orders.tried < 9
+
+
+@pytest.mark.parametrize(
+    ("grace", "words"),
+    [(30, "30 s of virtual time;"), (1800, "30 min of virtual time (default/slow has a grace period of 30 min);")],
+)
+def test_the_evicted_pod_that_takes_long_is_named(grace: int, words: str) -> None:
+    slow = make_pod("slow", requests={"cpu": "2"}, node="a", terminationGracePeriodSeconds=grace)
+    urgent = make_pod("high", requests={"cpu": "2"}, priority=9)
+    answer = ask(urgent, running=(slow, web(1, "2", "b", priority=10)))
+    assert [each.grace_seconds for each in answer.evicted] == [grace]
+    assert words in " ".join(lines(document(answer, View(now=datetime(2026, 11, 2, tzinfo=UTC))), 200))
