@@ -443,6 +443,7 @@ class SchedulingCluster(LoadedCluster):
         pods: AnyPod | Iterable[AnyPod] = (),
         *,
         seed: int | None = None,
+        n_orders: int = 0,
         handle: AnalysisHandle | None = None,
     ) -> Simulated:
         """Run pods through the scheduler's queue, one after another: the pending ones, then new ones.
@@ -453,6 +454,8 @@ class SchedulingCluster(LoadedCluster):
             The new pods.
         seed : int, optional
             The seed of the random choice between equally good nodes; without it, the first by name is taken.
+        n_orders : int
+            The number of random orders of creation to try besides.
 
         Raises
         ------
@@ -469,7 +472,7 @@ class SchedulingCluster(LoadedCluster):
         from kschedctl.api.pod import Pod
 
         given = (pods,) if isinstance(pods, Pod | Mapping | str | Path) else tuple(pods)
-        return simulate(self, SimulateRequest(pods=given, seed=seed), _handle(handle))
+        return simulate(self, SimulateRequest(pods=given, seed=seed, n_orders=n_orders), _handle(handle))
 
     def drain(
         self,

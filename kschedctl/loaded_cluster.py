@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any, Self
 
 from msgspec import structs
@@ -181,6 +182,7 @@ class LoadedCluster:
         *,
         choose: Choose = first_by_name,
         world: World | None = None,
+        order: int | None = None,
     ) -> Simulation:
         """Return a simulation of the scheduler's queue with the pending pods, followed by new pods.
 
@@ -193,6 +195,9 @@ class LoadedCluster:
             default it returns the first by name; see ``kschedctl.simulate.choice``.
         world : World, optional
             The components that act besides the scheduler; by default all that are modelled.
+        order : int, optional
+            The seed of a random order in which the pods are created; by default the pending pods come first, the oldest
+            of them before the others.
 
         Returns
         -------
@@ -212,8 +217,12 @@ class LoadedCluster:
         shop/search-3 node-8
         """
         simulation = Simulation(self.with_edited_pending(), choose=choose, world=world)
-        simulation.enqueue_pending()
-        simulation.create(self.admit(pod).pod for pod in pods)
+        new = [self.admit(pod).pod for pod in pods]
+        source = Random(order) if order is not None else None
+        simulation.enqueue_pending(source)
+        if source is not None:
+            source.shuffle(new)
+        simulation.create(new)
         return simulation
 
     def with_edited_pending(self) -> Scheduler:

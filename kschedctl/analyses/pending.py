@@ -33,9 +33,11 @@ from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import PendingGroup, group_pending_pods, oldest
 from kschedctl.why.proof import Suggestion
+from kschedctl.why.recreated_pods import pending_words
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import MOST as DEFAULT_CHANGES
 from kschedctl.why.unblocking_changes import Unblocking, UnblockingResult, unblock
@@ -289,7 +291,7 @@ def _change(found: Unblocking) -> UnblockingData:
         changes=tuple(map(msgspec.to_builtins, found.changes)),
         workload_changes=tuple(map(msgspec.to_builtins, found.through)),
         commands=found.commands,
-        consequences=(),
+        consequences=tuple(pending_words(found.unplaced)),
         alternatives=(),
         untried="",
         would_place=found.placed,
@@ -319,6 +321,15 @@ def _summary(
     return f"{told} Besides, {_problems(problems)}" if problems else told
 
 
+def _once_gone(groups: Sequence[PendingGroup], found: UnblockingResult) -> str:
+    """Return the condition under which pods fit without a change, if pods that are being deleted have to go first."""
+    n_ending = sum(1 for _ in ending_pods(groups[0].decision.cluster)) if groups[0].decision is not None else 0
+    anyway = frozenset(found.anyway)
+    if not n_ending or all(group.fits for group in groups if any(pod.key in anyway for pod in group.pods)):
+        return ""
+    return f" once {counted(n_ending, 'pod')} being deleted {'is' if n_ending == 1 else 'are'} gone"
+
+
 def _of_pending(groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime) -> str:
     n_pods = sum(len(group.pods) for group in groups)
     since = oldest(groups)
@@ -330,7 +341,7 @@ def _of_pending(groups: Sequence[PendingGroup], found: UnblockingResult | None, 
         return told
     if found.anyway:
         verb = "fits" if len(found.anyway) == 1 else "fit"
-        told += f" {counted(len(found.anyway), 'pod')} {verb} without a change."
+        told += f" {counted(len(found.anyway), 'pod')} {verb} without a change{_once_gone(groups, found)}."
     if found.changes:
         words = ("One change", "Two changes", "Three changes")
         n_changes = len(found.changes)

@@ -11,6 +11,7 @@ from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.scheduler.decision import Decision
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
+from kschedctl.why.recreated_pods import recreation_consequences
 from kschedctl.why.search import suggest
 
 
@@ -36,5 +37,5 @@ def suggested_cure(suggestion: Suggestion) -> CureData:
     before = suggestion.before
     where = f"{'one of ' if len(suggestion.nodes) > 1 else ''}{listed(suggestion.nodes)}"
     evicts = f"evicts {listed(suggestion.evicts)}, then " if suggestion.evicts else ""
-    then = f"{evicts}{before.pod.key} is scheduled to {where}"
+    then = "; ".join((f"{evicts}{before.pod.key} is scheduled to {where}", *recreation_consequences(suggestion)))
     return CureData(suggestion.summary, then, commands_of(before.cluster, suggestion.remedies))

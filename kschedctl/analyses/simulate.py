@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec import structs
 
+from kschedctl.analyses.creation_orders import orders_in_words, try_orders
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_cures import pod_cures
@@ -36,8 +38,10 @@ from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
+from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.simulate.world import grace_seconds
 from kschedctl.workloads.ownership import workload_of
 
 #: The resources whose use is always reported, in this order; others only if something requests them.
@@ -57,10 +61,13 @@ class SimulateRequest:
         New pods, as for ``LoadedCluster.decide``; they are queued after the pending ones.
     seed : int or None
         The seed of the random choice between equally good nodes; ``None`` for the first by name.
+    n_orders : int
+        The number of random orders of creation to try besides.
     """
 
     pods: tuple[Pod | Mapping[str, Any] | str | Path, ...] = ()
     seed: int | None = None
+    n_orders: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +102,24 @@ def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: Ana
 
 def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisHandle) -> Simulated:
     """Simulate the queue; if the run is cancelled, the answer covers the part that was done."""
-    return simulation_answer(cluster, request, run_simulation(cluster, request, handle))
+    answer = simulation_answer(cluster, request, run_simulation(cluster, request, handle))
+    return with_orders(cluster, request, answer, handle)
+
+
+def with_orders(
+    cluster: LoadedCluster, request: SimulateRequest, answer: Simulated, handle: AnalysisHandle
+) -> Simulated:
+    """Return the answer with the outcome over the random orders of creation that the request wants."""
+    if not request.n_orders or not answer.finished:
+        return answer
+
+    def simulation_of(seed: int) -> Simulation:
+        return cluster.simulation(request.pods, choose=TieBreak(seed).choose(), order=seed)
+
+    orders = try_orders(simulation_of, request.n_orders, handle)
+    if orders is None:
+        return answer
+    return structs.replace(answer, orders=orders, summary=f"{answer.summary}. {orders_in_words(orders)}.")
 
 
 def simulation_answer(
@@ -117,7 +141,7 @@ def simulation_answer(
     simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
     placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
     waiting = tuple(pending_by_message(simulation, attempts))
-    evicted = preemption_evictions(simulation.timeline)
+    evicted = tuple(_with_grace(before, preemption_evictions(simulation.timeline)))
     n_waiting = sum(len(group.pods) for group in waiting)
     not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.decision.not_modelled)
     return Simulated(
@@ -131,6 +155,7 @@ def simulation_answer(
         placed=len(placed),
         waiting=waiting,
         cures=tuple(_cures(attempts, waiting)) if cures else (),
+        ended=tuple(_ended(before, simulation.timeline)),
         evicted=evicted,
         workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),
         placements=tuple(PlacementData(entry.pod, entry.node) for entry in placed),
@@ -156,6 +181,24 @@ def preemption_evictions(timeline: Iterable[TimelineEntry]) -> tuple[EvictionDat
         for entry in timeline
         if entry.event is TimelineEvent.PREEMPTED
     )
+
+
+def _with_grace(before: Cluster, evicted: Iterable[EvictionData]) -> Iterator[EvictionData]:
+    """Yield evictions with the grace period of the pods that the snapshot has."""
+    index, records = before.pods.index, before.pods.records
+    for each in evicted:
+        namespace, _, name = each.pod.partition("/")
+        at = index.get((namespace, name))
+        yield each if at is None else structs.replace(each, grace_seconds=grace_seconds(records[at].spec))
+
+
+def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:
+    """Yield the pods of the snapshot whose deletion ended."""
+    ending = {pod.key for pod in ending_pods(before)}
+    for entry in timeline:
+        if entry.event is TimelineEvent.DELETED and entry.pod in ending:
+            ending.remove(entry.pod)
+            yield entry.pod
 
 
 def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -> str:

@@ -108,7 +108,11 @@ class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
         tuple[str, ...],
         Meta(description="The pods that the scheduler leaves pending and that have a node in the best placement."),
     ]
-    waiting: Annotated[tuple[str, ...], Meta(description="The pods that have no node in the best placement either.")]
+    waiting: Annotated[tuple[str, ...], Meta(description="The pods that have no node in the best placement.")]
+    displaced: Annotated[
+        tuple[str, ...],
+        Meta(description="The pods of these that the scheduler places: the best placement has other pods instead."),
+    ]
     gated: Annotated[
         tuple[str, ...], Meta(description="The pods that are left out because they have scheduling gates.")
     ]

@@ -97,6 +97,13 @@ class VictimData(Data, frozen=True):
     grace_seconds: Annotated[int, Meta(description="The termination grace period, in seconds.")]
     violates: Annotated[bool, Meta(description="True if the eviction violates a disruption budget.")]
     budgets: Annotated[tuple[BudgetData, ...], Meta(description="The disruption budgets that select the victim.")]
+    certain: Annotated[
+        bool,
+        Meta(
+            description="True if the pod is a victim in every order of the pods that tie; false if another pod of "
+            "equal priority and start time can be evicted instead. Determined for the first 3 of the best candidates."
+        ),
+    ] = True
 
 
 class LostAtData(Data, frozen=True):
@@ -108,6 +115,25 @@ class LostAtData(Data, frozen=True):
         int, Meta(description="The value of the candidate: a count, a priority, a sum, or microseconds since 1970.")
     ]
     against: Annotated[int, Meta(description="The value of the winner.")]
+
+
+class TiedVictimsData(Data, frozen=True):
+    """The sets of victims that are possible because pods tie in priority and start time.
+
+    kube-scheduler evicts one of the sets, by the order of the tied pods in its cache, which a snapshot does not show.
+    """
+
+    count: Annotated[
+        int, Meta(description="The number of possible sets, counted up to 1000; at least this many if not complete.")
+    ]
+    complete: Annotated[
+        bool, Meta(description="True if all orders of the tied pods were tried; false if 120 random ones were.")
+    ]
+    sets: Annotated[
+        tuple[tuple[str, ...], ...],
+        Meta(description="Up to 10 of the sets, each with its pods as namespace/name."),
+    ]
+    possible: Annotated[tuple[str, ...], Meta(description="The pods that are in any of the sets, as namespace/name.")]
 
 
 class PreemptCandidateData(Data, frozen=True):
@@ -124,6 +150,13 @@ class PreemptCandidateData(Data, frozen=True):
             "picked at random."
         ),
     ]
+    tied_victims: Annotated[
+        TiedVictimsData | None,
+        Meta(
+            description="The sets of victims between which chance decides; null if the victims are certain. "
+            "Determined for the first 3 of the best candidates, and for the node that the seed draws."
+        ),
+    ] = None
 
 
 class Cause(StrEnum):
@@ -170,6 +203,45 @@ class VictimFateData(Data, frozen=True):
         ReplacementData | None,
         Meta(description="The decision for the new pod; null if there is no new pod, or its decision is unknown."),
     ]
+    returns_to: Annotated[
+        str,
+        Meta(
+            description="The node that the new pod is scheduled to before the pod itself, by the simulation; empty if "
+            "there is none."
+        ),
+    ] = ""
+
+
+class PreemptorFate(StrEnum):
+    """The outcome for a pod that preempts others."""
+
+    SCHEDULED = "scheduled"
+    STAYS_PENDING = "staysPending"
+    VICTIMS_RETURN = "victimsReturn"
+
+
+class PreemptorFateData(Data, frozen=True):
+    """The outcome for the pod by a simulation of the evictions, in which no other pending pod is tried."""
+
+    result: Annotated[
+        PreemptorFate,
+        Meta(
+            description="The outcome: the pod is scheduled, stays pending, or evicts pods without end because those "
+            "that it evicts are recreated and scheduled before its next attempt."
+        ),
+    ]
+    node: Annotated[str, Meta(description="The node that the pod is scheduled to; empty if it is not scheduled.")]
+    seconds: Annotated[
+        float,
+        Meta(description="The time until the pod is scheduled or the simulation ends, in seconds of virtual time."),
+    ]
+    evicted: Annotated[
+        tuple[str, ...],
+        Meta(description="The pods that it evicts after the first victims, as namespace/name, in order."),
+    ]
+    message: Annotated[
+        str, Meta(description="The last message of kube-scheduler about the pod; empty if it is scheduled.")
+    ]
 
 
 class NextData(Data, frozen=True):
@@ -186,6 +258,15 @@ class NextData(Data, frozen=True):
     ]
     victims: Annotated[tuple[VictimFateData, ...], Meta(description="The fate of each victim.")]
     loses_nomination: Annotated[tuple[str, ...], Meta(description="The pods whose nomination to the node is cleared.")]
+    preemptor: Annotated[
+        PreemptorFateData | None,
+        Meta(description="The outcome for the pod itself; null if kube-scheduler does not try the pod."),
+    ] = None
+
+    @property
+    def in_vain(self) -> bool:
+        """True if the pod is not scheduled although the victims are evicted."""
+        return self.preemptor is not None and self.preemptor.result is not PreemptorFate.SCHEDULED
 
 
 class Preemption(ClusterAnswer, frozen=True, kw_only=True):
@@ -231,7 +312,9 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
     @property
     def helped(self) -> bool:
         """True if the pod would be scheduled, at once or after its victims are gone."""
-        return self.verdict.result in (Result.FITS, Result.PREEMPTS)
+        if self.verdict.result is Result.PREEMPTS:
+            return self.next is None or not self.next.in_vain
+        return self.verdict.result is Result.FITS
 
     @property
     def chosen(self) -> tuple[PreemptCandidateData, ...]:
@@ -268,7 +351,13 @@ class TakerData(Data, frozen=True):
         str, Meta(description="The PriorityClass of the pending pod; empty if it names none.")
     ]
     node: Annotated[str, Meta(description="The node that the pending pod would be nominated to.")]
-    certain: Annotated[bool, Meta(description="True if the victim is preempted whichever node is picked at random.")]
+    certain: Annotated[
+        bool,
+        Meta(
+            description="True if the victim is preempted whatever chance decides: the node, and the victims among pods "
+            "that tie in priority and start time."
+        ),
+    ]
     violates_budget: Annotated[bool, Meta(description="True if this eviction violates a disruption budget.")]
 
 

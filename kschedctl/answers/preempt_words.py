@@ -9,15 +9,22 @@ from typing import Final
 from kschedctl.answers.preempt import (
     BudgetData,
     LostAtData,
+    NextData,
     OwnerData,
     PreemptCandidateData,
     Preemption,
+    PreemptorFate,
     ReplacementData,
+    TiedVictimsData,
     VictimData,
     VictimFateData,
 )
 from kschedctl.api.wording import counted, listed
 
+#: The number of sets of victims beyond which they are not counted.
+_MOST_COUNTED: Final = 1000
+#: The number of single victims that are named.
+_FEW: Final = 3
 #: The offset that kube-scheduler adds to every priority before it sums up the priorities of victims.
 _SHIFT: Final = 2**31
 
@@ -62,6 +69,59 @@ def _moment(microseconds: int) -> str:
     return f"{datetime.fromtimestamp(microseconds // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
+def one_of_words(tied: TiedVictimsData) -> str:
+    """Return the possible victims as a clause: the pods themselves if one of a few is evicted, else the sets."""
+    if tied.complete and tied.count == len(tied.possible) <= _FEW and all(len(one) == 1 for one in tied.sets):
+        return f"by chance {listed(tied.possible, 'or')}"
+    return f"by chance one of {sets_words(tied)}"
+
+
+def sets_words(tied: TiedVictimsData) -> str:
+    """Return the number of possible sets of victims."""
+    more = "" if tied.complete and tied.count < _MOST_COUNTED else "at least "
+    return f"{more}{tied.count} possible sets"
+
+
+def in_vain_words(after: NextData) -> str:
+    """Return the reason for which the evictions do not help the pod, as a clause; empty if they do."""
+    fate = after.preemptor
+    if fate is None or not after.in_vain:
+        return ""
+    if fate.result is PreemptorFate.VICTIMS_RETURN:
+        return "the pods that it evicts come back before its next attempt"
+    return f"it then still fits nowhere ({_first_sentence(fate.message)})"
+
+
+def preemptor_words(after: NextData, victims: Sequence[VictimData]) -> str:
+    """Return when and where the pod can start, as a sentence; ``fates`` adds the outcome for the victims."""
+    fate, in_vain = after.preemptor, in_vain_words(after)
+    if in_vain:
+        rounds = f", {len(fate.evicted)} more evictions later" if fate is not None and fate.evicted else ""
+        return f"It stays pending{rounds}: {in_vain}."
+    gone = "the victim is gone" if len(after.victims) == 1 else f"all {len(after.victims)} victims are gone"
+    stop = f"within {duration(after.wait_seconds)}" if after.wait_seconds else "at once"
+    if fate is None or (fate.node == after.node and not fate.evicted):
+        slowest = [victim.name for victim in victims if victim.grace_seconds == after.wait_seconds]
+        whose = f", the grace period of {listed(slowest, most=3)}" if 2 * len(slowest) <= len(victims) else ""
+        return f"It can start as soon as {gone}: {stop}{whose}."
+    evicting = f"evicts {listed(fate.evicted, most=3)} as well, and " if fate.evicted else ""
+    return f"It {evicting}starts on {fate.node} after about {duration(round(fate.seconds))}."
+
+
+def returning(victims: Sequence[VictimFateData]) -> Iterator[str]:
+    """Yield the outcome for the victims of a pod that evicts them in vain, as it is simulated."""
+    places: dict[str, list[VictimFateData]] = {}
+    for fate in victims:
+        if fate.owner is not None:
+            places.setdefault(fate.returns_to, []).append(fate)
+    for node, alike in places.items():
+        names = listed([fate.name for fate in alike])
+        makers = listed(list(dict.fromkeys(owner_words(fate.owner) for fate in alike)))
+        where = f"scheduled to {node}" if node else "pending"
+        yield f"{makers} recreates {names}: {'it is' if len(alike) == 1 else 'each is'} {where}."
+    yield from _gone(victims)
+
+
 def fates(victims: Sequence[VictimFateData]) -> Iterator[str]:
     """Yield the outcome for the victims, one sentence per group with the same outcome."""
     remade: dict[str, list[VictimFateData]] = {}
@@ -83,10 +143,14 @@ def fates(victims: Sequence[VictimFateData]) -> Iterator[str]:
             yield f"{makers} creates a new pod for {names}: it would {outcome}."
         else:
             yield f"New pods are created for {names} ({makers}): each would {outcome}."
+    yield from _gone(victims)
+
+
+def _gone(victims: Sequence[VictimFateData]) -> Iterator[str]:
     alone = [fate.name for fate in victims if fate.owner is None]
     if alone:
-        verb = "has" if len(alone) == 1 else "have"
-        yield f"{listed(alone)} {verb} no controller; no new pod is created."
+        verb, them = ("is", "it") if len(alone) == 1 else ("are", "them")
+        yield f"{listed(alone)} {verb} gone for good: no controller recreates {them}."
 
 
 def _replaced(new: ReplacementData | None) -> str:
@@ -96,7 +160,11 @@ def _replaced(new: ReplacementData | None) -> str:
         return f"fit on {listed(new.nodes, 'or')}"
     if new.evicting:
         return f"preempt other pods in turn, on {listed(new.evicting, 'or')}"
-    return f"fit nowhere ({new.message.partition('. ')[0].removesuffix('.')})"
+    return f"fit nowhere ({_first_sentence(new.message)})"
+
+
+def _first_sentence(message: str) -> str:
+    return message.partition(". ")[0].removesuffix(".")
 
 
 def running(victim: VictimData) -> str:

@@ -53,6 +53,9 @@ class EvictionData(Data, frozen=True):
     node: Annotated[str, Meta(description="The node that the pod is evicted from.")]
     time: Annotated[datetime, Meta(description="The time of the eviction on the virtual clock.")]
     by: Annotated[str, Meta(description="The pod that preempted it.")]
+    grace_seconds: Annotated[
+        int, Meta(description="The termination grace period, in seconds; 0 if the pod was not in the snapshot.")
+    ] = 0
 
 
 class UtilisationData(Data, frozen=True):
@@ -85,6 +88,41 @@ class SimulatedAttemptData(Data, frozen=True):
     victims: Annotated[tuple[str, ...], Meta(description="The pods that the attempt evicts, as namespace/name.")]
 
 
+class PodInOrdersData(Data, frozen=True):
+    """A pod that some orders of creation place and others do not."""
+
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    placed: Annotated[int, Meta(description="The number of orders that place the pod.")]
+
+
+class OrderWorkloadData(Data, frozen=True):
+    """A workload of which different pods are placed in different orders of creation."""
+
+    kind: Annotated[str, Meta(description="The kind of the pods' controller; Pod for pods without one.")]
+    namespace: str
+    name: str
+    pods: Annotated[int, Meta(description="The number of its pods to schedule, without recreated ones.")]
+    fewest: Annotated[int, Meta(description="The smallest number of its pods that an order places.")]
+    most: Annotated[int, Meta(description="The largest number of its pods that an order places.")]
+
+
+class CreationOrdersData(Data, frozen=True):
+    """The outcome over several random orders in which the pods are created.
+
+    Each order also chooses at random among nodes with equal scores. A pod is placed if it has a node at the end.
+    """
+
+    tried: Annotated[int, Meta(description="The number of orders that were tried.")]
+    pods: Annotated[int, Meta(description="The number of pods to schedule at the start.")]
+    fewest: Annotated[int, Meta(description="The smallest number of these pods that an order places.")]
+    most: Annotated[int, Meta(description="The largest number of these pods that an order places.")]
+    sets: Annotated[int, Meta(description="The number of different sets of placed pods.")]
+    varying: Annotated[
+        tuple[PodInOrdersData, ...], Meta(description="The pods that are placed in some orders, but not in all.")
+    ]
+    workloads: Annotated[tuple[OrderWorkloadData, ...], Meta(description="The workloads of these pods.")]
+
+
 class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     """The outcome for many pods that are scheduled one after another."""
 
@@ -102,6 +140,10 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
         tuple[CureData, ...],
         Meta(description="Changes with which the first pod of each of the largest groups would be scheduled."),
     ]
+    ended: Annotated[
+        tuple[str, ...],
+        Meta(description="The pods that were being deleted at the start and are gone at the end, as namespace/name."),
+    ]
     evicted: Annotated[tuple[EvictionData, ...], Meta(description="The pods that were evicted.")]
     workloads: Annotated[tuple[WorkloadPlacementData, ...], Meta(description="The outcome by workload.")]
     placements: Annotated[tuple[PlacementData, ...], Meta(description="The pods that got a node, with their nodes.")]
@@ -114,6 +156,10 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     timeline: Annotated[
         tuple[TimelineEntry, ...], Meta(description="The events besides the attempts, in the order of time.")
     ]
+    orders: Annotated[
+        CreationOrdersData | None,
+        Meta(description="The outcome over random orders of creation; null unless such orders were requested."),
+    ] = None
 
     @property
     def yes(self) -> bool:

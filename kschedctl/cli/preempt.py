@@ -63,7 +63,7 @@ def preempt(
     name prints the victims.
 
     The exit code is 0 if the pod fits or preemption helps, with --victim if no pod would preempt that pod, and 1
-    otherwise.
+    otherwise. Evictions do not help if the victims come back before the pod can start.
     """
     if offset and min_candidate_nodes is None:
         raise typer.BadParameter("requires --min-candidate-nodes", param_hint="--offset")

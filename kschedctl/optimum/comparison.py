@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kschedctl.api.pod import Pod
@@ -116,6 +116,7 @@ def compare(
         alone = best(question, seconds=seconds * _WITHOUT_EVICTIONS, goals=goals).placement
         if sum(alone.placed.values()) < question.n_waiting:
             question = evicting
+    question = _scheduled_first(question, simulation)
     multi_step = placement_of(question, simulation)
     evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     # A placement with evictions is not valid for a question without evictions. Pending kinds have the same numbers in
@@ -127,12 +128,26 @@ def compare(
     return Comparison(question, simulation, multi_step, found, tuple(goals), finished=not simulation.restless)
 
 
+def _scheduled_first(question: PlacementQuestion, simulation: Simulation) -> PlacementQuestion:
+    """Return the question with the pods first in each kind that the scheduler places: pods of a kind are equal."""
+    kinds = (
+        replace(kind, pods=tuple(sorted(kind.pods, key=lambda pod: not _has_node(simulation, pod))))
+        for kind in question.kinds
+    )
+    return replace(question, kinds=tuple(kinds))
+
+
+def _has_node(simulation: Simulation, pod: Pod) -> bool:
+    """Report whether a pod has a node at the end of a simulation."""
+    pods = simulation.cluster.pods
+    index = pods.index.get((pod.namespace, pod.name))
+    return index is not None and bool(pods.node_row[index] >= 0)
+
+
 def stranded(comparison: Comparison) -> Iterator[str]:
     """Yield the pods that are on a node only in the best placement, as ``namespace/name``."""
-    pods = comparison.simulation.cluster.pods
     for step in comparison.steps:
-        index = pods.index.get((step.pod.namespace, step.pod.name))
-        if not step.again and (index is None or pods.node_row[index] < 0):
+        if not step.again and not _has_node(comparison.simulation, step.pod):
             yield step.pod.key
 
 

@@ -52,7 +52,12 @@ class SelectedVictims:
 
 
 def select_victims_on_node(
-    framework: PluginsRunner, state: CycleState, pod: Pod, rows: Rows, budgets: tuple[Budget, ...]
+    framework: PluginsRunner,
+    state: CycleState,
+    pod: Pod,
+    rows: Rows,
+    budgets: tuple[Budget, ...],
+    lower: PodsInWorlds | None = None,
 ) -> SelectedVictims:
     """Find the victims on each of some nodes.
 
@@ -68,8 +73,11 @@ def select_victims_on_node(
         The rows of the nodes, ascending.
     budgets : tuple of Budget
         The disruption budgets.
+    lower : PodsInWorlds, optional
+        The pods of lower priority in another order of those that tie; by default tied pods are in the order of the
+        snapshot.
     """
-    lower = lower_priority_pods(framework.cluster, pod, rows)
+    lower = lower_priority_pods(framework.cluster, pod, rows) if lower is None else lower
     has_victims = lower.counts > 0
     emptied = framework.overlay_with_nominated_pods(pod, rows).select(has_victims)
     victims = lower.among(emptied.worlds)

@@ -136,7 +136,13 @@ def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Do
 
 
 def _waiting(answer: Optimum, *, every: bool) -> Document:
-    for what, pods in (("No placement has capacity for", answer.waiting), ("Gated, not considered", answer.gated)):
+    displaced = frozenset(answer.displaced)
+    both = tuple(pod for pod in answer.waiting if pod not in displaced)
+    for what, pods in (
+        ("Pending in both placements", both),
+        ("Placed by the scheduler, and pending in the best placement, which has other pods instead", answer.displaced),
+        ("Gated, not considered", answer.gated),
+    ):
         if pods:
             yield GAP
             yield Paragraph(f"{what}: {listed(pods, most=len(pods) if every else _FEW)}")

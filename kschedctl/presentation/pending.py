@@ -163,4 +163,5 @@ def _untried(one: AdviceData) -> tuple[str, str]:
 
 def _costs(one: UnblockingData) -> str:
     told = f"; evicts {listed(one.evicts)}" if one.evicts else ""
-    return f"{told}; violates disruption budget {listed(one.violates)}" if one.violates else told
+    told += f"; violates disruption budget {listed(one.violates)}" if one.violates else ""
+    return "; ".join((told, *one.consequences))

@@ -13,14 +13,20 @@ from kschedctl.answers.preempt import (
     Preemption,
     PreemptionList,
     Result,
+    TiedVictimsData,
 )
 from kschedctl.answers.preempt_words import (
     below_words,
     duration,
     fates,
+    in_vain_words,
     lost_words,
+    one_of_words,
     owner_words,
+    preemptor_words,
+    returning,
     running,
+    sets_words,
     violated,
 )
 from kschedctl.api.wording import counted, listed
@@ -60,7 +66,8 @@ _CAUSES: Final = {
 
 def document(answer: Preemption, view: View) -> Document:
     """Lay out an answer."""
-    yield Paragraph(answer.verdict.summary, _STYLES.get(answer.verdict.result, Tone.BAD))
+    tone = _STYLES.get(answer.verdict.result, Tone.BAD)
+    yield Paragraph(answer.verdict.summary, tone if answer.helped or tone is not Tone.MIXED else Tone.BAD)
     yield from header(answer, view.now, answer.pod)
     if answer.verdict.result is not Result.FITS:
         yield from diagnosis_section(answer.diagnoses, first_is_told=answer.verdict.result is not Result.PREEMPTS)
@@ -90,12 +97,13 @@ def list_document(found: PreemptionList, view: View) -> Document:
     if len(answers) == 1:
         yield from document(answers[0], view)
         return
-    helped = [a for a in answers if a.verdict.result is Result.PREEMPTS]
+    evicting = [a for a in answers if a.verdict.result is Result.PREEMPTS]
+    in_vain = [a for a in evicting if not a.helped]
     fitting = [a for a in answers if a.verdict.result is Result.FITS]
-    rest = len(answers) - len(helped) - len(fitting)
+    rest = len(answers) - len(evicting) - len(fitting)
     verdicts = (
         f"{len(fitting)} {'fits' if len(fitting) == 1 else 'fit'}",
-        f"{len(helped)} would evict others",
+        f"{len(evicting)} would evict others{f' ({len(in_vain)} of them in vain)' if in_vain else ''}",
         f"{rest} {'stays' if rest == 1 else 'stay'} pending",
     )
     yield Paragraph(
@@ -113,6 +121,10 @@ def list_document(found: PreemptionList, view: View) -> Document:
         budget = "violated" if answer.verdict.violates_budget else "-"
         where = listed([c.name for c in answer.chosen], "or") or _result(answer)
         whom = listed([victim.name for victim in victims]) or "-"
+        if answer.chosen and answer.chosen[0].tied_victims is not None:
+            whom = f"{whom}; {one_of_words(answer.chosen[0].tied_victims)}"
+        if answer.next is not None and answer.next.in_vain:
+            whom = f"{whom}, in vain: {in_vain_words(answer.next)}"
         row = (str(answer.pod.priority), where, whom, budget)
         # Among many pods, those with the same victims share a row.
         key = row if len(answers) > _FEW else (*row, answer.pod.namespace, answer.pod.name)
@@ -162,6 +174,23 @@ def _victims_section(answer: Preemption, *, every: bool) -> Document:
     if len(shown) < len(answer.chosen):
         rest = len(answer.chosen) - len(shown)
         yield Paragraph(f"and {counted(rest, 'more node')} that are equally good", Tone.FAINT, indent=2)
+    for candidate in shown:
+        if candidate.tied_victims is not None:
+            yield from _tied_section(candidate.name, candidate.tied_victims, every=every)
+
+
+def _tied_section(node: str, tied: TiedVictimsData, *, every: bool) -> Document:
+    """Lay out the sets of victims between which the order of tied pods decides."""
+    yield GAP
+    yield Paragraph(
+        f"On {node}, pods tie in priority and start time. kube-scheduler evicts one of {sets_words(tied)}, by the "
+        "order of these pods in its cache, which a snapshot does not show:",
+        Tone.CAUTION,
+    )
+    shown = tied.sets if every else tied.sets[:_LOST]
+    yield table(("possible victims",), [(listed(victims),) for victims in shown], identifiers=(0,))
+    if len(shown) < tied.count or not tied.complete:
+        yield Paragraph("and others", Tone.FAINT, indent=2)
 
 
 def _lost_section(answer: Preemption, *, every: bool) -> Document:
@@ -212,16 +241,16 @@ def _next_section(answer: Preemption) -> Document:
     if after is None:
         return
     pod = f"{answer.pod.namespace}/{answer.pod.name}"
-    stop = f"within {duration(after.wait_seconds)}" if after.wait_seconds else "at once"
     victims = next(c.victims for c in answer.candidates if c.name == after.node)
     going = [victim.name for victim in victims if not victim.terminating]
     start = "Next" if len(answer.chosen) == 1 else f"Next, on {after.node}"
+    if any(candidate.tied_victims is not None for candidate in answer.chosen if candidate.name == after.node):
+        start += ", with these victims"
     deleted = f"; kube-scheduler deletes {listed(going)}" if going else ""
-    gone = "the victim is gone" if len(victims) == 1 else f"all {len(victims)} victims are gone"
     yield GAP
     yield Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}.")
-    yield Paragraph(f"It can start as soon as {gone}: {stop}.", indent=2)
-    for text in fates(after.victims):
+    yield Paragraph(preemptor_words(after, victims), indent=2)
+    for text in (returning if after.in_vain else fates)(after.victims):
         yield Paragraph(text, indent=2)
     if after.loses_nomination:
         verb = "is" if len(after.loses_nomination) == 1 else "are"

@@ -24,6 +24,10 @@ from kschedctl.simulate.timeline import TimelineEntry
 
 #: The number of nodes and names per row without ``-o wide``.
 _FEW: Final = 3
+#: The grace period, in seconds, above which the evicted pod is named.
+_LONG_GRACE: Final = 60
+#: The number of orders of creation that the answer suggests to try.
+_ORDERS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,16 @@ def document(answer: Simulated, view: View) -> Document:
     if answer.attempts:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
         tried = counted(len(answer.attempts), "scheduling cycle")
-        yield Paragraph(f"{tried}, {took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
+        yield Paragraph(
+            f"{tried}, {took} of virtual time{_slowest(answer.evicted)}; among equal nodes {answer.chance}", Tone.FAINT
+        )
+    if answer.ended:
+        n_ended = len(answer.ended)
+        verb = "leaves at its" if n_ended == 1 else "leave at their"
+        names = listed(answer.ended, most=n_ended if view.wide else _FEW)
+        told = f"{counted(n_ended, 'pod')} being deleted in the snapshot {verb} deletion time: {names}"
+        yield Paragraph(told, Tone.FAINT)
+    yield from _orders(answer, every=view.wide)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from cures_section(answer.cures, every=view.wide)
     again = {placement.pod: placement.node for placement in answer.placements}
@@ -62,13 +75,45 @@ def document(answer: Simulated, view: View) -> Document:
     yield from next_questions(() if view.wide else _questions(answer, saved))
 
 
+def _slowest(evicted: Sequence[EvictionData]) -> str:
+    """Return the evicted pod with the longest grace period as a clause, if that is longer than a minute."""
+    slowest = max(evicted, key=lambda each: each.grace_seconds, default=None)
+    if slowest is None or slowest.grace_seconds <= _LONG_GRACE:
+        return ""
+    return f" ({slowest.pod} has a grace period of {duration(slowest.grace_seconds)})"
+
+
 def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
     if answer.attempts:
         yield Question("Timeline", "simulate", options={"output": "wide", "save": None, "force": None})
+    if answer.placed and answer.orders is None and any(not group.gated for group in answer.waiting):
+        options = {"seeds": str(_ORDERS), "save": None, "force": None}
+        yield Question(f"{_ORDERS} other orders of creation", "simulate", options=options)
     if saved and answer.waiting:
         yield Question("A pending pod in detail", "explain", answer.waiting[0].pods[0], snapshot=saved)
     elif answer.attempts and not saved:
-        yield Question("Save the final state", "simulate", options={"save": "after"})
+        yield Question("Save the final state", "simulate", options={"save": "after", "seeds": None})
+
+
+def _orders(answer: Simulated, *, every: bool) -> Document:
+    """Lay out the workloads of which different orders of creation place different pods."""
+    orders = answer.orders
+    if orders is None or not orders.varying:
+        return
+    yield Heading(f"Pods that only some of {orders.tried} orders of creation place")
+    shown = orders.workloads if every else orders.workloads[: 4 * _FEW]
+    rows = [
+        (
+            f"{each.kind} {each.namespace}/{each.name}",
+            str(each.pods),
+            str(each.fewest),
+            str(each.most),
+        )
+        for each in shown
+    ]
+    yield table(("workload", "pods", "fewest placed", "most placed"), rows, numeric=(1, 2, 3))
+    if len(shown) < len(orders.workloads):
+        yield Paragraph(f"and {len(orders.workloads) - len(shown)} more: -o wide", Tone.FAINT, 2)
 
 
 def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:

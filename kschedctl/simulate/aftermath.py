@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from msgspec.structs import replace
 
 from kschedctl.api.meta import OwnerReference
-from kschedctl.api.pod import PodSpec
 from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.pods import nominated_to, pod_at
+from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.timeline import TimelineEvent
+from kschedctl.simulate.world import grace_seconds
 from kschedctl.whatif.pods import move_pods
 from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.replacement import fresh_pod
-
-#: The default that an API server writes into a pod without terminationGracePeriodSeconds.
-_DEFAULT_GRACE_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,34 @@ class VictimFate:
 
 
 @dataclass(frozen=True, slots=True)
+class PreemptorOutcome:
+    """The outcome for a pod that evicts others, if no other pending pod is tried.
+
+    Attributes
+    ----------
+    node : str
+        The node that the pod is bound to; empty if it stays pending.
+    seconds : float
+        The virtual time until the pod is bound, or until nothing more can happen.
+    evicted : tuple of str
+        The pods that it evicts after the first victims, ``namespace/name``, in order.
+    gives_up : bool
+        True if the pod is given up after 25 more preemptions, as the pods that it evicts are always recreated first.
+    message : str
+        The scheduler's last message for a pod that stays pending.
+    returns : dict of str to str
+        The nodes of the recreated pods that are scheduled before it, by the victim's ``namespace/name``.
+    """
+
+    node: str
+    seconds: float
+    evicted: tuple[str, ...]
+    gives_up: bool
+    message: str
+    returns: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Aftermath:
     """The consequences of taking a preemption candidate.
 
@@ -60,11 +88,14 @@ class Aftermath:
         The longest time that the pod waits, in seconds: the longest grace period of a victim.
     victims : tuple of VictimFate
         The victims, the most important first.
+    outcome : PreemptorOutcome or None
+        The outcome for the pod, by a simulation; ``None`` for a pod that the scheduler does not try.
     """
 
     node: str
     wait_seconds: int
     victims: tuple[VictimFate, ...]
+    outcome: PreemptorOutcome | None
 
 
 def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) -> Aftermath:
@@ -88,13 +119,52 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
     )
     after = scheduler.moved(moved.cluster.with_pods(added=[preemptor]))
     fates = tuple(_fate(scheduler, after, victim.pod) for victim in candidate.victims)
-    return Aftermath(candidate.node, max((fate.grace_seconds for fate in fates), default=0), fates)
+    return Aftermath(
+        candidate.node,
+        max((fate.grace_seconds for fate in fates), default=0),
+        fates,
+        _outcome(scheduler, decision, candidate),
+    )
 
 
-def grace_seconds(spec: PodSpec) -> int:
-    """Return the seconds that a pod may take to stop; 30 unless the spec says otherwise."""
-    seconds = spec.termination_grace_period_seconds
-    return _DEFAULT_GRACE_SECONDS if seconds is None else seconds
+def _outcome(scheduler: Scheduler, decision: Decision, candidate: Candidate) -> PreemptorOutcome | None:
+    """Simulate the pod and its victims until the pod is bound or nothing more can happen.
+
+    Return ``None`` for a pod that the scheduler does not try.
+    """
+    simulation = Simulation(scheduler)
+    pod = nominated_to(decision.pod, candidate.node)
+    victims = [pod_at(scheduler.cluster, victim.pod) for victim in candidate.victims]
+    simulation.create([pod])
+    for victim in victims:
+        if victim.metadata.deletion_timestamp is None:
+            simulation.delete(victim, preempted=True)
+    evicted: list[str] = []
+    node = message = ""
+    tried = False
+    for attempt in simulation:
+        if attempt.pod == pod.key:
+            tried, node, message = True, attempt.node, attempt.message
+            evicted += attempt.victims
+        if node:
+            break
+    if not tried:
+        return None
+    seconds = (simulation.now() - simulation.began).total_seconds()
+    returns = _first_places(simulation)
+    return PreemptorOutcome(node, seconds, tuple(evicted), pod.key in simulation.restless, message, returns)
+
+
+def _first_places(simulation: Simulation) -> dict[str, str]:
+    """Return the first node of each recreated pod, by the name of the pod that it replaces."""
+    replaced: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for entry in simulation.timeline:
+        if entry.event is TimelineEvent.CREATED and entry.why.startswith(IN_PLACE_OF):
+            replaced[entry.pod] = entry.why.removeprefix(IN_PLACE_OF)
+        elif entry.event is TimelineEvent.SCHEDULED and entry.pod in replaced:
+            places.setdefault(replaced[entry.pod], entry.node)
+    return places
 
 
 def _fate(scheduler: Scheduler, after: Scheduler, index: int) -> VictimFate:

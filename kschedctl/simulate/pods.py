@@ -25,6 +25,11 @@ def without_nomination(pod: Pod) -> Pod:
     return replace(pod, status=replace(pod.status, nominated_node_name=""))
 
 
+def nominated_to(pod: Pod, node: str) -> Pod:
+    """Return the pod without a node, nominated to one."""
+    return replace(pod, spec=replace(pod.spec, node_name=""), status=replace(pod.status, nominated_node_name=node))
+
+
 def pod_at(cluster: Cluster, index: int) -> Pod:
     """Return a pod of the cluster, with its node."""
     pods = cluster.pods

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -160,9 +159,6 @@ class _Stage:
         ]
         scheduler = self.scheduler.moved(self.scheduler.cluster.with_added(objects)) if objects else self.scheduler
         simulation = Simulation(scheduler, choose=self.choose, world=World(kept_elsewhere=owned_by(owners)))
-        for pod in self.pods:
-            if pod.metadata.deletion_timestamp is not None:
-                simulation.clock.schedule(pod.metadata.deletion_timestamp.timestamp(), partial(simulation.remove, pod))
         simulation.enqueue_pending()
         return simulation
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from random import Random
 from typing import Final
 
 import numpy as np
@@ -19,6 +21,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.cluster.snapshot_time import newest_time
 from kschedctl.framework.events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
@@ -29,17 +32,21 @@ from kschedctl.framework.events import (
 )
 from kschedctl.framework.signature import sign_pod
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.aftermath import grace_seconds
 from kschedctl.simulate.batch import GATE
+from kschedctl.simulate.deletions import ending_pods, is_wanted
 from kschedctl.simulate.disruption import budgets_after
 from kschedctl.simulate.pods import age
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
-from kschedctl.simulate.world import World, is_recreated_after_deletion, replacement, terminating
+from kschedctl.simulate.world import World, grace_seconds, is_recreated_after_deletion, replacement, terminating
 from kschedctl.whatif.pods import PodChanges, move_pods
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+#: Limits that keep virtual time within the years that can be represented: the latest start, and the longest time, in
+#: seconds, until a deleted pod is gone. A year is far beyond any grace period in use.
+_LATEST_START: Final = datetime(9000, 1, 1, tzinfo=UTC)
+_LONGEST: Final = 366 * 86_400
 #: The virtual time that a scheduling cycle or the arrival of a pod takes, in seconds.
 TICK: Final = 0.001
 #: The prefix of a timeline reason for a recreated pod; the name of the pod it replaces follows.
@@ -56,7 +63,8 @@ class SimulatedCluster:
     clock : VirtualClock, optional
         The virtual clock; by default it starts at the time of the snapshot.
     world : World, optional
-        The parts of the cluster that act besides the scheduler; by default everything that is modelled.
+        The parts of the cluster that act besides the scheduler; by default everything that is modelled. If it has
+        grace periods, the pods that are being deleted in the snapshot end as well.
 
     Attributes
     ----------
@@ -73,8 +81,7 @@ class SimulatedCluster:
     """
 
     def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
-        taken_at = scheduler.cluster.taken_at
-        self.clock = clock or VirtualClock(taken_at.timestamp() if taken_at is not None else 0.0)
+        self.clock = clock or VirtualClock(_start(scheduler.cluster))
         self.scheduler = scheduler
         self.queue = SchedulingQueue(scheduler, self.now)
         self.timeline: list[TimelineEntry] = []
@@ -83,6 +90,8 @@ class SimulatedCluster:
         self._world = world or World()
         #: The number of changes that could let a pod in.
         self._changes = 0
+        if self._world.grace:
+            self._await_deletions()
 
     @property
     def cluster(self) -> Cluster:
@@ -114,11 +123,19 @@ class SimulatedCluster:
             self._note(pod, TimelineEvent.CREATED, why=why)
             self._enqueue(pod)
 
-    def enqueue_pending(self) -> None:
-        """Put the pending pods of the cluster into the queue, the oldest first."""
+    def enqueue_pending(self, order: Random | None = None) -> None:
+        """Put the pending pods of the cluster into the queue, the oldest first.
+
+        Parameters
+        ----------
+        order : Random, optional
+            The source of a random order that replaces the order of creation.
+        """
         pods = self.cluster.pods
-        waiting = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
-        for pod in sorted(waiting, key=age):
+        waiting = sorted((pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()), key=age)
+        if order is not None:
+            order.shuffle(waiting)
+        for pod in waiting:
             self.clock.advance(TICK)
             self._enqueue(pod)
 
@@ -155,16 +172,24 @@ class SimulatedCluster:
             True if the scheduler deletes the pod.
         """
         again = self._world.makes_again(pod)
-        grace = grace_seconds(pod.spec) if self._world.grace else 0
+        grace = min(grace_seconds(pod.spec), _LONGEST) if self._world.grace else 0
         if not grace:
             self.remove(pod)
         elif pod.metadata.deletion_timestamp is None:
-            going = terminating(pod, self.now(), preempted=preempted)
+            going = terminating(pod, self.now() + timedelta(seconds=grace), preempted=preempted)
             self._move(self.cluster.with_pods(added=[going]))
             self._keep_budgets(pod, -1)
-            self.clock.schedule(self.clock.now() + grace, lambda: self._gone(going, again=again))
+            self.clock.schedule(self.clock.now() + grace, partial(self._gone, going, again=again))
         if again and (not grace or not is_recreated_after_deletion(pod)):
             self._make_again(pod)
+
+    def _await_deletions(self) -> None:
+        """Let the pods that are being deleted at the start go at their deletion time, or at once if it has passed."""
+        for pod in ending_pods(self.cluster):
+            ends = pod.metadata.deletion_timestamp
+            if ends is not None and ends.timestamp() <= self.clock.now() + _LONGEST:
+                again = self._world.makes_again(pod) and is_wanted(self.cluster, pod)
+                self.clock.schedule(ends.timestamp(), partial(self._gone, pod, again=again))
 
     def _gone(self, pod: Pod, *, again: bool) -> None:
         self.remove(pod)
@@ -213,3 +238,9 @@ class SimulatedCluster:
             budgets = list(budgets_after(self.cluster, pod, change))
             if budgets:
                 self._move(self.cluster.with_added(budgets))
+
+
+def _start(cluster: Cluster) -> float:
+    """Return the time of the snapshot in seconds since the epoch; else the newest time in it, or 0 without any."""
+    time = cluster.taken_at or newest_time(cluster)
+    return min(time, _LATEST_START).timestamp() if time is not None else 0.0

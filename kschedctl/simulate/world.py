@@ -10,10 +10,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.api.core import Condition
-from kschedctl.api.pod import Pod
+from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.workloads.replacement import fresh_pod
 from kschedctl.workloads.template import generated_name
 
+#: The default that an API server writes into a pod without terminationGracePeriodSeconds.
+_DEFAULT_GRACE_SECONDS: Final = 30
 #: Controllers that recreate a pod only once the previous one is gone.
 _WAIT_FOR_END: Final = frozenset({"StatefulSet", "DaemonSet"})
 
@@ -59,13 +61,19 @@ class World:
 SCHEDULER_ALONE: Final = World(grace=False, controllers=False, budgets=False, kubelet=False, leftovers=False)
 
 
-def terminating(pod: Pod, now: datetime, *, preempted: bool) -> Pod:
+def grace_seconds(spec: PodSpec) -> int:
+    """Return the seconds that a pod may take to stop; 30 unless the spec says otherwise."""
+    seconds = spec.termination_grace_period_seconds
+    return _DEFAULT_GRACE_SECONDS if seconds is None else seconds
+
+
+def terminating(pod: Pod, ends: datetime, *, preempted: bool) -> Pod:
     """Return the pod as it is after its deletion was requested.
 
     Parameters
     ----------
-    now : datetime
-        The deletion timestamp.
+    ends : datetime
+        The deletion timestamp: the end of the grace period.
     preempted : bool
         True if the scheduler requested it; the pod then has the condition ``DisruptionTarget``.
     """
@@ -75,7 +83,7 @@ def terminating(pod: Pod, now: datetime, *, preempted: bool) -> Pod:
         conditions = (*(c for c in conditions if c.type != target.type), target)
     return replace(
         pod,
-        metadata=replace(pod.metadata, deletion_timestamp=now),
+        metadata=replace(pod.metadata, deletion_timestamp=ends),
         status=replace(pod.status, conditions=conditions),
     )
 

@@ -10,6 +10,7 @@ from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Patch, Risk
 from kschedctl.why.proof import Suggestion
+from kschedctl.why.recreated_pods import recreation_consequences
 from kschedctl.workloads.ownership import workload_of
 
 
@@ -40,6 +41,7 @@ def _consequences(suggestion: Suggestion, through: Sequence[Patch]) -> Iterator[
             yield "the data must be copied"
         if isinstance(remedy.family, tuple) and remedy.family[0] == "untaint":
             yield "opens the node to all pods"
+    yield from recreation_consequences(suggestion)
 
 
 def _running(cluster: Cluster, pod: Pod) -> int:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.new_nodes import nodes_like
-from kschedctl.framework.remedy import Change, Patch, Remedy, RemedyContext, Risk
+from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
 from kschedctl.scheduler.decision import Decision
@@ -24,9 +24,11 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.whatif.patches import make_changes
+from kschedctl.whatif.pods import move_pods
 from kschedctl.why.commands import commands_of
 from kschedctl.why.pending_groups import PendingGroup
 from kschedctl.why.proof import broken_budgets
+from kschedctl.why.recreated_pods import recreated_pods
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
 
@@ -62,6 +64,8 @@ class Unblocking:
         The commands that make the changes, one line per command.
     evicts, violates : tuple of str
         The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
+    unplaced : tuple of str
+        The deleted pods whose controller creates a new pod that stays pending, ``namespace/name``.
     placed : tuple of str
         The pods that are placed with this change and not without it, ``namespace/name``; the changes listed before it
         are made in both cases.
@@ -74,6 +78,7 @@ class Unblocking:
     commands: tuple[str, ...]
     evicts: tuple[str, ...]
     violates: tuple[str, ...]
+    unplaced: tuple[str, ...]
     placed: tuple[str, ...]
 
 
@@ -142,9 +147,10 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
         best = max(useful, key=lambda one: _worth(one, left))
         candidates.remove(best)
         changes = (*made, *best.changes)
-        placed = _after(scheduler, (*changes, *best.remedy.follows), waiting) - anyway
+        after = _after(scheduler, (*changes, *best.remedy.follows), waiting)
+        placed = after.placed - anyway
         if len(placed) > len(together):
-            found.append(_unblocking(scheduler, best, rest, placed - together))
+            found.append(_unblocking(scheduler, best, rest, after, placed - together))
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
     turned_away = {rest[i].pods[0].key: said for i, said in later.items()}
@@ -268,7 +274,11 @@ def _changes_for_all(group: PendingGroup, remedy: Remedy) -> tuple[Change, ...]:
 
 
 def _unblocking(
-    scheduler: Scheduler, candidate: _Candidate, groups: Sequence[PendingGroup], placed: frozenset[str]
+    scheduler: Scheduler,
+    candidate: _Candidate,
+    groups: Sequence[PendingGroup],
+    after: _Placed,
+    placed: frozenset[str],
 ) -> Unblocking:
     remedy, cluster = candidate.remedy, scheduler.cluster
     through: tuple[Patch, ...] = ()
@@ -284,12 +294,21 @@ def _unblocking(
         commands=commands_of(cluster, [all_alike], through),
         evicts=remedy.evicts,
         violates=broken_budgets(cluster, remedy.evicts),
+        unplaced=tuple(key for key in remedy.evicts if key in after.unplaced),
         placed=tuple(sorted(placed)),
     )
 
 
-def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod]) -> frozenset[str]:
-    """Return the pods that are placed after some changes."""
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """The pods that are placed after some changes, and the deleted pods whose new pod is not placed."""
+
+    placed: frozenset[str]
+    unplaced: frozenset[str]
+
+
+def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod]) -> _Placed:
+    """Simulate the queue after some changes; controllers recreate the pods that the changes delete."""
     by_key = {pod.key: pod for pod in waiting}
     own: list[Patch] = []
     others: list[Change] = []
@@ -309,7 +328,14 @@ def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Po
         by_key[pod.key] = replace(pod, spec=specs[alike].spec)
     if own:
         cluster = cluster.with_pods(added=[by_key[f"{change.namespace}/{change.name}"] for change in own])
-    return _played(scheduler.moved(cluster), waiting)[0]
+    deletions = [change.delete for change in others if isinstance(change, ObjectDeletion)]
+    deleted = [f"{key.namespace}/{key.name}" for key in deletions if key.kind == Pod.__name__]
+    new = recreated_pods(scheduler.cluster, deleted)
+    if new:
+        cluster = move_pods(cluster, added=new.values()).cluster
+    placed = _played(scheduler.moved(cluster), [*waiting, *new.values()])[0]
+    unplaced = frozenset(key for key, pod in new.items() if pod.key not in placed)
+    return _Placed(frozenset(pod.key for pod in waiting) & placed, unplaced)
 
 
 def _played(scheduler: Scheduler, waiting: Iterable[Pod]) -> tuple[frozenset[str], Cluster]:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 import jsonschema
 import pytest
 
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.optimum.analysis import OptimumRequest, optimum
 from kschedctl.analyses.optimum.answer import optimum_answer
 from kschedctl.analyses.optimum.buy_answer import purchase_answer
 from kschedctl.analyses.optimum.empty_answer import emptied_answer
@@ -28,7 +30,8 @@ from kschedctl.presentation.purchase import purchase_document
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
-from tests.builders import make_cluster, make_node, make_pod
+from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.preemption.small_clusters import budget
 from tests.presentation.printing import lines
 
 CHOICE = choose_release("1.36", "", ())
@@ -141,3 +144,52 @@ def test_bought_nodes_are_manifests() -> None:
     assert (node["apiVersion"], node["kind"], node["metadata"]["name"]) == ("v1", "Node", "big-new-1")
     assert node["status"]["allocatable"] == {"cpu": "8", "memory": "64Gi", "pods": "20"}
     assert answer.names() == ("node/big-new-1 big",)
+
+
+def test_pods_being_deleted_are_gone() -> None:
+    victim = make_pod("victim", requests={"cpu": "3"}, node="a", terminating=True)
+    urgent = make_pod("urgent", requests={"cpu": "3"}, priority=9, nominated="a")
+    loaded = make_loaded(make_cluster([make_node("a")], [victim, urgent]))
+    answer = optimum(loaded, OptimumRequest(seconds=20), AnalysisHandle())
+    assert answer.summary == "the scheduler places 1 of 1 pod, the best placement 1"
+    assert {placement.pod: placement.node for placement in answer.placements} == {"default/urgent": "a"}
+
+
+#: The scheduler puts the first two on nodes b and a; without the largest, three fit.
+DISPLACED = (pod("largest", "5"), pod("large", "4"), pod("small-1", "2500m"), pod("small-2", "2500m"))
+
+
+def test_pods_that_only_the_scheduler_places_are_not_called_impossible() -> None:
+    answer = ask(*DISPLACED)
+    assert answer.summary == "the scheduler places 2 of 4 pods, the best placement 3"
+    assert (answer.waiting, answer.displaced) == (("default/largest",), ("default/largest",))
+    printed = " ".join(text(answer, 200))
+    words = "Placed by the scheduler, and pending in the best placement, which has other pods instead: default/largest"
+    assert words in printed
+    assert "Pending in both placements" not in printed
+    assert "Pending in both placements: default/p" in " ".join(text(ANSWERS["no room"], 200))
+
+
+def test_among_equal_pods_the_best_placement_has_those_that_the_scheduler_places() -> None:
+    # The third pod keeps the room that it is nominated for, so that the second one stays pending.
+    web = [
+        make_pod(f"web-{i}", requests={"cpu": "4"}, owner=RS, labels={"app": "web"}, nominated="a" if i == 3 else "")
+        for i in (1, 2, 3)
+    ]
+    answer = ask(*web)
+    assert {each.pod: bool(each.multi_step_node) for each in answer.placements} == {
+        "default/web-1": True,
+        "default/web-3": True,
+    }
+    assert (answer.waiting, answer.displaced, answer.stranded) == (("default/web-2",), (), ())
+
+
+def test_broken_budgets_are_in_the_first_line() -> None:
+    covered = make_pod("covered", labels={"app": "web"}, requests={"cpu": "4"}, node="a", owner=RS)
+    urgent = make_pod("urgent", requests={"cpu": "4"}, priority=9)
+    loaded = make_loaded(make_cluster([make_node("a")], [covered, urgent], budget("web", "web", 0)))
+    answer = optimum(loaded, OptimumRequest(seconds=20), AnalysisHandle())
+    assert answer.summary == (
+        "the scheduler places 1 of 1 pod, evicting 1 (1 beyond disruption budgets); "
+        "the best placement 1, evicting 1 (1 beyond disruption budgets)"
+    )

@@ -111,3 +111,12 @@ def test_an_unknown_namespace_is_an_error(tmp_path: Path) -> None:
         report(tmp_path, make_node("a"), make_pod("web", namespace="shop"), namespace="shpo")
     assert caught.value.findings[0].hint == "did you mean shop?"
     assert report(tmp_path, make_node("a"), make_namespace("empty"), namespace="empty").groups == ()
+
+
+def test_a_nominated_pod_fits_once_its_victim_is_gone(tmp_path: Path) -> None:
+    status = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
+    victim = make_pod("victim", requests={"cpu": "3"}, node="a", terminating=True, status=status)
+    urgent = make_pod("urgent", requests={"cpu": "3"}, priority=9, nominated="a")
+    found = report(tmp_path, make_node("a"), victim, urgent)
+    assert found.summary.endswith("1 pod fits without a change once 1 pod being deleted is gone.")
+    assert found.fit == ("default/urgent",)

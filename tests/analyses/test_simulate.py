@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.simulate import SimulateRequest, simulate
 from kschedctl.answers.simulate import Simulated
 from kschedctl.api.pod import Pod
+from kschedctl.presentation.frame import View
+from kschedctl.presentation.simulate import document
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.presentation.printing import lines
 
 RS = ("apps/v1", "ReplicaSet", "web-5d9c")
 HASH = {"pod-template-hash": "5d9c"}
@@ -28,9 +33,22 @@ class Impatient(AnalysisHandle):
         super().check()
 
 
-def ask(*pods: Pod, running: tuple[Pod, ...] = (), handle: AnalysisHandle | None = None) -> Simulated:
+def ask(
+    *pods: Pod, running: tuple[Pod, ...] = (), handle: AnalysisHandle | None = None, n_orders: int = 0
+) -> Simulated:
     nodes = [make_node("a", cpu="2", zone="z1"), make_node("b", cpu="2", zone="z2")]
-    return simulate(make_loaded(make_cluster(nodes, (*running, *pods))), SimulateRequest(), handle or AnalysisHandle())
+    return simulate(
+        make_loaded(make_cluster(nodes, (*running, *pods))),
+        SimulateRequest(n_orders=n_orders),
+        handle or AnalysisHandle(),
+    )
+
+
+def nominated(name: str) -> tuple[Pod, Pod]:
+    """A pod nominated to node a, and its victim, whose deletion time has passed."""
+    status = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
+    victim = make_pod(f"{name}-victim", requests={"cpu": "2"}, node="a", terminating=True, status=status)
+    return make_pod(name, requests={"cpu": "2"}, nominated="a", priority=9), victim
 
 
 def web(number: int, cpu: str = "1", node: str = "", priority: int = 0) -> Pod:
@@ -43,6 +61,7 @@ ANSWERS = {
     "some wait": ask(*(web(i) for i in range(5))),
     "gated": ask(make_pod("p", schedulingGates=[{"name": "wait"}])),
     "evicted": ask(make_pod("high", requests={"cpu": "2"}, priority=9), running=(web(1, "2", "a"), web(2, "2", "b"))),
+    "victim gone": ask(*nominated("urgent")),
     "interrupted": ask(web(1), web(2), handle=Impatient(1)),
 }
 
@@ -55,6 +74,7 @@ ANSWERS = {
         ("some wait", "4 of 5 pods placed; 1 pending"),
         ("gated", "0 of 1 pod placed; 1 pending"),
         ("evicted", "1 of 2 pods placed; 1 pending, 1 evicted"),
+        ("victim gone", "1 of 1 pod placed"),
         ("interrupted", "interrupted: 1 of 2 pods placed; 1 pending so far"),
     ],
 )
@@ -102,3 +122,75 @@ def test_a_seed_draws_and_the_answer_names_it() -> None:
     assert len({answer.placements for answer in drawn}) > 1
     assert [cluster.simulate().chance, drawn[0].chance] == ["the first by name is chosen", "seed 1 chooses"]
     assert cluster.simulate().names() == ("pod/default/p node/a",)
+
+
+def test_pods_whose_deletion_ended_are_named() -> None:
+    assert ANSWERS["victim gone"].ended == ("default/urgent-victim",)
+    assert ANSWERS["evicted"].ended == ()
+
+
+#: The second pod of 1.5 cpu fits only if no node has a pod of 1 cpu before it comes.
+ORDERS = [
+    pytest.param(
+        [web(1), web(2)],
+        "In 8 random orders of creation, 2 of the 2 pods are placed",
+        {},
+        id="every order places all",
+    ),
+    pytest.param(
+        [web(i, cpu="2") for i in range(3)],
+        "In 8 random orders of creation, 2 of the 3 pods are placed, not always the same ones: 3 vary",
+        {"Deployment default/web": (3, 2, 2)},
+        id="another set of pods, equally many",
+    ),
+    pytest.param(
+        [*(make_pod(f"small-{i}", requests={"cpu": "1"}) for i in (1, 2)), *(web(i, "1500m") for i in (1, 2))],
+        "In 8 random orders of creation, 2 to 3 of the 4 pods are placed",
+        {
+            "Pod default/small-1": (1, 0, 1),
+            "Pod default/small-2": (1, 0, 1),
+            "Deployment default/web": (2, 0, 2),
+        },
+        id="more pods in some orders",
+    ),
+    pytest.param(
+        [web(1, "9"), web(2)],
+        "In 8 random orders of creation, 1 of the 2 pods is placed, always the same ones",
+        {},
+        id="the same pod is left in every order",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pods", "sentence", "workloads"), ORDERS)
+def test_random_orders_of_creation(pods: list[Pod], sentence: str, workloads: dict[str, tuple[int, int, int]]) -> None:
+    answer = ask(*pods, n_orders=8)
+    assert answer.summary.endswith(f"{sentence}.")
+    assert answer.orders is not None
+    found = {f"{w.kind} {w.namespace}/{w.name}": (w.pods, w.fewest, w.most) for w in answer.orders.workloads}
+    assert found == workloads
+
+
+def test_the_answer_itself_keeps_the_order_of_creation() -> None:
+    pods = [web(i, cpu="2") for i in range(3)]
+    alone, tried = ask(*pods), ask(*pods, n_orders=3)
+    assert (alone.orders, alone.placements) == (None, tried.placements)
+
+
+def test_an_interrupted_search_for_orders_reports_those_that_were_tried() -> None:
+    answer = ask(web(1), web(2), n_orders=9, handle=Impatient(6))
+    assert answer.finished
+    assert answer.orders is not None
+    assert 0 < answer.orders.tried < 9
+
+
+@pytest.mark.parametrize(
+    ("grace", "words"),
+    [(30, "30 s of virtual time;"), (1800, "30 min of virtual time (default/slow has a grace period of 30 min);")],
+)
+def test_the_evicted_pod_that_takes_long_is_named(grace: int, words: str) -> None:
+    slow = make_pod("slow", requests={"cpu": "2"}, node="a", terminationGracePeriodSeconds=grace)
+    urgent = make_pod("high", requests={"cpu": "2"}, priority=9)
+    answer = ask(urgent, running=(slow, web(1, "2", "b", priority=10)))
+    assert [each.grace_seconds for each in answer.evicted] == [grace]
+    assert words in " ".join(lines(document(answer, View(now=datetime(2026, 11, 2, tzinfo=UTC))), 200))

@@ -18,6 +18,7 @@ from kschedctl.optimum.consolidation import empty_nodes
 from kschedctl.optimum.cp_sat import load_solver
 from kschedctl.optimum.goals import FinalGoal
 from kschedctl.optimum.purchase import buy
+from kschedctl.scheduler.scheduler import Scheduler
 
 #: The time limit of the solver, in seconds.
 TIME_LIMIT = 60.0
@@ -49,7 +50,7 @@ def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHan
     """
     load_solver()
     with handle.busy("looking for the best placement"):
-        comparison = compare(cluster.simulation().scheduler, seconds=request.seconds, final=request.final)
+        comparison = compare(_after_deletions(cluster), seconds=request.seconds, final=request.final)
         found = find_adjustments(comparison, seconds=request.seconds)
     return optimum_answer(comparison, found, provenance(cluster, many=True))
 
@@ -66,7 +67,7 @@ def purchase(
     """
     load_solver()
     with handle.busy("looking for the cheapest nodes"):
-        found = buy(cluster.simulation().scheduler, catalog, seconds=seconds)
+        found = buy(_after_deletions(cluster), catalog, seconds=seconds)
     return purchase_answer(cluster.cluster, found, provenance(cluster, many=True))
 
 
@@ -80,5 +81,12 @@ def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: floa
     """
     load_solver()
     with handle.busy("looking for nodes that could be emptied"):
-        found = empty_nodes(cluster.simulation().scheduler, seconds=seconds)
+        found = empty_nodes(_after_deletions(cluster), seconds=seconds)
     return emptied_answer(cluster.cluster, found, provenance(cluster, many=True))
+
+
+def _after_deletions(cluster: LoadedCluster) -> Scheduler:
+    """Return the scheduler over the cluster as it is once the pods that are being deleted are gone."""
+    simulation = cluster.simulation()
+    simulation.clock.run()
+    return simulation.scheduler

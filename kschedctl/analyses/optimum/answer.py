@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -19,6 +19,7 @@ from kschedctl.answers.optimum import (
 from kschedctl.api.wording import counted
 from kschedctl.optimum.adjustments import Adjustment
 from kschedctl.optimum.comparison import Comparison, stranded
+from kschedctl.optimum.goals import Goal, Violations
 from kschedctl.optimum.trial import PlacementStep
 from kschedctl.workloads.ownership import workload_of
 
@@ -41,7 +42,9 @@ def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenanc
     waiting = [pod for kind in question.kinds for pod in kind.pods]
     on_nodes = {step.pod.key for step in steps if not step.again}
     placed = sum(pod.key in on_nodes for pod in waiting)
-    multi_step = sum(bool(multi_step_node(comparison, pod.key)) for pod in waiting)
+    scheduled = {pod.key for pod in waiting if multi_step_node(comparison, pod.key)}
+    multi_step = len(scheduled)
+    left_out = tuple(pod.key for pod in waiting if pod.key not in on_nodes)
     evicted = {(entry.pod, entry.node): None for entry in comparison.evicted}
     return Optimum(
         **envelope(question.start.cluster, provenance, ()),
@@ -53,7 +56,8 @@ def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenanc
         multi_step_placed=multi_step,
         placed=placed,
         stranded=tuple(stranded(comparison)),
-        waiting=tuple(pod.key for pod in waiting if pod.key not in on_nodes),
+        waiting=left_out,
+        displaced=tuple(key for key in left_out if key in scheduled),
         gated=question.gated,
         workloads=tuple(_workloads(comparison, steps)),
         placements=tuple(
@@ -113,7 +117,8 @@ def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) 
     both = f"the scheduler places {multi_step} of {counted(n_pods, 'pod')}, the best placement {placed}"
     if n_evicted or n_left:
         places = f"the scheduler places {multi_step} of {counted(n_pods, 'pod')}, evicting {n_evicted}"
-        both = f"{places}; the best placement {placed}, evicting {n_left}"
+        both = f"{places}{_beyond(comparison, comparison.value)}; the best placement {placed}, evicting {n_left}"
+        both += _beyond(comparison, lambda goal: goal.value(comparison.question, comparison.best.placement))
     if comparison.best.proven:
         return both
     gaps = [standing for standing in comparison.best.standings if not standing.proven]
@@ -121,6 +126,12 @@ def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) 
     if first is None or first.gap is None or first.gap > _FAR:
         return f"{both}; a better placement may exist"
     return f"{both}; in {first.goal.name} it may be {first.gap:.1f} % from the optimum"
+
+
+def _beyond(comparison: Comparison, value: Callable[[Goal], int]) -> str:
+    """Return the number of evictions beyond disruption budgets, in parentheses; empty if there are none."""
+    number = sum(value(goal) for goal in comparison.goals if isinstance(goal, Violations))
+    return f" ({number} beyond disruption budgets)" if number else ""
 
 
 def _workloads(comparison: Comparison, steps: Iterable[PlacementStep]) -> Iterator[OptimumWorkloadData]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import structs
 
 from kschedctl.answers.base import same_envelope
 from kschedctl.answers.explain import Explanation, NodeData, ReasonData, StatusData
@@ -18,12 +20,16 @@ from kschedctl.answers.preempt import (
     OwnerData,
     PreemptCandidateData,
     Preemption,
+    PreemptorFate,
+    PreemptorFateData,
     PreemptVerdictData,
     ReplacementData,
     Result,
+    TiedVictimsData,
     VictimData,
     VictimFateData,
 )
+from kschedctl.answers.preempt_words import in_vain_words, one_of_words
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
@@ -35,11 +41,15 @@ from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATI
 from kschedctl.preemption.reasons import NoLowerPriority
 from kschedctl.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
 from kschedctl.preemption.shortlist import calculate_num_candidates
+from kschedctl.preemption.tied_victims import PossibleVictims, possible_victims
 from kschedctl.scheduler.decision import Decision, pick_random_node
 from kschedctl.scheduler.outcome import Outcome as CycleOutcome
-from kschedctl.simulate.aftermath import Aftermath, VictimFate, grace_seconds
+from kschedctl.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate
+from kschedctl.simulate.world import grace_seconds
 
 _PREFIX: Final = "preemption: "
+#: The number of best candidates whose possible victims are determined.
+_MOST_TIED: Final = 3
 _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
 
 
@@ -83,14 +93,18 @@ def preemption_answer(
     if found is not None and view.min_candidate_nodes is not None:
         found = found.shortlist(view.min_candidate_nodes, view.offset)
     candidates = found.candidates if found is not None else ()
-    verdict = _verdict(decision, base, candidates, found, view.seed)
-    taken = (
-        next((c for c in candidates if c.node == (verdict.picked or verdict.nodes[0])), None) if candidates else None
-    )
+    moment = taken_at(decision.cluster) if candidates else None
+    chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
+    picked = pick_random_node(tuple(c.node for c in chosen), view.seed)
+    taken = next((c for c in chosen if c.node == picked), chosen[0]) if chosen else None
+    examined = {c.node for c in (*chosen[:_MOST_TIED], taken) if c is not None}
+    data = tuple(_candidate(decision, one, moment, ties=one.node in examined) for one in candidates)
+    tied = next((one.tied_victims for one in data if taken is not None and one.name == taken.node), None)
+    following = _next(decision, found, after(taken)) if found is not None and taken is not None else None
+    verdict = _verdict(decision, base, _Chosen(chosen, picked, following, tied), found)
     said = found.status.reasons if found is not None else ()
     n_tried = len(everything.run.looked_at) if everything is not None and everything.run is not None else 0
     n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
-    moment = taken_at(decision.cluster) if candidates else None
     enough = calculate_num_candidates(decision.framework, n_tried)
     shared = same_envelope(base)
     shared["warnings"] = (*base.quota_refusals, *base.warnings)
@@ -99,34 +113,50 @@ def preemption_answer(
         pod=base.pod,
         verdict=verdict,
         status=StatusData(str(found.status.code), "DefaultPreemption", found.status.reasons) if found else None,
-        candidates=tuple(_candidate(decision, candidate, moment) for candidate in candidates),
+        candidates=data,
         not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
         not_looked_at=n_tried - n_looked_at,
         candidates_enough=enough if view.min_candidate_nodes is None and len(candidates) > enough else None,
-        next=_next(decision, found, after(taken)) if found is not None and taken is not None else None,
+        next=following,
         preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
         message=base.message,
         diagnoses=base.diagnoses,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The best candidates.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        The best candidates, by name.
+    picked : str or None
+        The node that is picked among them; ``None`` if kube-scheduler picks it at random.
+    following : NextData or None
+        The next steps on the picked or the first node.
+    tied : TiedVictimsData or None
+        The possible sets of victims on that node; ``None`` if the victims are certain.
+    """
+
+    candidates: tuple[Candidate, ...]
+    picked: str | None
+    following: NextData | None
+    tied: TiedVictimsData | None
+
+
 def _verdict(
-    decision: Decision,
-    base: Explanation,
-    candidates: tuple[Candidate, ...],
-    found: PreemptionResult | None,
-    seed: int | None,
+    decision: Decision, base: Explanation, chosen: _Chosen, found: PreemptionResult | None
 ) -> PreemptVerdictData:
-    result = _outcome(decision, base, candidates, found)
+    result = _outcome(decision, base, chosen.candidates, found)
     if result is Result.FITS:
         text = f"{base.verdict.summary} No eviction is needed."
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
-    chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
-    nodes = tuple(c.node for c in chosen)
-    picked = pick_random_node(nodes, seed)
-    violates = bool(chosen) and chosen[0].n_violations > 0
-    text = _summary(decision, base, result, found, chosen, picked)
-    return PreemptVerdictData(result, text, nodes, picked, violates)
+    nodes = tuple(c.node for c in chosen.candidates)
+    violates = bool(nodes) and chosen.candidates[0].n_violations > 0
+    text = _summary(decision, base, result, found, chosen)
+    return PreemptVerdictData(result, text, nodes, chosen.picked, violates)
 
 
 def _outcome(
@@ -152,8 +182,7 @@ def _summary(
     base: Explanation,
     result: Result,
     found: PreemptionResult | None,
-    chosen: tuple[Candidate, ...],
-    picked: str | None,
+    chosen: _Chosen,
 ) -> str:
     pod = base.pod
     name = f"{pod.namespace}/{pod.name}"
@@ -175,12 +204,29 @@ def _summary(
             return f"{because}. It cannot preempt: its preemptionPolicy is Never."
         case Result.NOT_HELPFUL:
             return f"{because}. Evicting pods does not help."
-    where = picked or f"one of {listed([c.node for c in chosen])} (kube-scheduler picks at random)"
-    if picked and len(chosen) > 1:
-        others = listed([c.node for c in chosen if c.node != picked])
+    return f"{start} would evict {_eviction_words(decision, chosen)}."
+
+
+def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
+    """Return the number of victims, their node, the reason for which they are evicted in vain, and the budgets."""
+    candidates, picked = chosen.candidates, chosen.picked
+    where = picked or f"one of {listed([c.node for c in candidates])} (kube-scheduler picks at random)"
+    if picked and len(candidates) > 1:
+        others = listed([c.node for c in candidates if c.node != picked])
         where = f"{picked} (chosen by the seed; also possible: {others})"
-    taken = next((c for c in chosen if c.node == picked), chosen[0])
-    return f"{start} would evict {counted(len(taken.victims), 'pod')} from {where}; {_budget_words(decision, taken)}."
+    taken = next((c for c in candidates if c.node == picked), candidates[0])
+    if chosen.tied is not None:
+        where += f", {one_of_words(chosen.tied)}"
+    in_vain = in_vain_words(chosen.following) if chosen.following is not None else ""
+    if in_vain:
+        where += f", in vain{'' if picked else f' (tried on {taken.node})'}: {in_vain}"
+    return f"{_number_words(taken, chosen.tied)} from {where}; {_budget_words(decision, taken)}"
+
+
+def _number_words(taken: Candidate, tied: TiedVictimsData | None) -> str:
+    """Return the number of victims; a range if the possible sets have different numbers."""
+    sizes = {len(taken.victims), *(len(one) for one in tied.sets)} if tied is not None else {len(taken.victims)}
+    return f"{min(sizes)} to {max(sizes)} pods" if len(sizes) > 1 else counted(len(taken.victims), "pod")
 
 
 def _budget_words(decision: Decision, taken: Candidate) -> str:
@@ -193,17 +239,38 @@ def _budget_words(decision: Decision, taken: Candidate) -> str:
     return "no disruption budget is violated"
 
 
-def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None) -> PreemptCandidateData:
+def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None, *, ties: bool) -> PreemptCandidateData:
     lost = None
     if candidate.lost_at:
         lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
+    tied = possible_victims_of(decision, candidate.node) if ties else None
+    victims = (_victim(decision, candidate, victim, taken) for victim in candidate.victims)
     return PreemptCandidateData(
         candidate.node,
         _zone(decision, candidate.node),
-        tuple(_victim(decision, candidate, victim, taken) for victim in candidate.victims),
+        tuple(
+            structs.replace(data, certain=tied is None or victim.pod in tied.certain)
+            for data, victim in zip(victims, candidate.victims, strict=True)
+        ),
         candidate.n_violations,
         lost,
+        _tied(decision, tied) if tied is not None and tied.n_sets > 1 else None,
     )
+
+
+def possible_victims_of(decision: Decision, node: str) -> PossibleVictims | None:
+    """Return the sets of victims that the order of tied pods decides between; ``None`` for a node without victims."""
+    preemption = decision.preemption
+    if preemption is None or preemption.run is None:
+        return None
+    row = decision.cluster.nodes.row[node]
+    return possible_victims(decision.framework, decision.state, decision.pod, preemption.run, row)
+
+
+def _tied(decision: Decision, tied: PossibleVictims) -> TiedVictimsData:
+    key = decision.cluster.pods.key
+    sets = tuple(tuple(sorted(map(key, victims))) for victims in tied.sets)
+    return TiedVictimsData(tied.n_sets, tied.complete, sets, tuple(sorted(map(key, tied.possible))))
 
 
 def _zone(decision: Decision, node: str) -> str:
@@ -274,15 +341,27 @@ def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeD
 def _next(decision: Decision, found: PreemptionResult, after: Aftermath) -> NextData:
     pods = decision.cluster.pods
     losing = tuple(pods.key(index) for index in found.loses_nomination(after.node))
-    return NextData(after.node, after.wait_seconds, tuple(_fate(decision, fate) for fate in after.victims), losing)
+    returns = after.outcome.returns if after.outcome is not None else {}
+    victims = tuple(_fate(decision, fate, returns) for fate in after.victims)
+    return NextData(after.node, after.wait_seconds, victims, losing, _preemptor(after.outcome))
 
 
-def _fate(decision: Decision, fate: VictimFate) -> VictimFateData:
+def _preemptor(outcome: PreemptorOutcome | None) -> PreemptorFateData | None:
+    if outcome is None:
+        return None
+    result = PreemptorFate.STAYS_PENDING
+    if outcome.node:
+        result = PreemptorFate.SCHEDULED
+    elif outcome.gives_up:
+        result = PreemptorFate.VICTIMS_RETURN
+    return PreemptorFateData(result, outcome.node, round(outcome.seconds, 3), outcome.evicted, outcome.message)
+
+
+def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> VictimFateData:
     new = fate.replacement
     replacement = None
     if new is not None:
         evicting = new.preemption.nominated if new.preemption is not None else ()
         replacement = ReplacementData(new.best, new.message or new.error, evicting)
-    return VictimFateData(
-        decision.cluster.pods.key(fate.pod), _owner(decision, fate.pod), fate.bound_to_node, replacement
-    )
+    key = decision.cluster.pods.key(fate.pod)
+    return VictimFateData(key, _owner(decision, fate.pod), fate.bound_to_node, replacement, returns.get(key, ""))

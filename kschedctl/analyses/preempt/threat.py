@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kschedctl.analyses.preempt.answer import possible_victims_of
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.answers.preempt import TakerData, Threat
 from kschedctl.api.classes import PriorityClass
@@ -30,8 +31,8 @@ class Taker:
     node : str
         The node to which the pending pod would be nominated.
     certain : bool
-        True if the random choice of the node does not matter: on every node that may be chosen, the given pod is a
-        victim.
+        True if chance does not matter: the pod's node is the only one that may be chosen, and the pod is a victim in
+        every order of the pods that tie.
     """
 
     decision: Decision
@@ -76,10 +77,11 @@ def exposure(scheduler: Scheduler, victim: int) -> Exposure:
         # A pod with a gate is not tried, so it evicts nobody.
         if decision.preemption is None or decision.pre_enqueue.code is not Code.SUCCESS:
             continue
-        chosen = [c for c in decision.preemption.candidates if not c.lost_at]
-        taking = [c for c in chosen if any(v.pod == victim for v in c.victims)]
-        if taking:
-            takers.append(Taker(decision, taking[0].node, len(taking) == len(chosen)))
+        nodes = decision.preemption.nominated
+        node = pods.records[victim].node_name
+        possible = possible_victims_of(decision, node) if node in nodes else None
+        if possible is not None and victim in possible.possible:
+            takers.append(Taker(decision, node, len(nodes) == 1 and victim in possible.certain))
     if not takers:
         return Exposure((), None, "")
     # A pod is evicted only for one of higher priority.

@@ -9,13 +9,14 @@ from typing import Any
 
 import jsonschema
 import pytest
+from msgspec import structs
 
 from kschedctl.analyses.explain.answer import explanation
 from kschedctl.analyses.preempt.answer import PreemptionView, preemption_answer
 from kschedctl.analyses.preempt.threat import exposure, threat_answer
 from kschedctl.analyses.provenance import Provenance
-from kschedctl.answers.preempt import Cause, Preemption, PreemptionList, Result
-from kschedctl.answers.preempt_words import fates, lost_words
+from kschedctl.answers.preempt import Cause, Preemption, PreemptionList, PreemptorFate, PreemptorFateData, Result
+from kschedctl.answers.preempt_words import fates, lost_words, preemptor_words, returning
 from kschedctl.answers.schema import schema
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
@@ -23,7 +24,7 @@ from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.aftermath import aftermath
-from tests.builders import make_node, make_pod, make_profile
+from tests.builders import ZONE, make_cluster, make_node, make_pod, make_profile
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 START = "2026-05-04T08:48:00Z"
@@ -225,7 +226,7 @@ def test_what_becomes_of_victims() -> None:
     assert found.next is not None
     assert list(fates(found.next.victims)) == [
         "Job work creates a new pod for default/work: it would fit on b.",
-        "default/alone has no controller; no new pod is created.",
+        "default/alone is gone for good: no controller recreates it.",
     ]
 
 
@@ -236,3 +237,131 @@ def test_a_new_pod_may_evict_in_turn() -> None:
     assert found.next is not None
     (sentence,) = fates(found.next.victims)
     assert sentence == "Job work creates a new pod for default/work: it would preempt other pods in turn, on c."
+
+
+APART_FROM_BATCH = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "batch"}}, "topologyKey": ZONE}
+        ]
+    }
+}
+#: The victim's new pod goes to the other node of the zone, where anti-affinity keeps the pod away again.
+RETURNING = preempt(
+    Scheduler(
+        make_cluster(
+            [make_node("a", zone="z"), make_node("b", zone="z")],
+            [running("batch", "a", "1", labels={"app": "batch"}, owner=("apps/v1", "ReplicaSet", "batch"))],
+        )
+    ),
+    make_pod("quiet", priority=100, affinity=APART_FROM_BATCH),
+)
+
+
+def test_evictions_are_in_vain_where_the_victims_come_back() -> None:
+    assert RETURNING.verdict.summary.startswith(
+        "default/quiet would evict 1 pod from a, in vain: the pods that it evicts come back before its next attempt;"
+    )
+    assert (RETURNING.verdict.result, RETURNING.helped) == (Result.PREEMPTS, False)
+    after = RETURNING.next
+    assert after is not None
+    assert after.preemptor is not None
+    assert after.preemptor.result is PreemptorFate.VICTIMS_RETURN
+    assert len(after.preemptor.evicted) == 25
+    assert list(returning(after.victims)) == ["ReplicaSet batch recreates default/batch: it is scheduled to b."]
+
+
+def test_a_pod_that_is_scheduled_as_nominated() -> None:
+    after = ANSWERS["one wins"].next
+    assert after is not None
+    assert after.preemptor == PreemptorFateData(PreemptorFate.SCHEDULED, "a", 30.002, (), "")
+    assert not after.in_vain
+    assert (
+        preemptor_words(after, ANSWERS["one wins"].candidates[0].victims)
+        == "It can start as soon as the victim is gone: within 30 s."
+    )
+
+
+def test_the_pod_with_the_longest_grace_period_is_named() -> None:
+    slow = running("slow", "a", "1", terminationGracePeriodSeconds=1800)
+    found = preempt(scheduler([slow, running("fast", "a", "3")], nodes="a"))
+    assert found.next is not None
+    words = preemptor_words(found.next, found.candidates[0].victims)
+    assert words == "It can start as soon as all 2 victims are gone: within 30 min, the grace period of default/slow."
+
+
+FATES = [
+    pytest.param(
+        PreemptorFateData(PreemptorFate.SCHEDULED, "b", 61.2, ("default/other",), ""),
+        "It evicts default/other as well, and starts on b after about 1 min 1 s.",
+        id="after more evictions",
+    ),
+    pytest.param(
+        PreemptorFateData(PreemptorFate.SCHEDULED, "b", 12.0, (), ""),
+        "It starts on b after about 12 s.",
+        id="on another node, where room comes first",
+    ),
+    pytest.param(
+        PreemptorFateData(PreemptorFate.STAYS_PENDING, "", 30.0, (), "0/2 nodes are available: 2 Insufficient cpu. x."),
+        "It stays pending: it then still fits nowhere (0/2 nodes are available: 2 Insufficient cpu).",
+        id="it still fits nowhere",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fate", "words"), FATES)
+def test_when_the_pod_starts(fate: PreemptorFateData, words: str) -> None:
+    after = ANSWERS["one wins"].next
+    assert after is not None
+    assert preemptor_words(structs.replace(after, preemptor=fate), ()) == words
+
+
+def test_a_pod_that_is_being_deleted_has_no_outcome() -> None:
+    after = preempt(TIED, make_pod("big", requests={"cpu": "4"}, priority=100, terminating=True)).next
+    assert after is not None
+    assert after.preemptor is None
+
+
+CHANCES = [
+    pytest.param(
+        [running(name, "a", "2") for name in "xy"],
+        "2",
+        "would evict 1 pod from a, by chance default/x or default/y;",
+        [("default/x",), ("default/y",)],
+        id="one of two pods",
+    ),
+    pytest.param(
+        [running("large", "a", "2"), running("x", "a", "1"), running("y", "a", "1")],
+        "2",
+        "would evict 1 to 2 pods from a, by chance one of 2 possible sets;",
+        [("default/large",), ("default/x", "default/y")],
+        id="sets of different sizes",
+    ),
+    pytest.param(
+        [running("x", "a", "2"), running("y", "a", "2", start="2026-05-04T09:00:00Z")],
+        "2",
+        "would evict 1 pod from a;",
+        None,
+        id="certain",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pods", "cpu", "words", "sets"), CHANCES)
+def test_victims_that_tie_are_told_as_chance(
+    pods: list[Pod], cpu: str, words: str, sets: list[tuple[str, ...]] | None
+) -> None:
+    found = preempt(scheduler(pods, nodes="a"), make_pod("big", requests={"cpu": cpu}, priority=100))
+    assert words in found.verdict.summary
+    (candidate,) = found.candidates
+    tied = candidate.tied_victims
+    assert (sorted(tied.sets) if tied is not None else None) == sets
+    assert all(victim.certain is (sets is None) for victim in candidate.victims)
+
+
+@pytest.mark.parametrize(("victim", "certain"), [("x", False), ("y", False), ("low", True)])
+def test_a_pod_that_may_be_a_victim_is_threatened(victim: str, certain: bool) -> None:
+    pods = [running("low", "a", "1", priority=-1), running("x", "a", "1"), running("y", "a", "1")]
+    over = scheduler([*pods, make_pod("big", requests={"cpu": "3"}, priority=9)], nodes="a")
+    (taker,) = exposure(over, over.cluster.pods.index["default", victim]).takers
+    assert (taker.node, taker.certain) == ("a", certain)
