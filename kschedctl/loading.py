@@ -17,6 +17,7 @@ from kschedctl.framework.extender import Extender
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import LATEST
+from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.whatif.edit import Edit, PodEdit
@@ -145,6 +146,8 @@ def scheduling_cluster(
 ) -> SchedulingCluster:
     """Return a scheduler over a snapshot; parameters and errors are those of ``load``.
 
+    Disruption budgets without a current status get the one that the disruption controller would write.
+
     ``written`` is the text that manifests were read from.
     """
     cluster = snapshot.cluster
@@ -168,8 +171,9 @@ def scheduling_cluster(
     pod_edits: tuple[PodEdit, ...] = ()
     if edits:
         made = apply_edits(cluster, edits, release=choice.release)
-        pod_edits = made.pod_edits
-        snapshot = replace(snapshot, cluster=made.cluster, changes=(*snapshot.changes, *made.changes))
+        pod_edits, cluster = made.pod_edits, made.cluster
+        snapshot = replace(snapshot, changes=(*snapshot.changes, *made.changes))
+    snapshot = replace(snapshot, cluster=with_computed_status(cluster))
     extenders: Sequence[Extender] = ()
     if call_extenders and configuration is not None:
         # Most runs call no extenders.

@@ -24,16 +24,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.diagnosis.evictions import (
-    BlockedEviction,
-    BudgetedPods,
-    blocked_evictions,
-    counted_budget,
-    find_workload,
-    replicas_to_evict,
-    scale_of,
-    with_limit,
-)
+from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions, replicas_to_evict, with_limit
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import volume_places
@@ -41,7 +32,8 @@ from kschedctl.errors import KschedctlError
 from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
-from kschedctl.simulate.disruption import is_unready
+from kschedctl.simulate.budgeted_pods import BudgetedPods, find_workload, scale_of
+from kschedctl.simulate.disruption import counted_budget, is_unready
 from kschedctl.simulate.drain import DAEMON_SET, LOCAL_STORAGE, UNMANAGED, DrainedNode, DrainOptions
 from kschedctl.simulate.rollout import restarted, roll_out
 from kschedctl.volumes.attach_once import attach_once_claims
