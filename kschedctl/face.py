@@ -372,6 +372,8 @@ class SchedulingCluster(LoadedCluster):
         surge: int = 0,
         seed: int | None = None,
         handle: AnalysisHandle | None = None,
+        *,
+        place_pending_first: bool = False,
     ) -> Drained:
         """Drain nodes as kubectl drain does, and report the new nodes of their pods.
 
@@ -385,6 +387,8 @@ class SchedulingCluster(LoadedCluster):
             The number of nodes to add before the drain, copies of the first node that is drained.
         seed : int, optional
             The seed of the random choice between equally good nodes; without it, the first by name is taken.
+        place_pending_first : bool
+            True to schedule the pending pods before the drain; otherwise they stay pending.
 
         Raises
         ------
@@ -399,12 +403,18 @@ class SchedulingCluster(LoadedCluster):
         >>> cluster.drain(["node-1"], options=DrainOptions(ignore_daemon_sets=True)).summary.split(": ")[1]
         '4 pods move; 3 pods stay pending'
         """
-        from kschedctl.analyses.drain import drain
-        from kschedctl.analyses.drain_run import DrainRequest
+        from kschedctl.analyses.drain.analysis import drain
+        from kschedctl.analyses.drain.run import DrainRequest
         from kschedctl.simulate.drain import DrainOptions
 
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
-        request = DrainRequest(nodes=names, options=options or DrainOptions(), surge=surge, seed=seed)
+        request = DrainRequest(
+            nodes=names,
+            options=options or DrainOptions(),
+            surge=surge,
+            seed=seed,
+            place_pending_first=place_pending_first,
+        )
         return drain(self, request, _handle(handle))
 
     def rollout(self, workload: ApiObject, *, handle: AnalysisHandle | None = None) -> RolledOut:

@@ -6,7 +6,7 @@ disruption controller, and the kubelet that terminates pods. ``simulation`` adds
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -114,11 +114,17 @@ class SimulatedCluster:
             self._note(pod, TimelineEvent.CREATED, why=why)
             self._enqueue(pod)
 
-    def enqueue_pending(self) -> None:
-        """Put the pending pods of the cluster into the queue, the oldest first."""
+    def enqueue_pending(self, only: Collection[str] | None = None) -> None:
+        """Put the pending pods of the cluster into the queue, the oldest first.
+
+        Parameters
+        ----------
+        only : collection of str, optional
+            The pods to put into the queue, as ``namespace/name``; the others stay pending. By default all.
+        """
         pods = self.cluster.pods
         waiting = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
-        for pod in sorted(waiting, key=age):
+        for pod in sorted((pod for pod in waiting if only is None or pod.key in only), key=age):
             self.clock.advance(TICK)
             self._enqueue(pod)
 

@@ -21,6 +21,7 @@ from tests.live.control_plane import ControlPlane, missing_assets
 pytestmark = pytest.mark.live
 
 Object = dict[str, Any]
+Counts = tuple[int, int, int, int]
 _NAMESPACE: Final = "budgets"
 #: The replicas of each workload, by kind and app, and how many of its pods are ready.
 _WORKLOADS: Final = (("Deployment", "web", 3, 3), ("Deployment", "api", 4, 2), ("StatefulSet", "db", 1, 1))
@@ -122,12 +123,12 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         plane.stop()
 
 
-def _counts(budget: PodDisruptionBudget) -> tuple[int, int, int, int]:
+def _counts(budget: PodDisruptionBudget) -> Counts:
     status = budget.status
     return status.expected_pods, status.current_healthy, status.desired_healthy, status.disruptions_allowed or 0
 
 
-def _statuses(plane: ControlPlane) -> tuple[dict[str, object], dict[str, object]]:
+def _statuses(plane: ControlPlane) -> tuple[dict[str, Counts], dict[str, Counts]]:
     """Return the statuses on the server and the computed ones, by budget."""
     cluster = kschedctl.load(live=LiveContext(kubeconfig=str(plane.kubeconfig))).cluster
     told = {f"{name} {_BUDGETS[int(name[2:])]}": budget for budget in _stored(plane) for name in [budget.name]}
