@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -181,7 +181,6 @@ class LoadedCluster:
         *,
         choose: Choose = first_by_name,
         world: World | None = None,
-        pending: Collection[str] | None = None,
     ) -> Simulation:
         """Return a simulation of the scheduler's queue with the pending pods, followed by new pods.
 
@@ -194,8 +193,6 @@ class LoadedCluster:
             default it returns the first by name; see ``kschedctl.simulate.choice``.
         world : World, optional
             The components that act besides the scheduler; by default all that are modelled.
-        pending : collection of str, optional
-            The pending pods in the queue, as ``namespace/name``; the others stay pending. By default all.
 
         Returns
         -------
@@ -215,7 +212,7 @@ class LoadedCluster:
         shop/search-3 node-8
         """
         simulation = Simulation(self.with_edited_pending(), choose=choose, world=world)
-        simulation.enqueue_pending(pending)
+        simulation.enqueue_pending()
         simulation.create(self.admit(pod).pod for pod in pods)
         return simulation
 

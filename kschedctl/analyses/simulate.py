@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from kschedctl.analyses.evictions import preemption_evictions, slowest_to_stop
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_cures import pod_cures
@@ -36,7 +37,7 @@ from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.workloads.ownership import workload_of
 
 #: The resources whose use is always reported, in this order; others only if something requests them.
@@ -121,7 +122,7 @@ def simulation_answer(
     not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.decision.not_modelled)
     return Simulated(
         **envelope(before, provenance(cluster, many=True), not_modelled),
-        summary=_summary(len(placed), n_waiting, len(evicted), finished=run.finished),
+        summary=_summary(len(placed), n_waiting, evicted, finished=run.finished),
         finished=run.finished,
         chance=TieBreak(request.seed).words,
         began=simulation.began,
@@ -136,6 +137,7 @@ def simulation_answer(
         utilisation=tuple(_utilisation(before, simulation.cluster, RequestRules.of(simulation.scheduler.release))),
         attempts=tuple(map(_attempt, attempts)),
         timeline=tuple(simulation.timeline),
+        slowest=slowest_to_stop(simulation.timeline),
     )
 
 
@@ -148,20 +150,12 @@ def _cures(attempts: Sequence[Attempt], waiting: Sequence[WaitingData]) -> Itera
             yield from pod_cures(decision, _MOST_CURES)
 
 
-def preemption_evictions(timeline: Iterable[TimelineEntry]) -> tuple[EvictionData, ...]:
-    """Return the pods that were evicted by preemption."""
-    return tuple(
-        EvictionData(entry.pod, entry.node, entry.time, entry.why.removeprefix("by "))
-        for entry in timeline
-        if entry.event is TimelineEvent.PREEMPTED
-    )
-
-
-def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -> str:
+def _summary(n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], *, finished: bool) -> str:
     total = n_placed + n_waiting
     text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod is pending"
     parts = [f"{n_waiting} pending"] if n_waiting else []
-    parts += [f"{n_evicted} evicted"] if n_evicted else []
+    n_lost = sum(each.lost for each in evicted)
+    parts += [f"{len(evicted)} evicted{f' ({n_lost} lost for good)' if n_lost else ''}"] if evicted else []
     text = f"{text}; {', '.join(parts)}" if parts else text
     return text if finished else f"interrupted: {text} so far"
 

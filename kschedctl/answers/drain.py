@@ -9,7 +9,7 @@ from msgspec import Meta
 from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
-from kschedctl.answers.simulate import EvictionData, WaitingData
+from kschedctl.answers.simulate import EvictionData, SlowestPodData, WaitingData
 from kschedctl.simulate.timeline import TimelineEntry
 
 
@@ -111,6 +111,10 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
         tuple[EvictionData, ...], Meta(description="The pods on other nodes that are preempted by moved pods.")
     ]
     timeline: tuple[TimelineEntry, ...]
+    slowest: Annotated[
+        SlowestPodData | None,
+        Meta(description="The evicted pod with the longest grace period; null if no pod takes time to stop."),
+    ] = None
     suggestions: Annotated[
         tuple[CureData, ...],
         Meta(description="The changes with which the nodes can be drained, or the pods that stay pending fit."),
@@ -123,8 +127,9 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The evicted pods that no controller recreates, as ``namespace/name``."""
-        return tuple(pod.pod for node in self.nodes for pod in node.moved if pod.lost)
+        """The evicted and preempted pods that no controller recreates, as ``namespace/name``."""
+        moved = tuple(pod.pod for node in self.nodes for pod in node.moved if pod.lost)
+        return moved + tuple(pod.pod for pod in self.evicted if pod.lost)
 
     @property
     def interrupted(self) -> bool:

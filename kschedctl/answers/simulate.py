@@ -53,6 +53,20 @@ class EvictionData(Data, frozen=True):
     node: str
     time: datetime
     by: Annotated[str, Meta(description="The pod that preempted it.")]
+    made_again: Annotated[
+        str, Meta(description="The pod that its controller creates in its place; empty if there is none (yet).")
+    ] = ""
+    lost: Annotated[
+        bool, Meta(description="True if the pod is gone and no controller recreates it: it is lost for good.")
+    ] = False
+
+
+class SlowestPodData(Data, frozen=True):
+    """The evicted pod that takes longest to stop."""
+
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    node: str
+    grace_seconds: Annotated[int, Meta(description="Its termination grace period, in seconds.")]
 
 
 class UtilisationData(Data, frozen=True):
@@ -109,6 +123,10 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     utilisation: tuple[UtilisationData, ...]
     attempts: tuple[SimulatedAttemptData, ...]
     timeline: tuple[TimelineEntry, ...]
+    slowest: Annotated[
+        SlowestPodData | None,
+        Meta(description="The evicted pod with the longest grace period; null if no pod takes time to stop."),
+    ] = None
 
     @property
     def yes(self) -> bool:

@@ -13,7 +13,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.document import Document, Heading, Paragraph, Question, Tone, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
-from kschedctl.presentation.simulate import evictions, timeline, waiting_pods
+from kschedctl.presentation.simulate import evictions, slowest_words, timeline, waiting_pods
 from kschedctl.simulate.timeline import TimelineEvent
 
 #: The number of pods per node that are shown without ``-o wide``.
@@ -29,7 +29,8 @@ def document(answer: Drained, view: View) -> Document:
     if answer.left_pending:
         verb = "is" if answer.left_pending == 1 else "are"
         how += f"{counted(answer.left_pending, 'pending pod')} {verb} left pending; "
-    yield Paragraph(f"{how}{took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
+    took += f" of virtual time{slowest_words(answer.slowest)}"
+    yield Paragraph(f"{how}{took}; among equal nodes {answer.chance}", Tone.FAINT)
     yield from _in_the_way(answer, every=view.wide)
     yield from cures_section(answer.suggestions, every=view.wide)
     yield from _held_up(answer)

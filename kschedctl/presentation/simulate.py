@@ -11,6 +11,7 @@ from kschedctl.answers.preempt_words import duration
 from kschedctl.answers.simulate import (
     EvictionData,
     Simulated,
+    SlowestPodData,
     UtilisationData,
     WaitingData,
     WorkloadPlacementData,
@@ -24,6 +25,8 @@ from kschedctl.simulate.timeline import TimelineEntry
 
 #: The number of nodes and names per row without ``-o wide``.
 _FEW: Final = 3
+#: The default of terminationGracePeriodSeconds.
+_USUAL_GRACE: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,8 @@ def document(answer: Simulated, view: View) -> Document:
     if answer.attempts:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
         tried = counted(len(answer.attempts), "scheduling cycle")
-        yield Paragraph(f"{tried}, {took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
+        took = f"{took} of virtual time{slowest_words(answer.slowest)}"
+        yield Paragraph(f"{tried}, {took}; among equal nodes {answer.chance}", Tone.FAINT)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from cures_section(answer.cures, every=view.wide)
     again = {placement.pod: placement.node for placement in answer.placements}
@@ -94,6 +98,13 @@ def _why(group: WaitingData) -> Sequence[str]:
     return tuple(line for line in (group.cause, group.message) if line) or ("not tried",)
 
 
+def slowest_words(slowest: SlowestPodData | None) -> str:
+    """Return the pod that makes a simulation long, as a clause; empty unless a pod has more than the usual 30 s."""
+    if slowest is None or slowest.grace_seconds <= _USUAL_GRACE:
+        return ""
+    return f" ({slowest.pod} takes up to {duration(slowest.grace_seconds)} to stop, the longest grace period)"
+
+
 def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, every: bool) -> Document:
     """Lay out the evicted pods, and the pods that they are evicted for.
 
@@ -106,7 +117,15 @@ def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, eve
         return
     yield Heading("Evicted pods")
     shown = evicted if every else evicted[: 4 * _FEW]
-    rows = [(each.pod, each.node, each.by, places.get(each.by, "")) for each in shown]
+    rows = [
+        (
+            f"{each.pod} (lost for good: no controller)" if each.lost else each.pod,
+            each.node,
+            each.by,
+            places.get(each.by, ""),
+        )
+        for each in shown
+    ]
     yield table(("pod", "from", "preemptor", "preemptor's node"), rows, identifiers=(1, 3))
     if len(shown) < len(evicted):
         yield Paragraph(f"and {len(evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)

@@ -12,9 +12,10 @@ from kschedctl.analyses.drain.cures import drain_cures
 from kschedctl.analyses.drain.options import refusal_cause
 from kschedctl.analyses.drain.run import DrainRequest, DrainRun, run_drain
 from kschedctl.analyses.drain.trials import evictions_in_words, lost_pods
+from kschedctl.analyses.evictions import preemption_evictions, slowest_to_stop
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
-from kschedctl.analyses.simulate import pending_by_message, preemption_evictions
+from kschedctl.analyses.simulate import pending_by_message
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.drain import (
@@ -26,7 +27,7 @@ from kschedctl.answers.drain import (
     PlacedFirstData,
     RefusalData,
 )
-from kschedctl.answers.simulate import WaitingData
+from kschedctl.answers.simulate import EvictionData, WaitingData
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
@@ -60,6 +61,7 @@ def drain_answer(
     placed_first = tuple(_placed_first(simulation.timeline[: run.since]))
     began = happened[0].time if happened else simulation.now()
     moves = _moves(happened)
+    evicted = preemption_evictions(happened)
     first = {each.pod for each in placed_first}
     nodes = tuple(_node(run, each, moves, first) for each in run.drained)
     waiting = tuple(_waiting(run.before, pending_by_message(simulation, run.attempts)))
@@ -67,7 +69,7 @@ def drain_answer(
     not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.decision.not_modelled)
     return Drained(
         **envelope(run.before, provenance(cluster, many=True), not_modelled),
-        summary=_summary(run, nodes, waiting, placed_first),
+        summary=_summary(run, nodes, waiting, evicted, placed_first),
         finished=run.finished,
         rolling=request.options.rolling,
         chance=TieBreak(request.seed).words,
@@ -77,8 +79,9 @@ def drain_answer(
         nodes=nodes,
         not_tried=not_tried,
         waiting=waiting,
-        evicted=preemption_evictions(happened),
+        evicted=evicted,
         timeline=tuple(happened),
+        slowest=slowest_to_stop(happened),
         suggestions=cures,
     )
 
@@ -159,6 +162,7 @@ def _summary(
     run: DrainRun,
     nodes: Sequence[DrainedNodeData],
     waiting: Sequence[WaitingData],
+    evicted: Sequence[EvictionData],
     placed_first: Sequence[PlacedFirstData],
 ) -> str:
     can = [node for node in nodes if node.drained]
@@ -178,6 +182,10 @@ def _summary(
         parts.append(f"{len(cannot) - 3} more cannot")
     if n_not_tried:
         parts.append(f"{counted(n_not_tried, 'more node')} {'is' if n_not_tried == 1 else 'are'} not tried")
+    preempted = [each.pod for each in evicted if each.lost]
+    if preempted:
+        verb = "is" if len(preempted) == 1 else "are"
+        parts.append(f"{listed(preempted, most=3)} {verb} preempted on other nodes and lost for good")
     n_waiting = sum(len(group.pods) for group in waiting)
     if n_waiting:
         cause = next((group.cause for group in waiting if group.cause), "")

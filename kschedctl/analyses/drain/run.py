@@ -119,7 +119,8 @@ def run_drain(
     """
     names = request.names(cluster.cluster)
     pending = None if request.place_pending_first else first
-    simulation = cluster.simulation(choose=TieBreak(request.seed).choose(), pending=pending)
+    simulation = Simulation(cluster.with_edited_pending(), choose=TieBreak(request.seed).choose())
+    simulation.enqueue_pending(pending)
     for _ in handle.count(simulation, "pods"):
         pass
     before, began, since = simulation.cluster, simulation.now(), len(simulation.timeline)
