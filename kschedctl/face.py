@@ -84,6 +84,7 @@ class SchedulingCluster(LoadedCluster):
         from dataclasses import replace
 
         from kschedctl.errors import InputError
+        from kschedctl.simulate.disruption import with_computed_status
         from kschedctl.whatif.edit_sequence import apply_edits
         from kschedctl.whatif.edits import EDITS
         from kschedctl.whatif.option_values import WhatIfs
@@ -96,7 +97,7 @@ class SchedulingCluster(LoadedCluster):
         handle = _handle(None)
         parsed = WhatIfs(texts=texts).edits(handle.warn_of)
         made = apply_edits(self.cluster, (*edits, *parsed), release=self.release_choice.release)
-        new = self.moved(made.cluster)
+        new = self.moved(with_computed_status(made.cluster))
         new.pod_edits = (*self.pod_edits, *made.pod_edits)
         new.snapshot = replace(new.snapshot, changes=(*self.snapshot.changes, *made.changes))
         return new
@@ -481,6 +482,8 @@ class SchedulingCluster(LoadedCluster):
         surge: int = 0,
         seed: int | None = None,
         handle: AnalysisHandle | None = None,
+        *,
+        place_pending_first: bool = False,
     ) -> Drained:
         """Drain nodes as kubectl drain does, and report the new nodes of their pods.
 
@@ -494,6 +497,8 @@ class SchedulingCluster(LoadedCluster):
             The number of nodes to add before the drain, copies of the first node that is drained.
         seed : int, optional
             The seed of the random choice between equally good nodes; without it, the first by name is taken.
+        place_pending_first : bool
+            True to schedule the pending pods before the drain; otherwise they stay pending.
 
         Raises
         ------
@@ -508,12 +513,18 @@ class SchedulingCluster(LoadedCluster):
         >>> cluster.drain(["node-1"], options=DrainOptions(ignore_daemon_sets=True)).summary.split(": ")[1]
         '4 pods move; 3 pods stay pending'
         """
-        from kschedctl.analyses.drain import drain
-        from kschedctl.analyses.drain_run import DrainRequest
+        from kschedctl.analyses.drain.analysis import drain
+        from kschedctl.analyses.drain.run import DrainRequest
         from kschedctl.simulate.drain import DrainOptions
 
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
-        request = DrainRequest(nodes=names, options=options or DrainOptions(), surge=surge, seed=seed)
+        request = DrainRequest(
+            nodes=names,
+            options=options or DrainOptions(),
+            surge=surge,
+            seed=seed,
+            place_pending_first=place_pending_first,
+        )
         return drain(self, request, _handle(handle))
 
     def rollout(self, workload: ApiObject, *, handle: AnalysisHandle | None = None) -> RolledOut:

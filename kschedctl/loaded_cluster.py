@@ -219,7 +219,7 @@ class LoadedCluster:
         simulation = Simulation(self.with_edited_pending(), choose=choose, world=world)
         new = [self.admit(pod).pod for pod in pods]
         source = Random(order) if order is not None else None
-        simulation.enqueue_pending(source)
+        simulation.enqueue_pending(order=source)
         if source is not None:
             source.shuffle(new)
         simulation.create(new)

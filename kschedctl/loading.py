@@ -18,6 +18,7 @@ from kschedctl.framework.extender import Extender
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import LATEST
+from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.whatif.edit import Edit
@@ -146,6 +147,8 @@ def scheduling_cluster(
 ) -> SchedulingCluster:
     """Return a scheduler over a snapshot; parameters and errors are those of ``load``.
 
+    Disruption budgets without a current status get the one that the disruption controller would write.
+
     ``written`` is the text that manifests were read from.
     """
     cluster = snapshot.cluster
@@ -166,6 +169,7 @@ def scheduling_cluster(
         )
     if not admission:
         snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods are not admitted"))
+    snapshot = replace(snapshot, cluster=with_computed_status(cluster))
     extenders: Sequence[Extender] = ()
     if call_extenders and configuration is not None:
         # Most runs call no extenders.

@@ -9,12 +9,13 @@ from msgspec import UNSET
 
 from kschedctl.answers.base import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData
 from kschedctl.api.pod import Pod
-from kschedctl.api.wording import listed
+from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import Missing, not_read
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.releases.choice import ReleaseChoice
+from kschedctl.simulate.disruption import computed_budgets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,12 @@ def envelope(cluster: Cluster, provenance: Provenance, not_modelled: Iterable[No
 
 
 def provenance(
-    cluster: LoadedCluster, missing: Iterable[Missing] = (), *, pod: Pod | None = None, many: bool = False
+    cluster: LoadedCluster,
+    missing: Iterable[Missing] = (),
+    *,
+    pod: Pod | None = None,
+    many: bool = False,
+    evicts: bool = False,
 ) -> Provenance:
     """Return the provenance of an answer.
 
@@ -96,7 +102,9 @@ def provenance(
     pod : Pod, optional
         The pod that the answer is about: what-ifs that change nothing in it become warnings.
     many : bool
-        True if many pods go through the queue, so that the queue's feature gates matter.
+        True if many pods go through the queue, so that the queue's feature gates and disruption budgets matter.
+    evicts : bool
+        True if the answer is about victims, so that disruption budgets matter.
     """
     missing = tuple(missing)
     idle = cluster.idle_edits(pod) if pod is not None else ()
@@ -115,6 +123,7 @@ def provenance(
         warnings=(
             *(warning for warning in read if warning in harmless),
             *_idle_gates(cluster, many=many),
+            *(_computed_budgets(cluster.cluster) if many or evicts else ()),
             *cluster.configuration.warnings,
             *idle_texts,
         ),
@@ -129,3 +138,18 @@ def _idle_gates(cluster: LoadedCluster, *, many: bool) -> Iterator[str]:
         what = "feature gate" if len(gates) == 1 else "feature gates"
         verb = "has" if len(gates) == 1 else "have"
         yield f"{what} {listed(gates)} {verb} no effect on the answer"
+
+
+def _computed_budgets(cluster: Cluster) -> Iterator[str]:
+    """Yield a warning about the disruption budgets whose status is computed, with the numbers of the first three."""
+    budgets = computed_budgets(cluster)
+    if budgets:
+        numbers = [
+            f"{budget.namespace}/{budget.name} allows {counted(budget.status.disruptions_allowed or 0, 'disruption')} "
+            f"({budget.status.current_healthy} healthy, {budget.status.desired_healthy} desired)"
+            for budget in budgets
+        ]
+        what = "a PodDisruptionBudget has" if len(budgets) == 1 else f"{len(budgets)} PodDisruptionBudgets have"
+        yield (
+            f"{what} no current status, so it is computed as the disruption controller does: {listed(numbers, most=3)}"
+        )

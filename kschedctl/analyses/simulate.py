@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from kschedctl.analyses.creation_orders import orders_in_words, try_orders
+from kschedctl.analyses.evictions import preemption_evictions, slowest_to_stop
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_cures import pod_cures
@@ -41,7 +42,6 @@ from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
-from kschedctl.simulate.world import grace_seconds
 from kschedctl.workloads.ownership import workload_of
 
 #: The resources whose use is always reported, in this order; others only if something requests them.
@@ -110,7 +110,7 @@ def with_orders(
     cluster: LoadedCluster, request: SimulateRequest, answer: Simulated, handle: AnalysisHandle
 ) -> Simulated:
     """Return the answer with the outcome over the random orders of creation that the request wants."""
-    if not request.n_orders or not answer.finished:
+    if not request.n_orders or answer.interrupted:
         return answer
 
     def simulation_of(seed: int) -> Simulation:
@@ -141,12 +141,12 @@ def simulation_answer(
     simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
     placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
     waiting = tuple(pending_by_message(simulation, attempts))
-    evicted = tuple(_with_grace(before, preemption_evictions(simulation.timeline)))
+    evicted = preemption_evictions(simulation.timeline)
     n_waiting = sum(len(group.pods) for group in waiting)
     not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.decision.not_modelled)
     return Simulated(
         **envelope(before, provenance(cluster, many=True), not_modelled),
-        summary=_summary(len(placed), n_waiting, len(evicted), finished=run.finished),
+        summary=_summary(len(placed), n_waiting, evicted, finished=run.finished),
         interrupted=not run.finished,
         chance=TieBreak(request.seed).words,
         began=simulation.began,
@@ -162,6 +162,7 @@ def simulation_answer(
         utilisation=tuple(_utilisation(before, simulation.cluster, RequestRules.of(simulation.scheduler.release))),
         attempts=tuple(map(_attempt, attempts)),
         timeline=tuple(simulation.timeline),
+        slowest=slowest_to_stop(simulation.timeline),
     )
 
 
@@ -174,24 +175,6 @@ def _cures(attempts: Sequence[Attempt], waiting: Sequence[WaitingData]) -> Itera
             yield from pod_cures(decision, _MOST_CURES)
 
 
-def preemption_evictions(timeline: Iterable[TimelineEntry]) -> tuple[EvictionData, ...]:
-    """Return the pods that were evicted by preemption."""
-    return tuple(
-        EvictionData(entry.pod, entry.node, entry.time, entry.why.removeprefix("by "))
-        for entry in timeline
-        if entry.event is TimelineEvent.PREEMPTED
-    )
-
-
-def _with_grace(before: Cluster, evicted: Iterable[EvictionData]) -> Iterator[EvictionData]:
-    """Yield evictions with the grace period of the pods that the snapshot has."""
-    index, records = before.pods.index, before.pods.records
-    for each in evicted:
-        namespace, _, name = each.pod.partition("/")
-        at = index.get((namespace, name))
-        yield each if at is None else structs.replace(each, grace_seconds=grace_seconds(records[at].spec))
-
-
 def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:
     """Yield the pods of the snapshot whose deletion ended."""
     ending = {pod.key for pod in ending_pods(before)}
@@ -201,11 +184,12 @@ def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:
             yield entry.pod
 
 
-def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -> str:
+def _summary(n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], *, finished: bool) -> str:
     total = n_placed + n_waiting
     text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod is pending"
     parts = [f"{n_waiting} pending"] if n_waiting else []
-    parts += [f"{n_evicted} evicted"] if n_evicted else []
+    n_lost = sum(each.lost for each in evicted)
+    parts += [f"{len(evicted)} evicted{f' ({n_lost} lost for good)' if n_lost else ''}"] if evicted else []
     text = f"{text}; {', '.join(parts)}" if parts else text
     return text if finished else f"interrupted: {text} so far"
 

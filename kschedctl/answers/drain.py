@@ -9,7 +9,7 @@ from msgspec import Meta
 from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
-from kschedctl.answers.simulate import EvictionData, WaitingData
+from kschedctl.answers.simulate import EvictionData, SlowestPodData, WaitingData
 from kschedctl.simulate.timeline import TimelineEntry
 
 
@@ -31,6 +31,19 @@ class MovedPodData(Data, frozen=True):
     was_pending: Annotated[
         bool, Meta(description="True if the pod is pending in the snapshot: the scheduler placed it before the drain.")
     ] = False
+    lost: Annotated[bool, Meta(description="True if no controller recreates the pod: it is lost for good.")] = False
+
+
+class PlacedFirstData(Data, frozen=True):
+    """A pending pod that is placed before the drain."""
+
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    node: str
+    evicts: Annotated[tuple[str, ...], Meta(description="The pods that it preempts, as namespace/name.")]
+    in_place_of: Annotated[
+        str,
+        Meta(description="The preempted pod that its controller created it for; empty if it is in the snapshot."),
+    ] = ""
 
 
 class BlockedPodData(Data, frozen=True):
@@ -80,6 +93,14 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
     rolling: Annotated[bool, Meta(description="True if each node comes back before the next one is drained.")]
     chance: Annotated[str, Meta(description="The tie-breaking rule among nodes with equal scores.")]
     seconds: Annotated[float, Meta(description="The duration, in seconds of the virtual clock.")]
+    placed_first: Annotated[
+        tuple[PlacedFirstData, ...],
+        Meta(description="The pending pods that are placed before the drain; empty without --place-pending-first."),
+    ]
+    left_pending: Annotated[
+        int,
+        Meta(description="The number of pods that are pending when the drain begins: it leaves them so."),
+    ]
     nodes: Annotated[tuple[DrainedNodeData, ...], Meta(description="The nodes in the order of the drain.")]
     not_tried: Annotated[tuple[str, ...], Meta(description="The nodes that the drain did not reach.")]
     waiting: Annotated[
@@ -89,6 +110,10 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
         tuple[EvictionData, ...], Meta(description="The pods on other nodes that are preempted by moved pods.")
     ]
     timeline: Annotated[tuple[TimelineEntry, ...], Meta(description="The events of the drain, in the order of time.")]
+    slowest: Annotated[
+        SlowestPodData | None,
+        Meta(description="The evicted pod with the longest grace period; null if no pod takes time to stop."),
+    ] = None
     suggestions: Annotated[
         tuple[CureData, ...],
         Meta(description="The changes with which the nodes can be drained, or the pods that stay pending fit."),
@@ -96,8 +121,14 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
 
     @property
     def yes(self) -> bool:
-        """True if all nodes can be drained and all pods that move are scheduled."""
-        return all(node.drained for node in self.nodes) and not self.not_tried and not self.waiting
+        """True if all nodes can be drained, all pods that move are scheduled, and no pod is lost."""
+        return not (self.not_tried or self.waiting or self.lost) and all(node.drained for node in self.nodes)
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The evicted and preempted pods that no controller recreates, as ``namespace/name``."""
+        moved = tuple(pod.pod for node in self.nodes for pod in node.moved if pod.lost)
+        return moved + tuple(pod.pod for pod in self.evicted if pod.lost)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the moved pods, one per line: ``pod/NAMESPACE/NAME node/NODE``, without a node if pending."""

@@ -53,9 +53,20 @@ class EvictionData(Data, frozen=True):
     node: Annotated[str, Meta(description="The node that the pod is evicted from.")]
     time: Annotated[datetime, Meta(description="The time of the eviction on the virtual clock.")]
     by: Annotated[str, Meta(description="The pod that preempted it.")]
-    grace_seconds: Annotated[
-        int, Meta(description="The termination grace period, in seconds; 0 if the pod was not in the snapshot.")
-    ] = 0
+    made_again: Annotated[
+        str, Meta(description="The pod that its controller creates in its place; empty if there is none (yet).")
+    ] = ""
+    lost: Annotated[
+        bool, Meta(description="True if the pod is gone and no controller recreates it: it is lost for good.")
+    ] = False
+
+
+class SlowestPodData(Data, frozen=True):
+    """The evicted pod that takes longest to stop."""
+
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    node: Annotated[str, Meta(description="The node that it is evicted from.")]
+    grace_seconds: Annotated[int, Meta(description="Its termination grace period, in seconds.")]
 
 
 class UtilisationData(Data, frozen=True):
@@ -159,6 +170,10 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     orders: Annotated[
         CreationOrdersData | None,
         Meta(description="The outcome over random orders of creation; null unless such orders were requested."),
+    ] = None
+    slowest: Annotated[
+        SlowestPodData | None,
+        Meta(description="The evicted pod with the longest grace period; null if no pod takes time to stop."),
     ] = None
 
     @property

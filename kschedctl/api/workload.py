@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.api.core import Condition
-from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelector, ObjectMeta, Time
+from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Int64, Labels, LabelSelector, ObjectMeta, Time
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.volume import PersistentVolumeClaim
 
@@ -167,14 +167,22 @@ class PodDisruptionBudgetSpec(SelectorSpec, frozen=True):
     unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
 
 
+class PodDisruptionBudgetMeta(ObjectMeta, frozen=True):
+    generation: Int64 = 0
+
+
 class PodDisruptionBudgetStatus(ApiStruct, frozen=True):
-    disruptions_allowed: Int32 = 0
+    """The status of a budget; ``disruptions_allowed`` is ``None`` if no controller has written it."""
+
+    disruptions_allowed: Int32 | None = None
     disrupted_pods: dict[str, Time] = {}
     current_healthy: Int32 = 0
     desired_healthy: Int32 = 0
     expected_pods: Int32 = 0
+    observed_generation: Int64 = 0
 
 
 class PodDisruptionBudget(ApiObject, frozen=True, kw_only=True):
+    metadata: PodDisruptionBudgetMeta = PodDisruptionBudgetMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()

@@ -73,7 +73,7 @@ def drain(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", rich_help_panel=_DRAIN, help="Evict pods without a controller, too: they are not recreated."
+            "--force", rich_help_panel=_DRAIN, help="Evict pods without a controller, too: they are lost for good."
         ),
     ] = False,
     disable_eviction: Annotated[
@@ -103,6 +103,14 @@ def drain(
             show_default=False,
         ),
     ] = 0,
+    place_pending_first: Annotated[
+        bool,
+        typer.Option(
+            "--place-pending-first",
+            rich_help_panel=_DRAIN,
+            help="Schedule the pending pods before the drain, with their preemptions. Default: they stay pending.",
+        ),
+    ] = False,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -122,14 +130,15 @@ def drain(
     The nodes are cordoned and their pods evicted. If a disruption budget allows no further eviction, the drain waits
     until replacement pods run elsewhere. The flags have the same meaning as in kubectl drain. No cluster is changed.
 
-    The exit code is 0 if all nodes can be drained and all pods that move are scheduled, and 1 otherwise.
+    The exit code is 0 if all nodes can be drained, all pods that move are scheduled and no pod is lost for lack of a
+    controller, and 1 otherwise.
     """
     if not (names or selector or zone):
         raise typer.BadParameter("name nodes, or use --selector or --zone", param_hint="NODE")
     request = cluster.request(what_ifs)
 
-    from kschedctl.analyses.drain import drain
-    from kschedctl.analyses.drain_run import DrainRequest
+    from kschedctl.analyses.drain.analysis import drain
+    from kschedctl.analyses.drain.run import DrainRequest
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.simulate.drain import DrainOptions
@@ -143,6 +152,12 @@ def drain(
         rolling=rolling,
     )
     asked = DrainRequest(
-        nodes=tuple(names or ()), selector=selector, zone=zone, options=options, surge=surge, seed=seed
+        nodes=tuple(names or ()),
+        selector=selector,
+        zone=zone,
+        options=options,
+        surge=surge,
+        seed=seed,
+        place_pending_first=place_pending_first,
     )
     return CommandResult(answer=drain(request.load_with_pods(handle), asked, handle))

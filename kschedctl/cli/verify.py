@@ -71,7 +71,7 @@ def verify(
 
     from msgspec import structs
 
-    from kschedctl.analyses.verify.analysis import VerifyRequest, verify
+    from kschedctl.analyses.verify.analysis import VerifyRequest, as_stored, verify
     from kschedctl.analyses.verify.recording import differing_pod, recorded_case
     from kschedctl.answers.verify import ComparedPodData, RecordedCaseData
     from kschedctl.cli.command_result import CommandResult
@@ -89,7 +89,7 @@ def verify(
     if record:
         index = differing_pod(loaded.cluster, answer, pod)
         with handle.busy("reducing the case"):
-            case = recorded_case(loaded.scheduler, index, request.feature_gates)
+            case = recorded_case(as_stored(loaded).scheduler, index, request.feature_gates)
         _write(record, case, force=force)
         metadata = loaded.pods.records[index].metadata
         named = ComparedPodData(metadata.namespace, metadata.name)

@@ -10,35 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import matches, parse_label_selector
 from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import Deployment, PodDisruptionBudget, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.diagnosis.budgets import (
-    WITHOUT_SCALE,
+from kschedctl.simulate.budgeted_pods import BudgetedPods
+from kschedctl.simulate.disruption import counted_budget, is_healthy, is_unready
+from kschedctl.simulate.eviction import covering_budgets
+from kschedctl.simulate.pods import pod_at
+from kschedctl.workloads.budget_limits import (
     always_forbids,
     desired_healthy,
     enough_pods,
     forbids,
     needs_scale,
 )
-from kschedctl.simulate.disruption import is_unready
-from kschedctl.simulate.eviction import covering_budgets
-from kschedctl.simulate.pods import pod_at
-from kschedctl.workloads.ownership import workload_of
-
-#: The kinds of workloads with a number of replicas.
-SCALED: Final = (Deployment, StatefulSet, ReplicaSet, ReplicationController)
-#: Kind, namespace and name of a workload.
-WorkloadKey: TypeAlias = tuple[str, str, str]
-#: The field of a budget that limits evictions, with its value.
-Limit: TypeAlias = tuple[str, int | str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,83 +60,6 @@ class BlockedEviction:
     never: bool
     unhealthy: tuple[Pod, ...] = ()
     pending: tuple[Pod, ...] = ()
-
-
-class BudgetedPods:
-    """The pods that a budget selects, and the numbers that it is about.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    budget : PodDisruptionBudget
-        The budget, with a valid selector.
-
-    Attributes
-    ----------
-    pods : list of Pod
-        The pods, without those that are being deleted.
-    workloads : list of WorkloadKey
-        Their workloads, without duplicates.
-    """
-
-    def __init__(self, cluster: Cluster, budget: PodDisruptionBudget) -> None:
-        self.cluster = cluster
-        self.budget = budget
-        selector = parse_label_selector(budget.spec.selector) if budget.spec.selector is not None else None
-        self.pods = [
-            pod_at(cluster, index)
-            for index, record in enumerate(cluster.pods.records)
-            if record.metadata.namespace == budget.namespace
-            and selector is not None
-            and record.metadata.deletion_timestamp is None
-            and matches(selector, record.metadata.labels)
-        ]
-        self.workloads = list(dict.fromkeys(workload_of(cluster, pod.metadata) for pod in self.pods))
-
-    @property
-    def limit(self) -> Limit | None:
-        """The field that limits evictions, with its value; ``None`` if the budget sets neither or both."""
-        spec = self.budget.spec
-        given = [
-            (name, value)
-            for name, value in (("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable))
-            if value is not None
-        ]
-        return given[0] if len(given) == 1 else None
-
-    @property
-    def expected(self) -> int:
-        """The number of pods that should exist: the scale of the workloads, else the number that the budget reports."""
-        scales = [scale_of(self.cluster, key) for key in self.workloads]
-        known = [scale for scale in scales if scale is not None]
-        if known and len(known) == len(scales):
-            return sum(known)
-        return self.budget.status.expected_pods or len(self.pods)
-
-    @property
-    def uncounted(self) -> str:
-        """The reason why the disruption controller cannot count the pods; empty if it can."""
-        for pod in self.pods:
-            owner = pod.metadata.controller
-            why = WITHOUT_SCALE.get(f"{owner.api_version.rpartition('/')[0]}/{owner.kind}" if owner else "Pod")
-            if why:
-                return f"{owner.kind} {owner.name}: {why}" if owner else f"Pod {pod.name}: {why}"
-        return ""
-
-
-def scale_of(cluster: Cluster, key: WorkloadKey) -> int | None:
-    """Return the number of replicas of a workload; ``None`` if the cluster has no such workload or it has none."""
-    workload = find_workload(cluster, key)
-    if not isinstance(workload, SCALED):
-        return None
-    return 1 if workload.spec.replicas is None else workload.spec.replicas
-
-
-def find_workload(cluster: Cluster, key: WorkloadKey) -> ApiObject | None:
-    """Return a workload of the cluster; ``None`` if there is none, or its kind has no replicas."""
-    kind = next((kind for kind in SCALED if kind.__name__ == key[0]), None)
-    return cluster.get(kind, key[2], key[1]) if kind is not None else None
 
 
 def blocked_evictions(
@@ -208,7 +121,7 @@ def _blocked(
                 unhealthy=unready,
             )
     pending = tuple(pod for pod in found.pods if not pod.spec.node_name)
-    unhealthy = tuple(pod for pod in found.pods if pod.spec.node_name and not _is_healthy(pod))
+    unhealthy = tuple(pod for pod in found.pods if pod.spec.node_name and not is_healthy(pod))
     status = budgets[0].status
     needs = f"{name} wants {counted(status.desired_healthy, 'healthy pod')}"
     has = f"{needs} and has {status.current_healthy} of {max(found.expected, len(found.pods))}"
@@ -271,10 +184,6 @@ def _replicas(found: BudgetedPods, n: int) -> str:
     return f"{names[0]} has {'one replica' if n == 1 else counted(n, 'replica')}"
 
 
-def _is_healthy(pod: Pod) -> bool:
-    return not is_unready(pod) and pod.status.phase not in ("Pending", "Failed")
-
-
 def _missing(unhealthy: Sequence[Pod], pending: Sequence[Pod], why_pending: Callable[[Pod], str]) -> str:
     parts = []
     if unhealthy:
@@ -313,21 +222,3 @@ def with_limit(cluster: Cluster, budget: PodDisruptionBudget, field: str, value:
         max_unavailable=value if field == "maxUnavailable" else None,
     )
     return counted_budget(cluster, replace(budget, spec=spec))
-
-
-def counted_budget(cluster: Cluster, budget: PodDisruptionBudget) -> PodDisruptionBudget:
-    """Return a budget with the status that its controller writes for the pods of the cluster."""
-    found = BudgetedPods(cluster, budget)
-    n, limit = found.expected, found.limit
-    healthy = sum(bool(pod.spec.node_name) and _is_healthy(pod) for pod in found.pods)
-    desired = desired_healthy(*limit, n) if limit is not None else budget.status.desired_healthy
-    if desired is None or (limit is not None and needs_scale(*limit) and found.uncounted):
-        return budget
-    status = replace(
-        budget.status,
-        expected_pods=n,
-        current_healthy=healthy,
-        desired_healthy=desired,
-        disruptions_allowed=max(healthy - desired, 0),
-    )
-    return replace(budget, status=status)

@@ -25,7 +25,7 @@ class Budget:
     name : str
         ``namespace/name``.
     allowed : int
-        ``status.disruptionsAllowed``.
+        ``status.disruptionsAllowed``, 0 without a status.
     classes : ndarray of bool, shape (n_classes,)
         True for the pod classes that the budget covers.
     disrupted : frozenset of str
@@ -71,7 +71,7 @@ def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
         if classes.any():
             status = budget.status
             name = f"{budget.namespace}/{budget.name}"
-            out.append(Budget(name, status.disruptions_allowed, classes, frozenset(status.disrupted_pods)))
+            out.append(Budget(name, status.disruptions_allowed or 0, classes, frozenset(status.disrupted_pods)))
     return tuple(out)
 
 

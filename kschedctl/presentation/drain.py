@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from kschedctl.answers.drain import Drained, DrainedNodeData, MovedPodData
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.document import Document, Heading, Paragraph, Question, Tone, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
-from kschedctl.presentation.simulate import evictions, timeline, waiting_pods
+from kschedctl.presentation.simulate import evictions, slowest_words, timeline, waiting_pods
+from kschedctl.simulate.timeline import TimelineEvent
 
 #: The number of pods per node that are shown without ``-o wide``.
 _FEW: Final = 12
@@ -23,12 +26,17 @@ def document(answer: Drained, view: View) -> Document:
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     how = "each node comes back before the next is drained; " if answer.rolling else ""
-    yield Paragraph(f"{how}{took} of virtual time; among equal nodes {answer.chance}", Tone.FAINT)
+    if answer.left_pending:
+        verb = "is" if answer.left_pending == 1 else "are"
+        how += f"{counted(answer.left_pending, 'pending pod')} {verb} left pending; "
+    took += f" of virtual time{slowest_words(answer.slowest)}"
+    yield Paragraph(f"{how}{took}; among equal nodes {answer.chance}", Tone.FAINT)
     yield from _in_the_way(answer, every=view.wide)
     yield from cures_section(answer.suggestions, every=view.wide)
     yield from _held_up(answer)
+    yield from _placed_first(answer, every=view.wide)
     yield from waiting_pods(answer.waiting, every=view.wide)
-    yield from evictions(answer.evicted, {}, every=view.wide)
+    yield from _preempted(answer, every=view.wide)
     yield from _moves(answer, every=view.wide)
     if view.wide and answer.timeline:
         yield from timeline(answer.timeline, answer.timeline[0].time)
@@ -39,6 +47,8 @@ def document(answer: Drained, view: View) -> Document:
 def _questions(answer: Drained) -> Iterator[Question]:
     if any(node.moved for node in answer.nodes):
         yield Question("Timeline", "drain", options={"output": "wide"})
+        if answer.left_pending and not answer.placed_first:
+            yield Question("Schedule the pending pods first", "drain", options={"place_pending_first": True})
     refusals = (refusal.message for node in answer.nodes for refusal in node.refusals)
     flags = sorted({message.partition("(use --")[2].partition(" ")[0] for message in refusals})
     if flags and "force" not in flags:
@@ -51,7 +61,7 @@ def _tone(answer: Drained) -> Tone:
     if answer.interrupted:
         return Tone.CAUTION
     if all(node.drained for node in answer.nodes) and not answer.not_tried:
-        return Tone.MIXED if answer.waiting else Tone.GOOD
+        return Tone.MIXED if answer.waiting or answer.lost else Tone.GOOD
     return Tone.MIXED if any(node.drained for node in answer.nodes) else Tone.BAD
 
 
@@ -79,15 +89,40 @@ def _held_up(answer: Drained) -> Document:
         yield table(("node", "budget", "delay"), rows, identifiers=(0,))
 
 
+def _placed_first(answer: Drained, *, every: bool) -> Document:
+    placed = answer.placed_first if every else answer.placed_first[:_FEW]
+    if not placed:
+        return
+    yield Heading("Pending pods placed first")
+    rows = [
+        (
+            f"{each.pod} (in place of {each.in_place_of})" if each.in_place_of else each.pod,
+            each.node,
+            listed(each.evicts, most=3) if each.evicts else "-",
+        )
+        for each in placed
+    ]
+    yield table(("pod", "to", "evicts"), rows, identifiers=(1,))
+    if len(placed) < len(answer.placed_first):
+        yield Paragraph(f"and {len(answer.placed_first) - len(placed)} more: -o wide", Tone.FAINT, 2)
+
+
+def _preempted(answer: Drained, *, every: bool) -> Document:
+    first = {each.pod for each in answer.placed_first}
+    evicted = [replace(each, pod=_first_named(each.pod, is_first=each.pod in first)) for each in answer.evicted]
+    places = {each.pod: each.node for each in answer.timeline if each.event is TimelineEvent.SCHEDULED}
+    yield from evictions(evicted, places, every=every)
+
+
 def _moves(answer: Drained, *, every: bool) -> Document:
     if not any(node.moved for node in answer.nodes):
         return
-    yield Heading("Moved pods")
+    yield Heading("Moved and lost pods" if answer.lost else "Moved pods")
     rows, left = [], 0
     for node in answer.nodes:
         shown = node.moved if every else node.moved[:_FEW]
         left += len(node.moved) - len(shown)
-        rows += [(node.node, _named(pod), _goes_to(pod.made_again, pod.node)) for pod in shown]
+        rows += [(node.node, _first_named(pod.pod, is_first=pod.was_pending), _goes_to(pod)) for pod in shown]
     yield table(("from", "pod", "to"), rows, identifiers=range(3))
     if left:
         yield Paragraph(f"and {left} more: -o wide", Tone.FAINT, 2)
@@ -96,14 +131,14 @@ def _moves(answer: Drained, *, every: bool) -> Document:
         yield Paragraph(f"{_staying(staying)} DaemonSet-managed or mirror pods", Tone.FAINT, 2)
 
 
-def _named(pod: MovedPodData) -> str:
-    return f"{pod.pod} (pending in the snapshot)" if pod.was_pending else pod.pod
+def _first_named(pod: str, *, is_first: bool) -> str:
+    return f"{pod} (placed first)" if is_first else pod
 
 
-def _goes_to(made_again: str, node: str) -> str:
-    if not made_again:
-        return "nowhere: no controller recreates it"
-    return node or "no node: pending"
+def _goes_to(pod: MovedPodData) -> str:
+    if pod.lost:
+        return "lost for good: no controller recreates it"
+    return pod.node or "no node: pending"
 
 
 def _staying(nodes: list[DrainedNodeData]) -> str:

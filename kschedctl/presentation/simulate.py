@@ -12,6 +12,7 @@ from kschedctl.answers.preempt_words import duration
 from kschedctl.answers.simulate import (
     EvictionData,
     Simulated,
+    SlowestPodData,
     UtilisationData,
     WaitingData,
     WorkloadPlacementData,
@@ -24,8 +25,8 @@ from kschedctl.simulate.timeline import TimelineEntry
 
 #: The number of nodes and names per row without ``-o wide``.
 _FEW: Final = 3
-#: The grace period, in seconds, above which the evicted pod is named.
-_LONG_GRACE: Final = 60
+#: The default of terminationGracePeriodSeconds.
+_USUAL_GRACE: Final = 30
 #: The number of orders of creation that the answer suggests to try.
 _ORDERS: Final = 20
 
@@ -52,9 +53,8 @@ def document(answer: Simulated, view: View) -> Document:
     if answer.attempts:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
         tried = counted(len(answer.attempts), "scheduling cycle")
-        yield Paragraph(
-            f"{tried}, {took} of virtual time{_slowest(answer.evicted)}; among equal nodes {answer.chance}", Tone.FAINT
-        )
+        took = f"{took} of virtual time{slowest_words(answer.slowest)}"
+        yield Paragraph(f"{tried}, {took}; among equal nodes {answer.chance}", Tone.FAINT)
     if answer.ended:
         n_ended = len(answer.ended)
         verb = "leaves at its" if n_ended == 1 else "leave at their"
@@ -73,14 +73,6 @@ def document(answer: Simulated, view: View) -> Document:
     yield from cautions(answer)
     saved = view.saved if isinstance(view, SimulateView) else ""
     yield from next_questions(() if view.wide else _questions(answer, saved))
-
-
-def _slowest(evicted: Sequence[EvictionData]) -> str:
-    """Return the evicted pod with the longest grace period as a clause, if that is longer than a minute."""
-    slowest = max(evicted, key=lambda each: each.grace_seconds, default=None)
-    if slowest is None or slowest.grace_seconds <= _LONG_GRACE:
-        return ""
-    return f" ({slowest.pod} has a grace period of {duration(slowest.grace_seconds)})"
 
 
 def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
@@ -139,6 +131,13 @@ def _why(group: WaitingData) -> Sequence[str]:
     return tuple(line for line in (group.cause, group.message) if line) or ("not tried",)
 
 
+def slowest_words(slowest: SlowestPodData | None) -> str:
+    """Return the pod that makes a simulation long, as a clause; empty unless a pod has more than the usual 30 s."""
+    if slowest is None or slowest.grace_seconds <= _USUAL_GRACE:
+        return ""
+    return f" ({slowest.pod} takes up to {duration(slowest.grace_seconds)} to stop, the longest grace period)"
+
+
 def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, every: bool) -> Document:
     """Lay out the evicted pods, and the pods that they are evicted for.
 
@@ -151,7 +150,15 @@ def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, eve
         return
     yield Heading("Evicted pods")
     shown = evicted if every else evicted[: 4 * _FEW]
-    rows = [(each.pod, each.node, each.by, places.get(each.by, "")) for each in shown]
+    rows = [
+        (
+            f"{each.pod} (lost for good: no controller)" if each.lost else each.pod,
+            each.node,
+            each.by,
+            places.get(each.by, ""),
+        )
+        for each in shown
+    ]
     yield table(("pod", "from", "preemptor", "preemptor's node"), rows, identifiers=range(4))
     if len(shown) < len(evicted):
         yield Paragraph(f"and {len(evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)

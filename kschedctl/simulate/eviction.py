@@ -5,30 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import SelectorError, matches, parse_label_selector
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.simulate.disruption import is_unready
+from kschedctl.simulate.disruption import covers, is_unready
 
 VIOLATES: Final = "Cannot evict pod as it would violate the pod's disruption budget."
 SEVERAL: Final = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
 
 def covering_budgets(cluster: Cluster, pod: Pod) -> list[PodDisruptionBudget]:
-    """Return the budgets whose selector matches a pod.
-
-    Unlike in the scheduler, an empty selector matches all pods of the namespace.
-    """
-    found = []
-    for budget in cluster.list(PodDisruptionBudget):
-        if budget.namespace != pod.namespace or budget.spec.selector is None:
-            continue
-        try:
-            if matches(parse_label_selector(budget.spec.selector), pod.metadata.labels):
-                found.append(budget)
-        except SelectorError:
-            continue
-    return found
+    """Return the budgets whose selector matches a pod."""
+    return [budget for budget in cluster.list(PodDisruptionBudget) if covers(budget, pod)]
 
 
 def eviction_refusal(cluster: Cluster, pod: Pod) -> tuple[str, PodDisruptionBudget | None]:
@@ -46,7 +33,7 @@ def eviction_refusal(cluster: Cluster, pod: Pod) -> tuple[str, PodDisruptionBudg
     budgets = covering_budgets(cluster, pod)
     if len(budgets) > 1:
         return SEVERAL, None
-    if not budgets or budgets[0].status.disruptions_allowed > 0:
+    if not budgets or (budgets[0].status.disruptions_allowed or 0) > 0:
         return "", None
     status = budgets[0].status
     if is_unready(pod):

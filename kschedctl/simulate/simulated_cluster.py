@@ -6,7 +6,7 @@ disruption controller, and the kubelet that terminates pods. ``simulation`` adds
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
@@ -123,16 +123,19 @@ class SimulatedCluster:
             self._note(pod, TimelineEvent.CREATED, why=why)
             self._enqueue(pod)
 
-    def enqueue_pending(self, order: Random | None = None) -> None:
+    def enqueue_pending(self, only: Collection[str] | None = None, order: Random | None = None) -> None:
         """Put the pending pods of the cluster into the queue, the oldest first.
 
         Parameters
         ----------
+        only : collection of str, optional
+            The pods to put into the queue, as ``namespace/name``; the others stay pending. By default all.
         order : Random, optional
             The source of a random order that replaces the order of creation.
         """
         pods = self.cluster.pods
-        waiting = sorted((pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()), key=age)
+        every = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
+        waiting = sorted((pod for pod in every if only is None or pod.key in only), key=age)
         if order is not None:
             order.shuffle(waiting)
         for pod in waiting:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from kschedctl.analyses.capacity import CapacityRequest, capacity
-from kschedctl.analyses.drain import drain_answer
-from kschedctl.analyses.drain_run import DrainRequest, run_drain
+from kschedctl.analyses.drain.analysis import drain_answer
+from kschedctl.analyses.drain.run import DrainRequest, run_drain
 from kschedctl.analyses.explain.grouping import decide_together
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
-from kschedctl.analyses.simulate import SimulateRequest, pending_by_message, run_simulation, simulation_answer
+from kschedctl.analyses.simulate import SimulateRequest, run_simulation, simulation_answer
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.base import Envelope
 from kschedctl.answers.sweep import Ask
@@ -126,8 +126,7 @@ def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseR
             "drained": sum(node.drained for node in answer.nodes),
             "evicted": sum(len(node.moved) for node in answer.nodes),
             "blocked": sum(len(node.blocked) for node in answer.nodes),
-            # The answer omits pods that were pending before the drain.
-            "waiting": sum(len(group.pods) for group in pending_by_message(run.simulation, run.attempts)),
+            "waiting": sum(len(group.pods) for group in answer.waiting),
             "seconds": (run.simulation.now() - run.began).total_seconds(),
         },
         pods=tuple(run.simulation.met.values()),

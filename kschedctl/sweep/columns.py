@@ -42,7 +42,7 @@ OWN: Final[Mapping[Ask, Mapping[str, str]]] = {
         "drained": "nodes that can be drained",
         "evicted": "pods evicted from them",
         "blocked": "pods that disruption budgets never allow to be evicted",
-        "waiting": "pods that are pending at the end",
+        "waiting": "pods that are pending at the end and were not before",
         "seconds": "duration by the cluster's clock, in seconds",
     },
 }

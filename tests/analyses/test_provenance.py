@@ -5,12 +5,17 @@ from __future__ import annotations
 import pytest
 from msgspec import UNSET
 
-from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.analyses.provenance import Provenance, envelope, provenance
+from kschedctl.analyses.verify.analysis import as_stored
 from kschedctl.answers.base import Envelope, merged_envelope
+from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.completeness.missing import Missing
 from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.loading import scheduling_cluster
+from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.releases.choice import choose_release
-from tests.builders import make_cluster, make_node
+from kschedctl.snapshot.load import Snapshot
+from tests.builders import make_cluster, make_node, make_object, make_pod
 
 CLUSTER = make_cluster([make_node("a")])
 TWICE = "Pod shop/web is in a.yaml and again in b.yaml; the later counts"
@@ -56,3 +61,20 @@ def test_doubts_are_warnings_too_and_come_first() -> None:
 def test_several_answers_share_their_doubts() -> None:
     assert merged_envelope((rests_on(), rests_on(doubts=(TWICE,)), rests_on(doubts=(TWICE,)))).doubts == (TWICE,)
     assert merged_envelope((rests_on(), rests_on(warnings=(OWN,)))).doubts is UNSET
+
+
+def test_a_computed_status_of_a_budget_is_said_where_budgets_matter() -> None:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    budget = make_object(PodDisruptionBudget, "web", namespace="shop", spec=spec)
+    pods = [make_pod(name, namespace="shop", node="a", labels={"app": "web"}) for name in ("web-1", "web-2")]
+    here = Snapshot(make_cluster([make_node("a")], pods, budget), ("here",), None, {})
+    cluster = scheduling_cluster(here, kubernetes_version="1.36")
+    assert provenance(cluster).warnings == ()
+    (warning,) = provenance(cluster, many=True).warnings
+    assert warning == (
+        "a PodDisruptionBudget has no current status, so it is computed as the disruption controller does: "
+        "shop/web allows 1 disruption (2 healthy, 1 desired)"
+    )
+    assert provenance(cluster, evicts=True).warnings == (warning,)
+    # kube-scheduler itself computes nothing: to compare with it, the status is as stored.
+    assert [each.allowed for each in get_pod_disruption_budgets(as_stored(cluster).cluster)] == [0]

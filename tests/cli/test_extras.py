@@ -46,7 +46,7 @@ def without_cel() -> Iterator[None]:
         ["pending"],
         ["simulate"],
         ["capacity", INFERENCE],
-        ["drain", "gpu-1"],
+        ["drain", "gpu-1", "--place-pending-first"],
         ["diff", "-n", "ml", "--cordon", "gpu-2"],
         ["verify"],
         ["lint", INFERENCE],

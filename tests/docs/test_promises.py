@@ -75,7 +75,7 @@ def kept() -> str:
     rows = [f"| all | `{', '.join(folded(metadata))}` |"]
     for kind, paths in fields.items():
         templates = {found[1]: None for path in paths if (found := TEMPLATE.match(path))}
-        own = [path for path in paths if not path.startswith("metadata.") and not TEMPLATE.match(path)]
+        own = [path for path in paths if path not in metadata and not TEMPLATE.match(path)]
         parts = [f"`{', '.join(folded(own))}`"] if own else []
         parts += [f"`{template}`: `metadata` and `spec` as of a Pod" for template in templates]
         rows.append(f"| {kind} | {'; '.join(parts) or 'no more'} |")

@@ -111,7 +111,7 @@ def violations(cluster: Cluster, gone: tuple[Pod, ...]) -> int:
         assert budget.spec.selector is not None
         selector = parse_label_selector(budget.spec.selector)
         covered = [p for p in gone if p.namespace == budget.namespace and matches(selector, p.metadata.labels)]
-        out += max(len(covered) - max(budget.status.disruptions_allowed, 0), 0)
+        out += max(len(covered) - max(budget.status.disruptions_allowed or 0, 0), 0)
     return out
 
 

@@ -37,7 +37,7 @@ def victims_on_node(cluster: Cluster, pod: Pod, node: str) -> tuple[list[int], i
 
 
 def _violating(cluster: Cluster, indices: Sequence[int]) -> set[int]:
-    allowed = {b.name: b.status.disruptions_allowed for b in cluster.list(PodDisruptionBudget)}
+    allowed = {b.name: b.status.disruptions_allowed or 0 for b in cluster.list(PodDisruptionBudget)}
     out = set()
     for index in indices:
         metadata = cluster.pods.records[index].metadata

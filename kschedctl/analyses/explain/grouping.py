@@ -106,7 +106,9 @@ def _decide(cluster: LoadedCluster, one: PodSubject, seed: int | None) -> Decide
         decision = cluster.decide_admitted(admitted.pod)
     else:
         decision = scheduler.decide_for_other_scheduler(admitted.pod)
-    rests_on = provenance(cluster, cluster.missing(one.pod, decision), pod=one.pod)
+    rests_on = provenance(
+        cluster, cluster.missing(one.pod, decision), pod=one.pod, evicts=decision.preemption is not None
+    )
     return DecidedPod(one, decision, rests_on, node_name, seed, admitted)
 
 

@@ -106,7 +106,7 @@ def threat(cluster: LoadedCluster, pod: str) -> Threat:
     if cluster.pod_edits:
         scheduler = scheduler.moved(cluster.cluster.with_pods(removed=[cluster.pods.index[key]], added=[victim]))
     found = exposure(scheduler, scheduler.cluster.pods.index[key])
-    rests_on = provenance(cluster, missing_for_any(cluster.cluster), pod=stored)
+    rests_on = provenance(cluster, missing_for_any(cluster.cluster), pod=stored, evicts=True)
     return threat_answer(found, victim, rests_on, cluster.cluster, node_name=cluster.node_name(victim))
 
 

@@ -31,6 +31,7 @@ from kschedctl.api.wording import counted
 from kschedctl.completeness.missing import missing_for_any, require_listed
 from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.simulate.disruption import without_computed_status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,8 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         problem = f"{cluster.pod_edits[0]}: pods are compared unchanged"
         raise InputError(problem, hint="leave this option out; changes to the cluster are allowed")
     require_listed(cluster.cluster, "Pod")
-    before = request.before.scheduler if request.before is not None else None
+    cluster = as_stored(cluster)
+    before = as_stored(request.before).scheduler if request.before is not None else None
     every = check_pending_pods(cluster.scheduler, before, handle, request.namespace)
     found = check_bound_pods(cluster.scheduler, handle, request.namespace)
     infeasible = judge(cluster.cluster, found.misplaced, before, handle, request.namespace)
@@ -81,6 +83,12 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         pending_groups=tuple(_pending_groups(every)),
         infeasible_groups=tuple(_infeasible_groups(infeasible)),
     )
+
+
+def as_stored(cluster: LoadedCluster) -> LoadedCluster:
+    """Return the cluster as kube-scheduler reads it, which computes no status of disruption budgets."""
+    stored = without_computed_status(cluster.cluster)
+    return cluster if stored is cluster.cluster else cluster.over(stored)
 
 
 def _bound_counts(found: BoundPods, infeasible: list[InfeasibleGroupData]) -> BoundCountsData:

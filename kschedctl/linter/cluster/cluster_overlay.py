@@ -15,6 +15,7 @@ from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.whatif.edit_sequence import apply_edits
 from kschedctl.whatif.edits import Apply
 from kschedctl.workloads.pods import WORKLOADS
@@ -51,7 +52,10 @@ class ClusterOverlay:
             except InputError:
                 continue
             edits.append(edit)
-        self.cluster = before.over(apply_edits(before.cluster, edits, release=release).cluster) if edits else before
+        self.cluster = before
+        if edits:
+            applied = apply_edits(before.cluster, edits, release=release).cluster
+            self.cluster = before.over(with_computed_status(applied))
 
     def trial(self, pods: WorkloadPods) -> Trial | None:
         """Return the trial of a workload; ``None`` if the workload is not of a known kind or malformed."""

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.analyses.drain import drain
-from kschedctl.analyses.drain_run import DrainRequest
+import kschedctl
+from kschedctl.analyses.drain.analysis import drain
+from kschedctl.analyses.drain.run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
 from kschedctl.api.pod import Pod
@@ -41,7 +42,7 @@ ANSWERS = {
 @pytest.mark.parametrize(
     ("case", "summary"),
     [
-        ("all go", "n1 can be drained: 2 pods move"),
+        ("all go", "n1 can be drained: 1 pod moves, 1 pod is lost for good: no controller recreates it"),
         ("nothing there", "n1 can be drained: no pod has to move"),
         (
             "refused",
@@ -66,6 +67,30 @@ ANSWERS = {
 )
 def test_what_is_said(case: str, summary: str) -> None:
     assert ANSWERS[case].summary == summary
+
+
+def test_pods_without_a_controller_are_lost() -> None:
+    answer = ask([make_pod(f"bare-{i}", node="n1") for i in range(8)], force=True)
+    assert answer.summary == "n1 can be drained: 8 pods are lost for good: no controller recreates them"
+    assert not answer.yes
+    assert answer.lost == tuple(f"default/bare-{i}" for i in range(8))
+    (cure,) = answer.suggestions
+    assert cure.summary.startswith("put default/bare-0, default/bare-1, default/bare-2 and 5 more under a controller")
+
+
+@pytest.mark.parametrize("node", ["node-2", "node-4", "node-8"])
+def test_a_drain_agrees_with_the_what_if(node: str) -> None:
+    """Compare the new nodes with those of ``diff --drain``, for nodes whose pods preempt no other pod."""
+    before = kschedctl.load("fixtures/shop/cluster")
+    after = kschedctl.load("fixtures/shop/cluster", edits=[kschedctl.Drain(node)])
+    options = DrainOptions(ignore_daemon_sets=True, delete_empty_dir_data=True, force=True)
+    (drained,) = before.drain(node, options=options).nodes
+    on_node = [before.pods.key(i) for i in before.pods.on_node(before.nodes.row[node]).tolist()]
+    changed = {f"{each.namespace}/{each.name}": each for each in before.diff(after, on_node).changed}
+    assert {pod.pod for pod in drained.moved} == set(on_node) - set(drained.staying)
+    for pod in drained.moved:
+        nodes = changed[pod.pod].after.nodes
+        assert pod.node in nodes if pod.node else not nodes
 
 
 def test_each_pod_is_told_with_what_is_made_in_its_place() -> None:

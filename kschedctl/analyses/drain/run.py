@@ -1,17 +1,15 @@
-"""The run of a drain: the request, and the simulation that it leads to."""
+"""The run of a drain: the request, and its simulation."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
-
-import numpy as np
 
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.selectors import matches
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.records import PENDING
 from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.attempt import Attempt
@@ -38,6 +36,9 @@ class DrainRequest:
         The number of nodes to add before the drain, copies of the first node that is drained.
     seed : int or None
         The seed of the random choice between equally good nodes; ``None`` for the first by name.
+    place_pending_first : bool
+        True if the scheduler places the pending pods before the drain, with their preemptions; otherwise they stay
+        pending, and the drain is about the pods that are on the nodes.
     """
 
     nodes: tuple[str, ...] = ()
@@ -46,6 +47,7 @@ class DrainRequest:
     options: DrainOptions = field(default_factory=DrainOptions)
     surge: int = 0
     seed: int | None = None
+    place_pending_first: bool = False
 
     def names(self, cluster: Cluster) -> list[str]:
         """Return the names of the nodes to drain, without duplicates, in the order in which they are given.
@@ -78,7 +80,8 @@ class DrainRun:
     simulation : Simulation
         The simulation in its last state.
     before : Cluster
-        The cluster before the drain, after the pending pods were tried: the drain did not cause their outcome.
+        The cluster before the drain. If pending pods are placed first, that is the cluster after it: the drain did not
+        cause their outcome.
     began : datetime
         The time when the drain began, by the virtual clock.
     since : int
@@ -91,8 +94,6 @@ class DrainRun:
         The scheduling cycles of the drain.
     finished : bool
         False if the run was cancelled.
-    pending_first : tuple of str
-        The pods that were pending in the snapshot, ``namespace/name``.
     """
 
     simulation: Simulation
@@ -103,24 +104,32 @@ class DrainRun:
     drained: list[DrainedNode]
     attempts: list[Attempt]
     finished: bool
-    pending_first: tuple[str, ...] = ()
 
 
-def run_drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle) -> DrainRun:
-    """Try the pending pods, then drain the nodes of a request."""
+def run_drain(
+    cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle, first: Collection[str] = ()
+) -> DrainRun:
+    """Drain the nodes of a request.
+
+    Parameters
+    ----------
+    first : collection of str
+        The pending pods that the scheduler places before the drain even if the request does not ask for it, as
+        ``namespace/name``: those that an earlier part of the drain left pending.
+    """
     names = request.names(cluster.cluster)
-    pods = cluster.pods
-    pending_first = tuple(map(pods.key, np.flatnonzero(pods.node_row == PENDING).tolist()))
-    simulation = cluster.simulation(choose=TieBreak(request.seed).choose())
+    pending = None if request.place_pending_first else first
+    simulation = Simulation(cluster.with_edited_pending(), choose=TieBreak(request.seed).choose())
+    simulation.enqueue_pending(pending)
     for _ in handle.count(simulation, "pods"):
         pass
     before, began, since = simulation.cluster, simulation.now(), len(simulation.timeline)
-    first = before.nodes.objects[before.nodes.row[names[0]]]
+    model = before.nodes.objects[before.nodes.row[names[0]]]
     drained: list[DrainedNode] = []
     attempts: list[Attempt] = []
     finished = True
     try:
-        steps = drain_nodes(simulation, names, request.options, surge_nodes(first, request.surge))
+        steps = drain_nodes(simulation, names, request.options, surge_nodes(model, request.surge))
         for step in handle.count(steps, "steps"):
             if isinstance(step, DrainedNode):
                 drained.append(step)
@@ -137,5 +146,4 @@ def run_drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHan
         drained=drained,
         attempts=attempts,
         finished=finished,
-        pending_first=pending_first,
     )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-#: The reason why the expected number of pods is not known, by kind: the disruption controller then fails (SyncFailed)
-#: and allows no eviction, unless minAvailable is a number.
+#: The reason why a pod is not expected, by the kind of its controller. Unless minAvailable is a number, the disruption
+#: controller then fails (SyncFailed) and allows no eviction; a pod without a controller it only leaves out.
 WITHOUT_SCALE: Final = {
     "apps/DaemonSet": "a DaemonSet has no scale",
     "batch/Job": "a Job has no scale",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.analyses.drain import drain
-from kschedctl.analyses.drain_run import DrainRequest
+from kschedctl.analyses.drain.analysis import drain
+from kschedctl.analyses.drain.run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
 from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
@@ -61,7 +61,8 @@ def ask(*objects: Any, nodes: int = 3, cpu: str = "4", names: tuple[str, ...] = 
     pods = [each for each in objects if type(each).__name__ == "Pod"]
     others = [each for each in objects if type(each).__name__ != "Pod"]
     cluster = make_cluster([make_node("abcdef"[i], cpu=cpu) for i in range(nodes)], pods, *others)
-    request = DrainRequest(nodes=names, options=DrainOptions(**options))
+    first = options.pop("place_pending_first", False)
+    request = DrainRequest(nodes=names, options=DrainOptions(**options), place_pending_first=first)
     return drain(make_loaded(cluster), request, AnalysisHandle())
 
 
@@ -234,7 +235,27 @@ def test_commands() -> None:
     ]
 
 
-def test_pods_that_are_pending_in_the_snapshot_are_marked() -> None:
-    pending = replica("web", 7, "", ("apps/v1", "ReplicaSet", "web-1"), status={"phase": "Pending"})
-    answer = ask(*deployment(["b"]), pending)
-    assert [(pod.pod, pod.was_pending) for node in answer.nodes for pod in node.moved] == [("default/web-1-7", True)]
+PENDING = replica("web", 7, "", ("apps/v1", "ReplicaSet", "web-1"), status={"phase": "Pending"}, requests={"cpu": "1"})
+
+
+def test_a_drain_is_about_the_pods_on_the_nodes() -> None:
+    answer = ask(*deployment(["a", "b"]), PENDING)
+    assert [pod.pod for node in answer.nodes for pod in node.moved] == ["default/web-1-0"]
+    assert (answer.summary, answer.placed_first, answer.left_pending) == ("a can be drained: 1 pod moves", (), 1)
+
+
+def test_pending_pods_are_placed_first_on_request_and_named_with_their_victims() -> None:
+    small = make_pod("small", node="a", owner=("batch/v1", "Job", "small"), requests={"cpu": "4"})
+    big = make_pod("big", requests={"cpu": "4"}, priority=10)
+    answer = ask(small, big, nodes=2, cpu="4", place_pending_first=True)
+    placed = [(each.pod, each.node, each.evicts, each.in_place_of) for each in answer.placed_first]
+    assert placed == [("default/big", "b", (), "")]
+    full = make_pod("full", node="b", owner=("batch/v1", "Job", "full"), requests={"cpu": "4"}, priority=20)
+    answer = ask(small, big, full, nodes=3, cpu="4", place_pending_first=True, force=True)
+    placed = [(each.pod, each.node, each.evicts, each.in_place_of) for each in answer.placed_first]
+    assert placed == [("default/big", "c", (), "")]
+    answer = ask(small, big, full, nodes=2, cpu="4", place_pending_first=True, force=True)
+    placed = [(each.pod, each.node, each.evicts, each.in_place_of) for each in answer.placed_first]
+    assert placed == [("default/big", "a", ("default/small",), "")]
+    assert [(pod.pod, pod.was_pending) for node in answer.nodes for pod in node.moved] == [("default/big", True)]
+    assert answer.summary.endswith("; 1 pending pod is placed first, evicting default/small")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kschedctl.analyses.drain_cures import drain_cures, node_causes, refusal_cause
-from kschedctl.analyses.drain_run import DrainRequest, DrainRun, run_drain
+from kschedctl.analyses.drain.blocked import node_causes
+from kschedctl.analyses.drain.cures import drain_cures
+from kschedctl.analyses.drain.options import refusal_cause
+from kschedctl.analyses.drain.run import DrainRequest, DrainRun, run_drain
+from kschedctl.analyses.drain.trials import evictions_in_words, lost_pods
+from kschedctl.analyses.evictions import preemption_evictions, slowest_to_stop
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
-from kschedctl.analyses.simulate import pending_by_message, preemption_evictions
+from kschedctl.analyses.simulate import pending_by_message
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.drain import (
@@ -19,16 +24,19 @@ from kschedctl.answers.drain import (
     DrainedNodeData,
     HeldUpData,
     MovedPodData,
+    PlacedFirstData,
     RefusalData,
 )
-from kschedctl.answers.simulate import WaitingData
-from kschedctl.api.wording import counted
+from kschedctl.answers.simulate import EvictionData, WaitingData
+from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.drain import DrainedNode
 from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.simulate.world import is_recreated
 
 
 def drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle) -> Drained:
@@ -50,24 +58,30 @@ def drain_answer(
 ) -> Drained:
     """Return the answer of a run."""
     simulation, happened = run.simulation, run.simulation.timeline[run.since :]
+    placed_first = tuple(_placed_first(simulation.timeline[: run.since]))
     began = happened[0].time if happened else simulation.now()
     moves = _moves(happened)
-    nodes = tuple(_node(run, each, moves) for each in run.drained)
+    evicted = preemption_evictions(happened)
+    first = {each.pod for each in placed_first}
+    nodes = tuple(_node(run, each, moves, first) for each in run.drained)
     waiting = tuple(_waiting(run.before, pending_by_message(simulation, run.attempts)))
     not_tried = tuple(run.nodes[len(run.drained) :])
     not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.decision.not_modelled)
     return Drained(
         **envelope(run.before, provenance(cluster, many=True), not_modelled),
-        summary=_summary(nodes, waiting, not_tried, finished=run.finished),
+        summary=_summary(run, nodes, waiting, evicted, placed_first),
         interrupted=not run.finished,
         rolling=request.options.rolling,
         chance=TieBreak(request.seed).words,
         seconds=round((simulation.now() - began).total_seconds(), 3),
+        placed_first=placed_first,
+        left_pending=int((run.before.pods.node_row == PENDING).sum()),
         nodes=nodes,
         not_tried=not_tried,
         waiting=waiting,
-        evicted=preemption_evictions(happened),
+        evicted=evicted,
         timeline=tuple(happened),
+        slowest=slowest_to_stop(happened),
         suggestions=cures,
     )
 
@@ -90,8 +104,22 @@ def _moves(timeline: Sequence[TimelineEntry]) -> dict[tuple[str, str], tuple[str
     return found
 
 
-def _node(run: DrainRun, each: DrainedNode, moves: dict[tuple[str, str], tuple[str, str]]) -> DrainedNodeData:
-    first = set(run.pending_first)
+def _placed_first(timeline: Sequence[TimelineEntry]) -> Iterator[PlacedFirstData]:
+    """Yield the pods that were placed before the drain, each with the pods that it evicts."""
+    victims: dict[str, list[str]] = defaultdict(list)
+    origins: dict[str, str] = {}
+    for entry in timeline:
+        if entry.event is TimelineEvent.PREEMPTED:
+            victims[entry.why.removeprefix("by ")].append(entry.pod)
+        elif entry.event is TimelineEvent.CREATED and entry.why.startswith(IN_PLACE_OF):
+            origins[entry.pod] = entry.why.removeprefix(IN_PLACE_OF)
+        elif entry.event is TimelineEvent.SCHEDULED:
+            yield PlacedFirstData(entry.pod, entry.node, tuple(victims[entry.pod]), origins.get(entry.pod, ""))
+
+
+def _node(
+    run: DrainRun, each: DrainedNode, moves: dict[tuple[str, str], tuple[str, str]], first: Collection[str]
+) -> DrainedNodeData:
     return DrainedNodeData(
         each.node,
         each.drained,
@@ -100,7 +128,10 @@ def _node(run: DrainRun, each: DrainedNode, moves: dict[tuple[str, str], tuple[s
         tuple(BlockedPodData(pod, message) for pod, message in each.blocked.items()),
         tuple(HeldUpData(budget, seconds) for budget, seconds in each.waited.items()),
         tuple(
-            MovedPodData(pod.key, *moves.get((pod.key, each.node), ("", "")), pod.key in first) for pod in each.evicted
+            MovedPodData(
+                pod.key, *moves.get((pod.key, each.node), ("", "")), pod.key in first, lost=not is_recreated(pod)
+            )
+            for pod in each.evicted
         ),
         tuple(each.passed_over),
         tuple(_causes(run, each)),
@@ -128,29 +159,49 @@ def _waiting(before: Cluster, groups: Iterator[WaitingData]) -> Iterator[Waiting
 
 
 def _summary(
-    nodes: Sequence[DrainedNodeData], waiting: Sequence[WaitingData], not_tried: Sequence[str], *, finished: bool
+    run: DrainRun,
+    nodes: Sequence[DrainedNodeData],
+    waiting: Sequence[WaitingData],
+    evicted: Sequence[EvictionData],
+    placed_first: Sequence[PlacedFirstData],
 ) -> str:
     can = [node for node in nodes if node.drained]
     cannot = [node for node in nodes if not node.drained]
-    n_moved = sum(len(node.moved) for node in can)
+    n_not_tried = len(run.nodes) - len(run.drained)
     parts = []
     if can:
         whom = can[0].node if len(can) == 1 else counted(len(can), "node")
-        moved = f"{counted(n_moved, 'pod')} {'moves' if n_moved == 1 else 'move'}" if n_moved else "no pod has to move"
-        parts.append(f"{whom} can be drained: {moved}")
+        evictions = evictions_in_words([each for each in run.drained if each.drained])
+        parts.append(f"{whom} can be drained: {evictions}")
     verb = "cannot" if can else "cannot be drained"
     parts += [f"{node.node} {verb}: {_why(node)}" for node in cannot[:3]]
+    lost = lost_pods([each for each in run.drained if not each.drained])
+    if lost:
+        parts.append(f"{counted(len(lost), 'pod')} {'is' if len(lost) == 1 else 'are'} evicted and lost for good")
     if len(cannot) > 3:
         parts.append(f"{len(cannot) - 3} more cannot")
-    if not_tried:
-        parts.append(f"{counted(len(not_tried), 'more node')} {'is' if len(not_tried) == 1 else 'are'} not tried")
+    if n_not_tried:
+        parts.append(f"{counted(n_not_tried, 'more node')} {'is' if n_not_tried == 1 else 'are'} not tried")
+    preempted = [each.pod for each in evicted if each.lost]
+    if preempted:
+        verb = "is" if len(preempted) == 1 else "are"
+        parts.append(f"{listed(preempted, most=3)} {verb} preempted on other nodes and lost for good")
     n_waiting = sum(len(group.pods) for group in waiting)
     if n_waiting:
         cause = next((group.cause for group in waiting if group.cause), "")
         told = f": {cause}" if cause else ""
         parts.append(f"{counted(n_waiting, 'pod')} {'stays' if n_waiting == 1 else 'stay'} pending{told}")
-    text = "; ".join(parts) or "no node is drained"
-    return text if finished else f"interrupted: {text} so far"
+    text = "; ".join((*parts, *_first_in_words(placed_first))) or "no node is drained"
+    return text if run.finished else f"interrupted: {text} so far"
+
+
+def _first_in_words(placed: Sequence[PlacedFirstData]) -> Iterator[str]:
+    """Yield the clause about pods that are placed before the drain, with their victims."""
+    if placed:
+        victims = [victim for each in placed for victim in each.evicts]
+        evicting = f", evicting {listed(victims, most=3)}" if victims else ""
+        verb = "is" if len(placed) == 1 else "are"
+        yield f"{counted(len(placed), 'pending pod')} {verb} placed first{evicting}"
 
 
 def _why(node: DrainedNodeData) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.diagnosis.budgets import always_forbids, desired_healthy, enough_pods, forbids
+from kschedctl.workloads.budget_limits import always_forbids, desired_healthy, enough_pods, forbids
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""``drain``: nodes drained as by ``kubectl drain``, the new places of their pods, and cures for blocked drains."""
