@@ -197,11 +197,11 @@ def _summary(
 
 def _first_in_words(placed: Sequence[PlacedFirstData]) -> Iterator[str]:
     """Yield the clause about pods that are placed before the drain, with their victims."""
-    if placed:
+    n_pending = sum(not each.in_place_of for each in placed)
+    if n_pending:
         victims = [victim for each in placed for victim in each.evicts]
         evicting = f", evicting {listed(victims, most=3)}" if victims else ""
-        verb = "is" if len(placed) == 1 else "are"
-        yield f"{counted(len(placed), 'pending pod')} {verb} placed first{evicting}"
+        yield f"{counted(n_pending, 'pending pod')} {'is' if n_pending == 1 else 'are'} placed first{evicting}"
 
 
 def _why(node: DrainedNodeData) -> str:

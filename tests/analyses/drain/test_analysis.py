@@ -93,6 +93,14 @@ def test_a_drain_agrees_with_the_what_if(node: str) -> None:
         assert pod.node in nodes if pod.node else not nodes
 
 
+def test_victims_that_are_recreated_are_not_counted_as_pending() -> None:
+    request = DrainRequest(nodes=("node-9",), options=DrainOptions(ignore_daemon_sets=True), place_pending_first=True)
+    answer = drain(kschedctl.load("fixtures/shop/cluster"), request, AnalysisHandle())
+    assert answer.summary.endswith("; 3 pending pods are placed first, evicting batch/report-6")
+    placed = {each.pod: each.in_place_of for each in answer.placed_first if each.in_place_of}
+    assert placed == {"batch/report-6-xxxxx": "batch/report-6"}
+
+
 def test_each_pod_is_told_with_what_is_made_in_its_place() -> None:
     (node,) = ANSWERS["all go"].nodes
     assert [(pod.pod, pod.made_again, pod.node) for pod in node.moved] == [
