@@ -43,6 +43,10 @@ from kschedctl.simulate.world import World, grace_seconds, is_recreated_after_de
 from kschedctl.whatif.pods import PodChanges, move_pods
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+#: Limits that keep virtual time within the years that can be represented: the latest start, and the longest time, in
+#: seconds, until a deleted pod is gone. A year is far beyond any grace period in use.
+_LATEST_START: Final = datetime(9000, 1, 1, tzinfo=UTC)
+_LONGEST: Final = 366 * 86_400
 #: The virtual time that a scheduling cycle or the arrival of a pod takes, in seconds.
 TICK: Final = 0.001
 #: The prefix of a timeline reason for a recreated pod; the name of the pod it replaces follows.
@@ -168,7 +172,7 @@ class SimulatedCluster:
             True if the scheduler deletes the pod.
         """
         again = self._world.makes_again(pod)
-        grace = grace_seconds(pod.spec) if self._world.grace else 0
+        grace = min(grace_seconds(pod.spec), _LONGEST) if self._world.grace else 0
         if not grace:
             self.remove(pod)
         elif pod.metadata.deletion_timestamp is None:
@@ -183,7 +187,7 @@ class SimulatedCluster:
         """Let the pods that are being deleted at the start go at their deletion time, or at once if it has passed."""
         for pod in ending_pods(self.cluster):
             ends = pod.metadata.deletion_timestamp
-            if ends is not None:
+            if ends is not None and ends.timestamp() <= self.clock.now() + _LONGEST:
                 again = self._world.makes_again(pod) and is_wanted(self.cluster, pod)
                 self.clock.schedule(ends.timestamp(), partial(self._gone, pod, again=again))
 
@@ -237,6 +241,12 @@ class SimulatedCluster:
 
 
 def _start(cluster: Cluster) -> float:
-    """Return the time of the snapshot in seconds since the epoch; else the newest time in it, or 0 without any."""
+    """Return the time of the snapshot in seconds since the epoch; else the newest time in it, or 0 without any.
+
+    Deletion times count only if there is no other: they can be in the future.
+    """
     time = cluster.taken_at or newest_time(cluster)
-    return time.timestamp() if time is not None else 0.0
+    if time is None:
+        ends = (pod.metadata.deletion_timestamp for pod in ending_pods(cluster))
+        time = max((end for end in ends if end is not None), default=None)
+    return min(time, _LATEST_START).timestamp() if time is not None else 0.0

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import StatefulSet
 from kschedctl.clock import VirtualClock
+from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
@@ -100,3 +101,24 @@ def test_an_evicted_pod_gets_the_end_of_its_grace_period_as_deletion_time() -> N
     ends = simulation.cluster.pods.records[0].metadata.deletion_timestamp
     assert ends is not None
     assert (ends - NOON).total_seconds() == 30
+
+
+def test_times_beyond_the_calendar_do_not_end_the_simulation() -> None:
+    never = replace(
+        ending("never", 0),
+        metadata=replace(ending("never", 0).metadata, deletion_timestamp=datetime(9999, 12, 31, 23, 59, tzinfo=UTC)),
+    )
+    assert told(never, waiting()) == ["0 urgent>"]
+
+
+@pytest.mark.parametrize("taken", [NOON, datetime(9999, 12, 31, 23, 59, tzinfo=UTC)])
+def test_a_grace_period_without_end_counts_as_a_year(taken: datetime) -> None:
+    low = make_pod("low", requests=FULL, node="n1", terminationGracePeriodSeconds=2**62)
+    builder = ClusterBuilder()
+    for obj in (make_node("n1"), low, make_pod("urgent", requests=FULL, priority=10)):
+        builder.add(obj)
+    simulation = Simulation(Scheduler(builder.build(taken_at=taken)))
+    simulation.enqueue_pending()
+    *_, last = simulation
+    assert last.node == "n1"
+    assert (last.time - simulation.began).days == 366
