@@ -244,6 +244,12 @@ class SimulatedCluster:
 
 
 def _start(cluster: Cluster) -> float:
-    """Return the time of the snapshot in seconds since the epoch; else the newest time in it, or 0 without any."""
+    """Return the time of the snapshot in seconds since the epoch; else the newest time in it, or 0 without any.
+
+    Deletion times count only if there is no other: they can be in the future.
+    """
     time = cluster.taken_at or newest_time(cluster)
+    if time is None:
+        ends = (pod.metadata.deletion_timestamp for pod in ending_pods(cluster))
+        time = max((end for end in ends if end is not None), default=None)
     return min(time, _LATEST_START).timestamp() if time is not None else 0.0
