@@ -38,7 +38,7 @@ class PlacedFirstData(Data, frozen=True):
     """A pending pod that is placed before the drain."""
 
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    node: str
+    node: Annotated[str, Meta(description="The node that the pod is scheduled to.")]
     evicts: Annotated[tuple[str, ...], Meta(description="The pods that it preempts, as namespace/name.")]
     in_place_of: Annotated[
         str,

@@ -110,8 +110,8 @@ class OrderWorkloadData(Data, frozen=True):
     """A workload of which different pods are placed in different orders of creation."""
 
     kind: Annotated[str, Meta(description="The kind of the pods' controller; Pod for pods without one.")]
-    namespace: str
-    name: str
+    namespace: Annotated[str, Meta(description="The namespace of the pods.")]
+    name: Annotated[str, Meta(description="The name of the controller, or of the pod.")]
     pods: Annotated[int, Meta(description="The number of its pods to schedule, without recreated ones.")]
     fewest: Annotated[int, Meta(description="The smallest number of its pods that an order places.")]
     most: Annotated[int, Meta(description="The largest number of its pods that an order places.")]
