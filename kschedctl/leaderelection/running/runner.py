@@ -31,6 +31,7 @@ _DRIFT: Final = 0.01
 _TICK: Final = 0.25
 _OF_SIGNALS: Final = 128
 _KILLED: Final = "the command is killed: its deadline has passed"
+_GUARD_ENDED: Final = "the guard process of the command was killed: the command is killed with it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ class ElectionEnded:
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded:
-    """The message that the command has ended, by itself or by a signal."""
+    """The message that the command has ended with an exit code; ``None`` if its guard was killed before."""
+
+    code: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +215,10 @@ class Runner:
         while True:
             message = self._next(kill_at if lost else self._kill_at - self._grace)
             match message:
-                case CommandEnded():
-                    code = child.finish()
+                case CommandEnded(found):
+                    code = child.finish(found)
+                    if found is None:
+                        self._tell(_GUARD_ENDED)
                     if child.killed_by_guard:
                         self._tell(_KILLED)
                     return Ending(code, lost or child.killed_by_guard)
@@ -223,7 +228,7 @@ class Runner:
                     self._renewed = at
                     child.put_off(self._kill_at)
             now = self.clock.now()
-            ended = isinstance(message, ElectionEnded) or not elector.is_leader or not child.guarded
+            ended = isinstance(message, ElectionEnded) or not elector.is_leader
             if not lost and (ended or now >= self._kill_at - self._grace):
                 lost, kill_at = True, min(self._kill_at, now + self._grace)
                 self._tell("the lease is lost: the command gets SIGTERM")
@@ -232,7 +237,7 @@ class Runner:
             if now >= kill_at:
                 kill_at = inf
                 self._tell(_KILLED)
-                child.signal(signal.SIGKILL)
+                child.kill()
 
     @property
     def _kill_at(self) -> float:
@@ -247,8 +252,7 @@ class Runner:
             return None
 
     def _watch(self, child: Child) -> None:
-        child.wait()
-        self._messages.put(CommandEnded())
+        self._messages.put(CommandEnded(child.wait()))
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         self._messages.put(Signal(number))
