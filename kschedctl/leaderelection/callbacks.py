@@ -35,6 +35,8 @@ class Callbacks:
         Called when the leader has changed, with the identity of the new leader; empty if nobody leads.
     failed : callable
         Called when an attempt has failed, with the reason.
+    same_identity : callable
+        Called when another process appears to hold the lease under the candidate's own identity; both then lead.
     """
 
     started_leading: Callable[[], None] = _nothing
@@ -42,3 +44,4 @@ class Callbacks:
     renewed: Callable[[float], None] = _note_nothing
     new_leader: Callable[[str], None] = _say_nothing
     failed: Callable[[str], None] = _say_nothing
+    same_identity: Callable[[], None] = _nothing

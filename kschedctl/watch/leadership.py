@@ -12,7 +12,7 @@ from kschedctl.clock import RealClock
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
 from kschedctl.leaderelection.health import HealthzAdaptor
-from kschedctl.leaderelection.lock import Lock
+from kschedctl.leaderelection.lock import Lock, same_identity_warning
 from kschedctl.leaderelection.running.runner import held_for
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps
@@ -89,6 +89,7 @@ class Elected:
         self._health = HealthzAdaptor(_TOLERATED)
         self._elector = self._candidate()
         self._failed = ""
+        self._was_lost = False
         self._bug: BaseException | None = None
 
     @property
@@ -124,7 +125,11 @@ class Elected:
         return self._health.check()
 
     def _candidate(self) -> LeaderElector:
-        callbacks = Callbacks(new_leader=self._say_leader, failed=self._say_failed)
+        callbacks = Callbacks(
+            new_leader=self._say_leader,
+            failed=self._say_failed,
+            same_identity=self._say_same_identity,
+        )
         elector = LeaderElector(self._lock, self._settings, self._clock, callbacks=callbacks)
         self._health.set_leader_election(elector)
         return elector
@@ -134,6 +139,7 @@ class Elected:
             while not self._stopped.is_set():
                 self._play(self._elector.run())
                 if not self._stopped.is_set():
+                    self._was_lost = True
                     self._tell(
                         f"{self._lock.describe()} is lost: nothing is reported until this replica acquires it again"
                     )
@@ -155,6 +161,11 @@ class Elected:
             self._tell(f"{lease} is held by this replica: {leader} leads")
         elif leader:
             self._tell(f"{lease} is held by {leader}: nothing is reported until this replica acquires it")
+
+    def _say_same_identity(self) -> None:
+        # After a loss, the Lease can still hold a renewal of this replica itself.
+        if not self._was_lost:
+            self._say_failed(same_identity_warning(self._lock))
 
     def _say_failed(self, text: str) -> None:
         # A repeated message is reported once.

@@ -15,7 +15,7 @@ from kschedctl.clock import RealClock
 from kschedctl.errors import InputError
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
-from kschedctl.leaderelection.lock import Lock
+from kschedctl.leaderelection.lock import Lock, same_identity_warning
 from kschedctl.leaderelection.running.child import Child
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps
@@ -160,6 +160,7 @@ class Runner:
             renewed=lambda at: self._messages.put(Renewed(at)),
             new_leader=lambda leader: self._say_leader(leader, lock),
             failed=self._say_failed,
+            same_identity=lambda: self._say_failed(same_identity_warning(lock)),
         )
         elector = LeaderElector(lock, self._settings, self.clock, callbacks=callbacks)
         previous = {number: signal.signal(number, self._on_signal) for number in _HANDED_ON}
