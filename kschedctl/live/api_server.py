@@ -55,13 +55,14 @@ class ApiServer:
         query: str = "",
         accept: str = JSON,
         body: bytes | None = None,
+        content_type: str = JSON,
         connect_seconds: float | None = None,
     ) -> tuple[int, HTTPHeaderDict, bytes]:
         """Send a request once and return status, headers and body of the response."""
         name = f"{self.host}{path}"
         headers = self._headers(accept)
         if body is not None:
-            headers["Content-Type"] = JSON
+            headers["Content-Type"] = content_type
         try:
             timeout = Timeout(total=seconds_left(until), connect=connect_seconds)
         except TimeoutError:

@@ -38,6 +38,8 @@ class Loop:
         Receives the new answers.
     tell : callable
         Receives other messages for users.
+    led : callable
+        Called when this replica begins to lead.
     few_changes : int
         The number of changes up to which the cache is not rebuilt.
 
@@ -56,6 +58,7 @@ class Loop:
         *,
         say: Callable[[Sequence[PodReport]], None],
         tell: Callable[[str], None],
+        led: Callable[[], None] = lambda: None,
         few_changes: int = FEW_CHANGES,
     ) -> None:
         self._scheduling = cluster
@@ -66,6 +69,7 @@ class Loop:
         self._leadership = leadership
         self._say = say
         self._tell = tell
+        self._begin_term = led
         self._led = False
         #: The time of the first change after the last round; ``None`` if there is none.
         self._open_since: float | None = None
@@ -93,6 +97,7 @@ class Loop:
         if leads and not self._led:
             # The answers that another replica has reported are not known.
             self._answers.forget()
+            self._begin_term()
             self._open_since = monotonic()
         self._led = leads
         if leads and self._open_since is not None:

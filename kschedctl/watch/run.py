@@ -126,7 +126,8 @@ def _watch(
     stack.callback(watched.feed.stop)
     cluster = request.cluster.over(watched.snapshot, handle)
     said: list[PodReport] = []
-    loop = Loop(cluster, watched.feed, PodAnswers(is_selected), leadership, say=said.extend, tell=tell)
+    led = writer.begin_term if writer is not None else lambda: None
+    loop = Loop(cluster, watched.feed, PodAnswers(is_selected), leadership, say=said.extend, tell=tell, led=led)
     if writer is not None:
         loop.status.written = writer.outcomes.copy
     if where is not None and exposition is not None:
