@@ -132,6 +132,7 @@ class LeaderElector:
         if self._is_of_other(old, now):
             self._callbacks.same_identity()
         if old.holder_identity and self._is_lease_valid(now) and not self.is_leader:
+            self._callbacks.reached()
             return False
         if self.is_leader:
             record = self._kept(record, old)
@@ -249,6 +250,7 @@ class LeaderElector:
         self._observe(record)
         self._sent = {int(record.renew_time)}
         self.renewed_at = began
+        self._callbacks.reached()
         self._callbacks.renewed(began)
         return True
 

@@ -121,7 +121,7 @@ def _read_pages(
             try:
                 obj = decode(item, served.type_)
             except InputError as error:
-                raise ClusterError(str(error.at(place))) from None
+                raise ClusterError.like(error.at(place)) from None
             out.append((obj, place))
             if written is not None:
                 written.keep(obj, item)

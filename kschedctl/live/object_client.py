@@ -9,8 +9,7 @@ from typing import Final
 
 from urllib3.exceptions import HTTPError
 
-from kschedctl.errors import ClusterError
-from kschedctl.live.api_server import ApiServer, cause_of
+from kschedctl.live.api_server import ApiServer, unreachable
 from kschedctl.live.http import JSON
 from kschedctl.live.limits import Limits
 
@@ -53,7 +52,7 @@ class ObjectClient(ApiServer):
                 method, path, limits, limits.request(), query=query, body=body, content_type=content_type
             )
         except HTTPError as error:
-            raise ClusterError(f"{self.host} did not respond within {seconds:.1f} s: {cause_of(error)}") from None
+            raise unreachable(self.host, error) from None
         if 200 <= status < 300:
             return answer
         raise self._refusal(status, answer, path)

@@ -129,4 +129,4 @@ def _event(line: bytes, served: Served, name: str, place: Location) -> WatchEven
     try:
         return WatchEvent(told.type is EventType.DELETED, decode(told.object, served.type_), version)
     except InputError as error:
-        raise ClusterError(str(error.at(place))) from None
+        raise ClusterError.like(error.at(place)) from None

@@ -22,6 +22,7 @@ from threading import Condition, Thread
 from typing import Any, Final
 
 from kschedctl.errors import KschedctlError
+from kschedctl.leaderelection.outage import Outage
 from kschedctl.live.error_responses import ConflictingError, ForbiddenError, NotServedError
 from kschedctl.live.http import JSON
 from kschedctl.live.object_client import ObjectClient
@@ -106,12 +107,11 @@ class EventWriter:
         self._client = client
         self._instance = instance[:_MOST_INSTANCE]
         self._left = left
-        self._tell = tell
         self.outcomes: Counter[str] = Counter()
         self._waiting: OrderedDict[str, _Written] = OrderedDict()
         self._changed = Condition()
         self._stopped = False
-        self._told = ""
+        self._failures = Outage(tell)
         self._bug: BaseException | None = None
         self._tokens, self._counted_at = float(_BURST), time.monotonic()
         #: The paces of the pods with an Event in the last 15 minutes, by the time of the last one.
@@ -184,6 +184,8 @@ class EventWriter:
             except KschedctlError as error:
                 outcome = self._failed(error)
                 self._put_back(written)
+            else:
+                self._failures.ended("Events are written again")
             self.outcomes[outcome] += 1
 
     def _write(self, written: _Written, seconds: float) -> str:
@@ -225,9 +227,7 @@ class EventWriter:
         self._client.request(method, path, json.dumps(body).encode(), seconds, content_type=content_type)
 
     def _failed(self, error: KschedctlError) -> str:
-        if str(error) != self._told:
-            self._told = str(error)
-            self._tell(f"an Event cannot be written: {error}")
+        self._failures.failed(f"an Event cannot be written: {error.summary}")
         return "failed"
 
     def _put_back(self, written: _Written) -> None:

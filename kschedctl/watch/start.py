@@ -73,7 +73,7 @@ def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watch
         for served in kinds:
             error = feed.refused.get(served.kind)
             if served.kind in _NEEDED and error is not None:
-                raise ClusterError(f"nothing can be answered without the {served.plural}: {error}")
+                raise ClusterError(f"nothing can be answered without the {served.plural}: {error.summary}")
             if isinstance(error, ForbiddenError):
                 summary.not_listed[served.kind] = refusal_warning(served.kind, served.plural)
                 summary.looked_for.discard(served.kind)

@@ -254,7 +254,8 @@ def test_what_fails_is_tried_again(events: EventServer, start: Start) -> None:
     writer.put(waits(), "")
     wait_for(lambda: writer.outcomes["written"] == 1)
     assert writer.outcomes["failed"] == 2
-    assert len(told) == 2
+    assert [text.rpartition(" ")[2] for text in told[:2]] == ["503", "500"]
+    assert told[2:] == ["Events are written again after 2 failed attempts"]
 
 
 @pytest.mark.parametrize("status", [403, 404])

@@ -16,6 +16,7 @@ from kschedctl.errors import InputError
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
 from kschedctl.leaderelection.lock import Lock, same_identity_warning
+from kschedctl.leaderelection.outage import Outage
 from kschedctl.leaderelection.running.child import Child
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps
@@ -142,7 +143,7 @@ class Runner:
         self._settings = replace(settings, release_on_cancel=False, release_checks_holder=True)
         self._grace = grace
         self._tell = tell
-        self._failed = ""
+        self._said: set[str] = set()
         self._renewed = 0.0
         self._messages: SimpleQueue[Message] = SimpleQueue()
         self.clock = RealClock()
@@ -155,12 +156,14 @@ class Runner:
         lock : Lock
             The lock on the lease, which must use this runner's clock.
         """
+        outage = Outage(self._tell)
         callbacks = Callbacks(
             started_leading=lambda: self._messages.put(Started()),
             renewed=lambda at: self._messages.put(Renewed(at)),
             new_leader=lambda leader: self._say_leader(leader, lock),
-            failed=self._say_failed,
-            same_identity=lambda: self._say_failed(same_identity_warning(lock)),
+            failed=outage.failed,
+            reached=lambda: outage.ended(f"{lock.describe()} is reachable again"),
+            same_identity=lambda: self._say_once(same_identity_warning(lock)),
         )
         elector = LeaderElector(lock, self._settings, self.clock, callbacks=callbacks)
         previous = {number: signal.signal(number, self._on_signal) for number in _HANDED_ON}
@@ -264,10 +267,9 @@ class Runner:
         elif leader:
             self._tell(f"{lock.describe()} is held by {leader}")
 
-    def _say_failed(self, text: str) -> None:
-        # A repeated failure is reported once.
-        if text != self._failed:
-            self._failed = text
+    def _say_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
             self._tell(text)
 
 
