@@ -12,7 +12,8 @@ from urllib3 import Retry, Timeout
 from urllib3.exceptions import HTTPError, LocationValueError, SSLError
 
 from kschedctl.errors import ClusterError
-from kschedctl.live.api_server import ApiServer, unreachable
+from kschedctl.live.api_server import ApiServer
+from kschedctl.live.causes import unreachable
 from kschedctl.live.context import LiveContext
 from kschedctl.live.http import JSON, read_body, read_lines, sent
 from kschedctl.live.limits import Deadline, Limits

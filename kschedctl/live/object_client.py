@@ -9,7 +9,8 @@ from typing import Final
 
 from urllib3.exceptions import HTTPError
 
-from kschedctl.live.api_server import ApiServer, unreachable
+from kschedctl.live.api_server import ApiServer
+from kschedctl.live.causes import unreachable
 from kschedctl.live.http import JSON
 from kschedctl.live.limits import Limits
 
