@@ -157,6 +157,9 @@ def test_restart_of_the_api_server_is_got_over(nodes: ControlPlane, watching: St
     wait_for(lambda: watch.said("shop/new", before) and watch.said("shop/waits", before), "answers as before", 60)
     wait_for(lambda: "answers again" in watch.errors, "word of a server that is back")
     agree(watch, nodes)
+    kinds = [said["kind"] for _, said in watch.lines if said["kind"].startswith("Watch")]
+    assert (kinds[0], kinds[1], kinds[-1]) == ("WatchBegun", "WatchStale", "WatchCurrent")
+    assert len(kinds) <= 4, "an outage is one line for each cause, and its end"
     metrics = watch.metrics()
     lists = {name: number for name, number in metrics.items() if name.startswith("kschedctl_watch_lists_total")}
     # Of a kind that it was told of at the last moment it may know all.
