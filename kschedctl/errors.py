@@ -42,8 +42,19 @@ class KschedctlError(Exception):
         """Return the text, line by line; a line that quotes input may contain anything, even a newline."""
         return self._lines
 
+    @property
+    def summary(self) -> str:
+        """The first line of the text: the problem without its remedy, for messages of one line."""
+        return self.lines()[0]
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    @classmethod
+    def like(cls, error: KschedctlError) -> Self:
+        """Return an error of this class with the text of another one."""
+        first, *others = error.lines()
+        return cls(first, hint="\n".join(line.strip() for line in others))
 
 
 class InputError(KschedctlError):

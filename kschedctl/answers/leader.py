@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -27,6 +28,24 @@ class ElectionCandidate(Data, frozen=True):
         float | None, Meta(description="The time from the last renewal to the snapshot, in seconds; null if unknown.")
     ]
     preferred: Annotated[bool, Meta(description="True if this candidate would be elected at the moment.")] = False
+
+
+class ElectionState(StrEnum):
+    """The state of an election when the snapshot was taken."""
+
+    #: The holder renews the lease.
+    LED = "led"
+    #: The lease is valid, but its holder has not renewed it for more than two retry periods.
+    LATE = "late"
+    #: The lease has expired, and a waiting candidate can still be about to acquire it.
+    EXPIRED = "expired"
+    #: The lease expired so long ago that a waiting candidate would have acquired it.
+    OVERDUE = "overdue"
+    RELEASED = "released"
+    NEVER_HELD = "neverHeld"
+    #: The renewal is dated after the snapshot, so that nothing is known about its age.
+    CLOCK_AHEAD = "clockAhead"
+    UNKNOWN = "unknown"
 
 
 class Election(Data, frozen=True):
@@ -59,14 +78,22 @@ class Election(Data, frozen=True):
         float | None,
         Meta(
             description="The shortest time until another candidate leads if the holder dies with the snapshot, in "
-            "seconds; null if unknown."
+            "seconds; null if unknown, or if a waiting candidate would have led before the snapshot."
         ),
     ]
     latest: Annotated[
         float | None,
         Meta(
             description="The longest such time, in seconds, provided that a candidate is waiting for the lease; "
-            "null if unknown."
+            "null like earliest."
+        ),
+    ]
+    state: Annotated[
+        ElectionState,
+        Meta(
+            description="The state: led; late, if the holder has not renewed for more than two retry periods; expired; "
+            "overdue, if the lease has expired and no candidate waits for it; released; neverHeld; clockAhead, if the "
+            "renewal is dated after the snapshot; unknown without times."
         ),
     ]
     strategy: Annotated[str, Meta(description="The strategy of a coordinated election; empty for other elections.")] = (
@@ -120,8 +147,8 @@ class LeaderOverview(ClusterAnswer, frozen=True, kw_only=True):
 
     @property
     def yes(self) -> bool:
-        """True if no problem is an error: every election has a leader."""
-        return self.fine
+        """True if there are elections, and no problem is an error: every election has a leader."""
+        return self.fine and bool(self.elections)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the elections with a leader, one line per election: ``NAMESPACE/NAME HOLDER``."""

@@ -27,6 +27,9 @@ _MOST_COUNTED: Final = 1000
 _FEW: Final = 3
 #: The offset that kube-scheduler adds to every priority before it sums up the priorities of victims.
 _SHIFT: Final = 2**31
+#: The longest duration in seconds alone, and the shortest one in years.
+_IN_SECONDS, _YEARS = 120, 2
+_YEAR: Final = 365 * 86_400
 
 
 def violated(victims: Sequence[VictimData]) -> str:
@@ -190,6 +193,19 @@ def duration(seconds: int) -> str:
         parts.append((amount, unit))
     first = next((i for i, (amount, _) in enumerate(parts) if amount), len(parts) - 1)
     return " ".join(f"{amount} {unit}" for amount, unit in parts[first : first + 2] if amount) or "0 s"
+
+
+def time_span(seconds: float) -> str:
+    """Format a duration of any length: up to two minutes in seconds, from two years on in years.
+
+    Examples
+    --------
+    >>> time_span(100), time_span(3700), time_span(2_147_483_647)
+    ('100 s', '1 h 1 min', '68 years')
+    """
+    whole = max(round(seconds), 0)
+    years = whole // _YEAR
+    return f"{years:,} years" if years >= _YEARS else f"{whole} s" if whole <= _IN_SECONDS else duration(whole)
 
 
 def owner_words(owner: OwnerData | None) -> str:

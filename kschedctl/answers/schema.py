@@ -54,7 +54,14 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
     "sweep": (sweep.Sweep,),
     "verify": (verify.Verification,),
     "volumes": (volumes.ClaimVolumes, volumes.PodVolumes, volumes.VolumesList),
-    "watch": (watch.WatchBegun, watch.PodWaits, watch.PodPlaced, watch.PodGone),
+    "watch": (
+        watch.WatchBegun,
+        watch.WatchStale,
+        watch.WatchCurrent,
+        watch.PodWaits,
+        watch.PodPlaced,
+        watch.PodGone,
+    ),
 }
 
 

@@ -15,7 +15,11 @@ class Match(StrEnum):
     """The result of comparing our answer for a pending pod with the stored one."""
 
     EQUAL = "equal"
+    #: The pod waits for its victims: its message is that of the cycle that evicted them.
+    NOMINATED = "nominated"
     DIFFERENT = "different"
+    #: The messages differ, and the stored one is older than pods that now run.
+    AGED = "aged"
     NOT_TRIED = "notTried"
     OTHER_SCHEDULER = "otherScheduler"
 
@@ -38,6 +42,20 @@ class PendingCountsData(Data, frozen=True):
     equal: Annotated[int, Meta(description="The number of pods whose computed message equals the stored one.")]
     different: Annotated[
         int, Meta(description="The number of pods whose computed message differs from the stored one.")
+    ]
+    nominated: Annotated[
+        int,
+        Meta(
+            description="The number of nominated pods whose stored message, of the cycle that evicted their victims, "
+            "equals the computed one apart from preemption."
+        ),
+    ]
+    aged: Annotated[
+        int,
+        Meta(
+            description="The number of pods whose computed message differs from the stored one, which is older than "
+            "pods that now run; this is no difference."
+        ),
     ]
     not_tried: Annotated[int, Meta(description="The number of pods without a stored message.")]
     other_scheduler: Annotated[

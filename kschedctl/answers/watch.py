@@ -127,4 +127,31 @@ class PodGone(_OfPod, frozen=True, kw_only=True):
     """A pod of an earlier line that is deleted or being deleted."""
 
 
-Line = WatchBegun | PodWaits | PodPlaced | PodGone
+class WatchStale(CompoundAnswer, frozen=True, kw_only=True):
+    """The cluster cannot be watched: answers can be out of date until the line ``WatchCurrent``."""
+
+    at: _At
+    age: Annotated[float, Meta(description="The time since the stalest kind was last up to date, in seconds.")]
+    kinds: Annotated[int, Meta(description="The number of kinds that cannot be watched.")]
+    problem: Annotated[str, Meta(description="The cause of the last failure. Another cause is another line.")]
+
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
+        """Return no lines."""
+        return ()
+
+
+class WatchCurrent(CompoundAnswer, frozen=True, kw_only=True):
+    """The cluster is watched again: the following answers are current."""
+
+    at: _At
+    after: Annotated[float, Meta(description="The duration of the standstill, in seconds.")]
+    failures: Annotated[int, Meta(description="The number of requests that failed.")]
+
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
+        """Return no lines."""
+        return ()
+
+
+OfWatch = WatchBegun | WatchStale | WatchCurrent
+OfPod = PodWaits | PodPlaced | PodGone
+Line = OfWatch | OfPod

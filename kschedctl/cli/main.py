@@ -83,6 +83,7 @@ def _answered() -> int:
     except (KeyboardInterrupt, typer.Abort):
         # A second Ctrl-C would print a traceback while Python exits.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        say("interrupted")
         return ExitCode.INTERRUPTED
     except (OSError, MemoryError) as error:
         # The cause is the machine, not a bug.

@@ -49,7 +49,8 @@ def verify(
     """Compare all answers with the decisions of kube-scheduler, and explain possible differences.
 
     For every pending pod, the computed message is compared with the one in its PodScheduled condition; for every
-    running pod, the filters check whether it would still fit on its node. -o name prints the pods that differ.
+    running pod, the filters check whether it would still fit on its node. -o name prints the pods that differ. A
+    message that is older than pods that now run is aged, and no difference.
 
     kube-scheduler does not evict running pods because of later changes, so a rejection that a later change can explain
     is no difference: a cordoned node never is; taints, labels, affinity, spreading, resources, volumes and claims are

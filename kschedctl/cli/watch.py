@@ -143,7 +143,7 @@ def watch(
     seconds = request_seconds(cluster.request_timeout) if cluster.request_timeout else None
     gates = feature_gates(cluster.gates)
 
-    from kschedctl.answers.watch import WatchBegun
+    from kschedctl.answers.watch import OfWatch, WatchBegun
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import say, tell, write
     from kschedctl.leaderelection.settings import ElectionSettings
@@ -175,7 +175,8 @@ def watch(
                 write("".join(map(json_line, answers)))
                 continue
             begun = [line for each in answers if isinstance(each, WatchBegun) for line in begun_lines(each)]
-            for line in (*begun, *said_lines([each for each in answers if not isinstance(each, WatchBegun)])):
+            # The messages on standard error say what the other lines about the watch say.
+            for line in (*begun, *said_lines([each for each in answers if not isinstance(each, OfWatch)])):
                 tell(line)
 
 

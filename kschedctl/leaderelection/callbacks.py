@@ -35,6 +35,10 @@ class Callbacks:
         Called when the leader has changed, with the identity of the new leader; empty if nobody leads.
     failed : callable
         Called when an attempt has failed, with the reason.
+    reached : callable
+        Called when an attempt had a result: the record was written, or is held by another candidate.
+    same_identity : callable
+        Called when another process appears to hold the lease under the candidate's own identity; both then lead.
     """
 
     started_leading: Callable[[], None] = _nothing
@@ -42,3 +46,5 @@ class Callbacks:
     renewed: Callable[[float], None] = _note_nothing
     new_leader: Callable[[str], None] = _say_nothing
     failed: Callable[[str], None] = _say_nothing
+    reached: Callable[[], None] = _nothing
+    same_identity: Callable[[], None] = _nothing

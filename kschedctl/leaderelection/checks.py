@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.answers.leader import Election
+from kschedctl.answers.leader import Election, ElectionState
+from kschedctl.answers.preempt_words import time_span
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
+from kschedctl.findings.shortened import shortened
 from kschedctl.framework.config.types import LeaderElection
-from kschedctl.leaderelection.overview import Elections, host_of
+from kschedctl.leaderelection.overview import Elections, host_of, retry_period
 from kschedctl.leaderelection.settings import ElectionSettings
 
-#: The tolerated lead of a holder's clock, in seconds: reading a running cluster takes some time.
-_AHEAD: Final = 60.0
+#: Identities are shortened to 80 characters.
+_MOST_HOLDER: Final = 80
 _SCHEDULER: Final = "scheduler"
 _CONTROL_PLANE: Final = "kube-system"
 _COMPONENT: Final = "component"
@@ -31,7 +33,11 @@ def settings_of(election: LeaderElection) -> ElectionSettings:
     )
 
 
-def check_elections(cluster: Cluster, found: Elections) -> Iterator[Finding]:
+def check_elections(
+    cluster: Cluster,
+    found: Elections,
+    settings: ElectionSettings = ElectionSettings(),  # noqa: B008 (frozen)
+) -> Iterator[Finding]:
     """Yield the findings about the elections of a cluster.
 
     Parameters
@@ -40,10 +46,13 @@ def check_elections(cluster: Cluster, found: Elections) -> Iterator[Finding]:
         The cluster.
     found : Elections
         The elections of the cluster.
+    settings : ElectionSettings
+        The settings of the candidates, as for ``elections``.
     """
     for election in found.elections:
-        yield from _state(election)
-        yield from _holder(election)
+        yield from _state(election, settings)
+        if cluster.not_listed.keys().isdisjoint(("Node", "Pod")):
+            yield from _holder(election)
         if election.ref.kind != "Lease":
             yield from _old_lock(election, found)
     yield from _without_lease(cluster, found)
@@ -59,7 +68,7 @@ def check_config(config: LeaderElection, found: Elections) -> Iterator[Finding]:
     if not config.leader_elect:
         problem = "is false: this scheduler schedules pods even if another one leads"
         if election is not None and election.led:
-            yield _of_config("leaderElect", f"{problem}, and {election.holder} leads {name}", Severity.ERROR)
+            yield _of_config("leaderElect", f"{problem}, and {_who(election)} leads {name}", Severity.ERROR)
         else:
             yield _of_config("leaderElect", problem)
         return
@@ -89,24 +98,39 @@ def _about(election: Election, problem: str, severity: Severity, hint: str = "",
     return Finding(problem, "", hint, object=election.ref, rule=rule, severity=severity)
 
 
-def _state(election: Election) -> Iterator[Finding]:
-    if not election.holder:
-        # Outside the control plane this is normal: components that run occasionally release their lease on exit.
-        severity = Severity.ERROR if election.ref.namespace == _CONTROL_PLANE else Severity.INFO
-        yield _about(election, "no leader: the last holder released the lease", severity)
-    elif election.expired:
-        assert election.renewed_ago is not None
-        ended = election.renewed_ago - election.lease_duration_seconds
-        problem = f"no leader: the lease of {election.holder} ended {ended:.0f} s before the snapshot"
-        yield _about(election, problem, Severity.ERROR, "if no candidate takes over, no candidate is running")
-    elif election.renewed_ago is not None and election.renewed_ago < -_AHEAD:
-        problem = f"renewed {-election.renewed_ago:.0f} s after the snapshot was taken: a clock is wrong"
-        yield _about(election, problem, Severity.WARNING)
+def _state(election: Election, settings: ElectionSettings) -> Iterator[Finding]:
+    age, holder = election.renewed_ago or 0.0, _who(election)
+    match election.state:
+        case ElectionState.RELEASED:
+            # Outside the control plane this is normal: components that run occasionally release their lease on exit.
+            severity = Severity.ERROR if election.ref.namespace == _CONTROL_PLANE else Severity.INFO
+            yield _about(election, "no leader: the last holder released the lease", severity)
+        case ElectionState.NEVER_HELD:
+            yield _about(election, "no leader: nobody has acquired the lease yet", Severity.INFO)
+        case ElectionState.EXPIRED | ElectionState.OVERDUE:
+            ended = time_span(age - election.lease_duration_seconds)
+            problem = f"no leader: the lease of {holder} ended {ended} before the snapshot"
+            overdue = election.state is ElectionState.OVERDUE
+            hint = "no candidate is running: one would have acquired the lease by now" if overdue else ""
+            yield _about(election, problem, Severity.ERROR, hint)
+        case ElectionState.LATE:
+            period = retry_period(settings, election.lease_duration_seconds)
+            problem = f"{holder} is late or dead: last renewed {time_span(age)} before the snapshot"
+            hint = f"leaders renew about every {period:g} s: check that it runs and reaches the API server"
+            yield _about(election, problem, Severity.WARNING, hint)
+        case ElectionState.CLOCK_AHEAD:
+            problem = f"renewed {time_span(-age)} after the snapshot was taken: a clock is wrong"
+            hint = "candidates measure the lease by their own clocks; only the ages shown here are unknown"
+            yield _about(election, problem, Severity.WARNING, hint)
+
+
+def _who(election: Election) -> str:
+    return shortened(election.holder, _MOST_HOLDER)
 
 
 def _holder(election: Election) -> Iterator[Finding]:
     if election.holder and not election.pod and not election.node:
-        problem = f"the holder {election.holder} is not a pod or node of the snapshot"
+        problem = f"the holder {_who(election)} is not a pod or node of the snapshot"
         yield _about(election, problem, Severity.WARNING, "it was deleted, or runs elsewhere", rule="Holder")
 
 

@@ -74,6 +74,8 @@ class LeaderElector:
         self._observed_at = float("-inf")
         self._reported = ""
         self.renewed_at: float | None = None
+        #: The renew times that were sent since the last success, in whole seconds: the response may have been lost.
+        self._sent: set[int] = set()
 
     @property
     def leader(self) -> str:
@@ -127,7 +129,10 @@ class LeaderElector:
             self._callbacks.failed(f"error retrieving resource lock {self._lock.describe()}: {error}")
             return False
         self._observe_read(old)
+        if self._is_of_other(old, now):
+            self._callbacks.same_identity()
         if old.holder_identity and self._is_lease_valid(now) and not self.is_leader:
+            self._callbacks.reached()
             return False
         if self.is_leader:
             record = self._kept(record, old)
@@ -236,13 +241,16 @@ class LeaderElector:
 
     def _written(self, request: Steps[None], record: LeaderElectionRecord, began: float) -> Steps[bool]:
         """Send a write request and report success; after a success the record counts as observed."""
+        self._sent.add(int(record.renew_time))
         try:
             yield from request
         except LockError as error:
             self._callbacks.failed(f"failed to update lease {self._lock.describe()}: {error}")
             return False
         self._observe(record)
+        self._sent = {int(record.renew_time)}
         self.renewed_at = began
+        self._callbacks.reached()
         self._callbacks.renewed(began)
         return True
 
@@ -265,6 +273,11 @@ class LeaderElector:
 
     def _observe(self, record: LeaderElectionRecord) -> None:
         self._observed, self._observed_at = record, self._clock.now()
+
+    def _is_of_other(self, record: LeaderElectionRecord, now: float) -> bool:
+        """Report whether a valid record with the candidate's identity was written by another process."""
+        valid = record.renew_time + record.lease_duration_seconds > now
+        return record.holder_identity == self._lock.identity and valid and int(record.renew_time) not in self._sent
 
     def _is_lease_valid(self, now: float) -> bool:
         return self._observed_at + self._observed.lease_duration_seconds > now

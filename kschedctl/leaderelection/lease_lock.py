@@ -101,11 +101,11 @@ class LeaseLock:
                 self._client.request(method, path, None if obj is None else json.dumps(obj).encode(), seconds)
             )
         except NotServedError as error:
-            raise (LockNotFoundError if method == "GET" else LockError)(str(error)) from None
+            raise (LockNotFoundError if method == "GET" else LockError)(error.summary) from None
         except ConflictingError as error:
-            raise ConflictError(str(error)) from None
+            raise ConflictError(error.summary) from None
         except KschedctlError as error:
-            raise LockError(str(error)) from None
+            raise LockError(error.summary) from None
         except ValueError as error:
             raise LockError(f"{self._client.host} does not respond like an API server: {error}") from None
         if not isinstance(answer, dict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from kschedctl.findings.shortened import shortened
 from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps
 
@@ -62,3 +63,12 @@ class Lock(Protocol):
         LockError
             If the request fails or the record has changed since the candidate last saw it.
         """
+
+
+def same_identity_warning(lock: Lock) -> str:
+    """Return a warning that another process holds a lock under the same identity."""
+    return (
+        f"warning: {lock.describe()} is held under the identity of this process, {shortened(lock.identity, 80)}, but "
+        "was renewed by another one: both may lead at once. Give each copy an --identity of its own; after a restart "
+        "with the same identity, ignore this"
+    )

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import structs
 
-from kschedctl.answers.leader import Election, ElectionCandidate
+from kschedctl.answers.leader import Election, ElectionCandidate, ElectionState
 from kschedctl.api.coordination import (
     LEADER_ANNOTATION,
     NODE_LEASES,
@@ -22,11 +22,15 @@ from kschedctl.api.coordination import (
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.selectors import parse_int64
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.leaderelection.bounds import Conditions, bounds
+from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds
 from kschedctl.leaderelection.settings import ElectionSettings
 
 #: The label of the heartbeat Leases of API servers, which are not elections.
 _API_SERVER: Final = "apiserver.kubernetes.io/identity"
+#: The tolerated lead of a holder's clock, in seconds: reading a running cluster takes some time.
+AHEAD: Final = 60.0
+#: A holder is late after 2 retry periods without a renewal.
+_LATE: Final = 2
 #: The separator between the host name and the unique suffix in a candidate's identity.
 _UNIQUE: Final = "_"
 
@@ -140,7 +144,11 @@ class _Reader:
         transitions: int,
     ) -> Election:
         age = self._ago(renewed)
-        earliest, latest = self._take_over(holder, lease_duration, age)
+        promised = bounds(replace(self._settings, lease_duration=float(lease_duration)), Conditions())
+        state = self._state(holder, lease_duration, age, promised)
+        if state is ElectionState.RELEASED and renewed is None and acquired is None:
+            state = ElectionState.NEVER_HELD
+        earliest, latest = _take_over(state, age, promised)
         pod, node = self._holder(obj, holder)
         return Election(
             name=f"{obj.namespace}/{obj.name}",
@@ -152,25 +160,27 @@ class _Reader:
             acquired_ago=self._ago(acquired),
             renewed_ago=age,
             transitions=transitions,
-            expired=None if age is None else age >= lease_duration,
+            expired=None if age is None or age < -AHEAD else age >= lease_duration,
             earliest=_rounded(earliest),
             latest=_rounded(latest),
+            state=state,
         )
 
     def _ago(self, moment: datetime | None) -> float | None:
         taken = self._cluster.taken_at
         return None if moment is None or taken is None else (taken - moment).total_seconds()
 
-    def _take_over(self, holder: str, lease_duration: int, age: float | None) -> tuple[float | None, float | None]:
-        """Return the earliest and latest time of a takeover, in seconds after the snapshot."""
-        promised = bounds(replace(self._settings, lease_duration=float(lease_duration)), Conditions())
+    def _state(self, holder: str, lease_duration: int, age: float | None, promised: Bounds) -> ElectionState:
         if not holder:
-            return 0.0, promised.released
+            return ElectionState.RELEASED
         if age is None:
-            return None, None
-        # A renewal after the time of the snapshot happened while the snapshot was taken.
-        age = max(age, 0.0)
-        return max(promised.earliest - age, 0.0), max(promised.latest - age, promised.released)
+            return ElectionState.UNKNOWN
+        if age < -AHEAD:
+            return ElectionState.CLOCK_AHEAD
+        if age >= lease_duration:
+            return ElectionState.OVERDUE if age > promised.latest else ElectionState.EXPIRED
+        late = age > _LATE * retry_period(self._settings, lease_duration)
+        return ElectionState.LATE if late else ElectionState.LED
 
     def _holder(self, obj: ApiObject, holder: str) -> tuple[str, str]:
         """Return the pod, as ``namespace/name``, and the node of a holder identity; empty if unknown."""
@@ -208,6 +218,28 @@ class _Reader:
             )
             for one in given
         )
+
+
+def retry_period(settings: ElectionSettings, lease_duration: float) -> float:
+    """Return the assumed time between two renewals, in seconds: longer in proportion for a longer lease duration.
+
+    Examples
+    --------
+    >>> retry_period(ElectionSettings(), 15), retry_period(ElectionSettings(), 60)
+    (2.0, 8.0)
+    """
+    return settings.retry_period * max(lease_duration / settings.lease_duration, 1.0)
+
+
+def _take_over(state: ElectionState, age: float | None, promised: Bounds) -> tuple[float | None, float | None]:
+    """Return the earliest and latest time of a takeover, in seconds after the snapshot; ``None`` if unknown or past."""
+    if state in (ElectionState.RELEASED, ElectionState.NEVER_HELD):
+        return (None, None) if age is not None and age > promised.released else (0.0, promised.released)
+    if age is None or state in (ElectionState.CLOCK_AHEAD, ElectionState.OVERDUE):
+        return None, None
+    # A renewal after the time of the snapshot happened while the snapshot was taken.
+    age = max(age, 0.0)
+    return max(promised.earliest - age, 0.0), promised.latest - age
 
 
 def _rounded(seconds: float | None) -> float | None:

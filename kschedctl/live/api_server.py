@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from threading import Lock
 from typing import Final
 
@@ -55,13 +54,14 @@ class ApiServer:
         query: str = "",
         accept: str = JSON,
         body: bytes | None = None,
+        content_type: str = JSON,
         connect_seconds: float | None = None,
     ) -> tuple[int, HTTPHeaderDict, bytes]:
         """Send a request once and return status, headers and body of the response."""
         name = f"{self.host}{path}"
         headers = self._headers(accept)
         if body is not None:
-            headers["Content-Type"] = JSON
+            headers["Content-Type"] = content_type
         try:
             timeout = Timeout(total=seconds_left(until), connect=connect_seconds)
         except TimeoutError:
@@ -80,13 +80,3 @@ class ApiServer:
 
     def _refusal(self, status: int, body: bytes, path: str) -> ClusterError:
         return refusal(status, body, self.host, path, self.name)
-
-
-def cause_of(error: BaseException) -> str:
-    """Return the innermost reason of a failed request, without the leading object address in urllib3's text."""
-    reason = getattr(error, "reason", None)
-    while isinstance(reason, BaseException):
-        error, reason = reason, getattr(reason, "reason", None)
-    if isinstance(error.__context__, socket.gaierror):
-        error = error.__context__
-    return str(error).rpartition(">: ")[2] or type(error).__name__

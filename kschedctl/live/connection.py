@@ -12,7 +12,8 @@ from urllib3 import Retry, Timeout
 from urllib3.exceptions import HTTPError, LocationValueError, SSLError
 
 from kschedctl.errors import ClusterError
-from kschedctl.live.api_server import ApiServer, cause_of
+from kschedctl.live.api_server import ApiServer
+from kschedctl.live.causes import unreachable
 from kschedctl.live.context import LiveContext
 from kschedctl.live.http import JSON, read_body, read_lines, sent
 from kschedctl.live.limits import Deadline, Limits
@@ -67,7 +68,7 @@ class Connection(ApiServer):
                     if until.passed:
                         raise until.too_late(f"{self.host}{path} did not respond") from None
                     if pause is None or isinstance(error, (SSLError, LocationValueError)):
-                        raise ClusterError(f"{self.host} cannot be reached: {cause_of(error)}") from None
+                        raise unreachable(self.host, error) from None
                     self._wait(pause, path, until)
                     continue
                 if status == 200:
@@ -107,7 +108,7 @@ class Connection(ApiServer):
                     raise self._refusal(response.status, body, path)
                 yield read_lines(response, self.limits.ended, name)
         except HTTPError as error:
-            raise ClusterError(f"{name} broke the connection: {cause_of(error)}") from None
+            raise unreachable(name, error, "broke the connection") from None
 
     def overdue(self) -> ClusterError | None:
         """Return the error of a request that runs more than 1 s beyond its deadline, or ``None`` if there is none.

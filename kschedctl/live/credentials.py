@@ -9,6 +9,7 @@ passwords (tests/live/test_kubeconfig.py::test_authorization), ignores unknown a
 from __future__ import annotations
 
 import base64
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,8 @@ from kschedctl.live.kubeconfig import ClusterEntry, Entry, UserEntry
 
 _AUTHORIZATION: Final = "authorization"
 _OIDC: Final = "oidc"
+#: The fields of an OIDC configuration with the issuer's certificate authority.
+_ISSUER_CERTIFICATES: Final = ("idp-certificate-authority", "idp-certificate-authority-data")
 _REMOVED: Final = ("gcp", "azure")
 #: The characters allowed in header names (RFC 9110); other characters of a key are percent-encoded.
 _HEADER_CHARS: Final = frozenset("!#$&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -68,7 +71,15 @@ class Credentials:
     def provider(self) -> dict[str, Any] | None:
         """The auth provider that the official client must log in with; ``None`` if there is none."""
         provider = self._user.value.auth_provider
-        return None if provider is None or self._given else {"name": provider.name, "config": dict(provider.config)}
+        if provider is None or self._given:
+            return None
+        config = {key: value for key, value in provider.config.items() if value or key not in _ISSUER_CERTIFICATES}
+        if config.keys().isdisjoint(_ISSUER_CERTIFICATES):
+            # The official client does not verify an issuer without these, and would send it the refresh token.
+            import certifi
+
+            config[_ISSUER_CERTIFICATES[0]] = ssl.get_default_verify_paths().cafile or certifi.where()
+        return {"name": provider.name, "config": config}
 
     def authorization(self) -> str:
         """Return the value of the header ``Authorization``; empty for no header. Renew an expired token.

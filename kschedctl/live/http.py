@@ -23,9 +23,9 @@ from kschedctl.snapshot.unpacking import size_text
 
 JSON: Final = "application/json"
 USER_AGENT: Final = "kschedctl"
-#: The maximum length of a line of a watch, in bytes (64 MiB). A line is one object, and etcd limits objects to a few
-#: megabytes.
-MAX_LINE: Final = 64 * 1024 * 1024
+#: The maximum length of a line of a watch, in bytes (4 MiB). A line is one object; an API server accepts objects of up
+#: to 3 MiB, and etcd stores up to 1.5 MiB. A decoded object can take 100 times as much memory as its text.
+MAX_LINE: Final = 4 * 1024 * 1024
 _PIECE: Final = 256 * 1024
 #: The zlib setting that detects gzip and zlib by their headers.
 _ANY_HEADER: Final = zlib.MAX_WBITS | 32
@@ -149,7 +149,7 @@ def read_lines(response: BaseHTTPResponse, ended: Event, name: str) -> Iterator[
     Raises
     ------
     ClusterError
-        If a line is longer than 64 MiB, or ``ended`` is set.
+        If a line is longer than 4 MiB, or ``ended`` is set.
     urllib3.exceptions.HTTPError
         If the connection breaks, or no data arrives within the timeout.
     """
@@ -157,10 +157,12 @@ def read_lines(response: BaseHTTPResponse, ended: Event, name: str) -> Iterator[
     while piece := response.read1(_PIECE):
         if ended.is_set():
             raise ClusterError(f"{name} is no longer queried: the connection was closed")
-        rest += piece
-        if b"\n" in piece:
-            *lines, last = bytes(rest).split(b"\n")
-            rest = bytearray(last)
-            yield from filter(None, lines)
+        *lines, last = piece.split(b"\n")
+        for line in lines:
+            rest += line
+            if rest:
+                yield bytes(rest)
+            rest.clear()
+        rest += last
         if len(rest) > MAX_LINE:
             raise ClusterError(f"{name} sends a line of more than {size_text(MAX_LINE)}")

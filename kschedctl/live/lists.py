@@ -69,6 +69,7 @@ def list_objects(
     page_size: int,
     listed: Callable[[int, int], None],
     written: OriginalObjects | None = None,
+    unreadable: Callable[[str], None] | None = None,
 ) -> Listing:
     """List all objects of a kind.
 
@@ -84,6 +85,8 @@ def list_objects(
         Called after every page with the number of objects read so far and the number of remaining objects.
     written : OriginalObjects, optional
         The store for the objects as the server sent them.
+    unreadable : callable, optional
+        Called with the problem of each object that is not valid for its kind and left out; by default it is an error.
 
     Raises
     ------
@@ -94,11 +97,11 @@ def list_objects(
     """
     for _ in range(_PAGED_TRIES):
         try:
-            return _read_pages(connection, served, page_size, listed, written)
+            return _read_pages(connection, served, page_size, listed, written, unreadable)
         except GoneError:
             # The list has expired on the server. Pages of two resource versions cannot be combined: start again.
             continue
-    return _read_pages(connection, served, 0, listed, written)
+    return _read_pages(connection, served, 0, listed, written, unreadable)
 
 
 def _read_pages(
@@ -107,26 +110,31 @@ def _read_pages(
     page_size: int,
     listed: Callable[[int, int], None],
     written: OriginalObjects | None,
+    unreadable: Callable[[str], None] | None,
 ) -> Listing:
     out: Objects = []
     names: set[tuple[str, str]] = set()
     limit = str(page_size) if page_size else ""
     next_page = ""
-    n_empty = 0
+    n_empty = n_items = 0
     while True:
         page = _page(connection, served, limit, next_page)
         n_before = len(names)
         for item in page.items or ():
-            place = Location(f"context {connection.name}, {served.plural}", item=len(out) + 1)
+            n_items += 1
+            place = Location(f"context {connection.name}, {served.plural}", item=n_items)
             try:
                 obj = decode(item, served.type_)
             except InputError as error:
-                raise ClusterError(str(error.at(place))) from None
+                if unreadable is not None:
+                    unreadable(error.at(place).summary)
+                    continue
+                raise ClusterError.like(error.at(place)) from None
             out.append((obj, place))
             if written is not None:
                 written.keep(obj, item)
             names.add((obj.namespace, obj.name))
-        listed(len(out), page.metadata.remaining_item_count or 0)
+        listed(n_items, page.metadata.remaining_item_count or 0)
         n_empty = 0 if page.items else n_empty + 1
         following = page.metadata.next_page
         if not following:

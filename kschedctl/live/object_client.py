@@ -9,8 +9,9 @@ from typing import Final
 
 from urllib3.exceptions import HTTPError
 
-from kschedctl.errors import ClusterError
-from kschedctl.live.api_server import ApiServer, cause_of
+from kschedctl.live.api_server import ApiServer
+from kschedctl.live.causes import unreachable
+from kschedctl.live.http import JSON
 from kschedctl.live.limits import Limits
 
 #: The maximum size of a response, which is one object, in bytes (16 MiB).
@@ -20,8 +21,24 @@ _MAX_ANSWER: Final = 16 * 1024 * 1024
 class ObjectClient(ApiServer):
     """A client of an API server for requests that can modify objects."""
 
-    def request(self, method: str, path: str, body: bytes | None, seconds: float) -> bytes:
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        seconds: float,
+        *,
+        query: str = "",
+        content_type: str = JSON,
+    ) -> bytes:
         """Send a request once, with a JSON body or without a body, and return the body of the response.
+
+        Parameters
+        ----------
+        query : str
+            The query, with its question mark; empty for none.
+        content_type : str
+            The content type of the body, such as that of a patch.
 
         Raises
         ------
@@ -32,9 +49,11 @@ class ObjectClient(ApiServer):
         """
         limits = Limits(seconds, _MAX_ANSWER)
         try:
-            status, _, answer = self._ask(method, path, limits, limits.request(), body=body)
+            status, _, answer = self._ask(
+                method, path, limits, limits.request(), query=query, body=body, content_type=content_type
+            )
         except HTTPError as error:
-            raise ClusterError(f"{self.host} did not respond within {seconds:.1f} s: {cause_of(error)}") from None
+            raise unreachable(self.host, error) from None
         if 200 <= status < 300:
             return answer
         raise self._refusal(status, answer, path)

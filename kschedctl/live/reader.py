@@ -61,7 +61,7 @@ def load_live(
         return build_snapshot(reader, (source,), more=more)
     except SnapshotError as error:
         if str(error.findings[0].place).startswith(f"{source}, "):
-            raise ClusterError(str(error)) from None
+            raise ClusterError.like(error) from None
         raise
 
 
@@ -98,6 +98,7 @@ class LiveReader:
         self._written = written
         self._connection = Connection(live)
         self._page_size = live.page_size
+        self._needs_nodes = live.needs_nodes
         self.name = self._connection.name
         self._progress = Progress(self.name, live.show_progress)
         self.summary = ReadSummary()
@@ -135,8 +136,8 @@ class LiveReader:
         try:
             objects = self._result(listing).objects
         except ForbiddenError as error:
-            if served.kind == _NODE:
-                raise ClusterError(f"nothing can be answered without the nodes: {error}") from None
+            if served.kind == _NODE and self._needs_nodes:
+                raise ClusterError(f"nothing can be answered without the nodes: {error.summary}") from None
             self.summary.not_listed[served.kind] = refusal_warning(served.kind, served.plural)
             return
         except NotServedError:

@@ -63,6 +63,9 @@ class Listener(Protocol):
     def gone(self, served: Served, obj: ApiObject) -> None:
         """Handle an object that was deleted or does not match the field selector any more."""
 
+    def unreadable_object(self, served: Served, problem: str) -> None:
+        """Handle an object that is not valid for its kind; a list clears the problems of its kind first."""
+
     def heard(self, served: Served) -> None:
         """Handle a sign of life of the server: all changes of the kind up to the moment of the call were reported."""
 
@@ -134,8 +137,13 @@ class Reflector:
 
     def _list(self) -> None:
         self._connection.limits.begin()
+        problems: list[str] = []
         listing = list_objects(
-            self._connection, self._served, page_size=self._settings.page_size, listed=lambda so_far, to_come: None
+            self._connection,
+            self._served,
+            page_size=self._settings.page_size,
+            listed=lambda so_far, to_come: None,
+            unreadable=problems.append,
         )
         if not listing.resource_version:
             raise ClusterError(
@@ -144,6 +152,8 @@ class Reflector:
         self._version = listing.resource_version
         self._was_listed = True
         self._listener.listed(self._served, [obj for obj, _ in listing.objects])
+        for problem in problems:
+            self._listener.unreadable_object(self._served, problem)
 
     def _watch(self) -> None:
         settings, served, listener = self._settings, self._served, self._listener
@@ -158,6 +168,8 @@ class Reflector:
                     return
                 if event.obj is not None:
                     (listener.gone if event.deleted else listener.changed)(served, event.obj)
+                if event.problem:
+                    listener.unreadable_object(served, event.problem)
                 if event.resource_version:
                     self._version = event.resource_version
                 listener.heard(served)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from kschedctl.errors import ClusterError, InputError
 from kschedctl.extras import install_command
 from kschedctl.live.address import proxy_address, server_address
+from kschedctl.live.causes import cause_of
 from kschedctl.live.certificates import check_certificates, file_or_data
 from kschedctl.live.context import DEFAULT_FILE, LiveContext, kubeconfig_files
 from kschedctl.live.credentials import Credentials, Header
@@ -155,7 +156,7 @@ def _load(
         else:
             load()
     except (ConfigException, OAuth2Error, RequestException, HTTPError) as error:
-        raise ClusterError(f"{user.file}: {user.path}: the login failed: {error}") from None
+        raise ClusterError(f"{user.file}: {user.path}: the login failed: {cause_of(error)}") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise user.error(f"cannot be used: {error}", "auth-provider") from None
 

@@ -40,14 +40,18 @@ class WatchEvent(NamedTuple):
     deleted : bool
         True if the object was deleted or does not match the field selector any more.
     obj : ApiObject or None
-        The object after the change, or its last state before a deletion; ``None`` for a bookmark.
+        The object after the change, or its last state before a deletion; ``None`` for a bookmark, and for an object
+        that is not valid for its kind.
     resource_version : str
         The resource version up to which all changes have been sent.
+    problem : str
+        The reason why the object is not valid for its kind; empty for a valid one.
     """
 
     deleted: bool
     obj: ApiObject | None
     resource_version: str
+    problem: str = ""
 
 
 class _Line(msgspec.Struct):
@@ -129,4 +133,4 @@ def _event(line: bytes, served: Served, name: str, place: Location) -> WatchEven
     try:
         return WatchEvent(told.type is EventType.DELETED, decode(told.object, served.type_), version)
     except InputError as error:
-        raise ClusterError(str(error.at(place))) from None
+        return WatchEvent(False, None, version, error.at(place).summary)

@@ -6,27 +6,35 @@ from collections.abc import Iterable
 from math import ceil, floor
 from typing import Final
 
-from kschedctl.answers.leader import Election, LeaderOverview, ProblemData
-from kschedctl.answers.preempt_words import duration
+from kschedctl.answers.leader import Election, ElectionState, LeaderOverview, ProblemData
+from kschedctl.answers.preempt_words import time_span
+from kschedctl.findings.shortened import shortened
+from kschedctl.leaderelection.overview import AHEAD
 from kschedctl.presentation.document import GAP, Document, Paragraph, Question, Tone, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
+#: Identities are shortened to 60 characters, and host names to 30.
+_MOST_HOLDER, _MOST_HOST = 60, 30
+#: The time of a takeover that a waiting candidate would have made before the snapshot.
+_PAST: Final = "past"
 _NARROW: Final = ("election", "leader", "renewed", "takeover in")
 _WIDE: Final = ("election", "holder", "pod", "node", "since", "renewed", "lease", "changes", "takeover in")
 
 
 def overview_document(answer: LeaderOverview, view: View) -> Document:
     """Lay out all elections."""
-    yield Paragraph(answer.summary, Tone.GOOD if answer.fine and answer.complete else Tone.BAD)
+    yield Paragraph(answer.summary, Tone.GOOD if answer.yes and answer.complete else Tone.BAD)
     yield from header(answer, view.now)
     if answer.elections:
         yield GAP
         headings = _WIDE if view.wide else _NARROW
         rows = [_wide_row(one) if view.wide else _row(one) for one in answer.elections]
-        tones = [Tone.BAD if one.expired or not one.holder else Tone.PLAIN for one in answer.elections]
+        tones = [_tone(one) for one in answer.elections]
         yield table(headings, rows, tones=tones, identifiers=(0,))
+        past = any(_take_over(one) == _PAST for one in answer.elections)
         yield Paragraph(
-            f"Takeover: if the leader died with the snapshot and the others retry every {answer.retry_period:g} s.",
+            f"Takeover: if the leader died with the snapshot and the others retry every {answer.retry_period:g} s"
+            + (f"; {_PAST}: a waiting candidate would have taken over before." if past else "."),
             Tone.FAINT,
         )
     for one in answer.elections:
@@ -53,6 +61,12 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         )
 
 
+def _tone(one: Election) -> Tone:
+    if one.state is ElectionState.LATE:
+        return Tone.CAUTION
+    return Tone.BAD if one.expired or not one.holder else Tone.PLAIN
+
+
 def _row(one: Election) -> tuple[str, ...]:
     return _name(one), _leader(one), _ago(one.renewed_ago), _take_over(one)
 
@@ -60,12 +74,12 @@ def _row(one: Election) -> tuple[str, ...]:
 def _wide_row(one: Election) -> tuple[str, ...]:
     return (
         _name(one),
-        one.holder or "none",
+        shortened(one.holder, _MOST_HOLDER) or "none",
         one.pod or "-",
         one.node or "-",
         _ago(one.acquired_ago),
         _ago(one.renewed_ago),
-        f"{one.lease_duration_seconds} s",
+        time_span(one.lease_duration_seconds),
         str(one.transitions),
         _take_over(one),
     )
@@ -80,21 +94,29 @@ def _leader(one: Election) -> str:
     if not one.holder:
         return "none"
     pod, host = one.pod.rpartition("/")[2], one.holder.partition("_")[0]
-    who = pod if pod == host else one.node or host
+    who = pod if pod == host else one.node or shortened(host, _MOST_HOST)
+    if one.state is ElectionState.LATE:
+        return f"{who} (late)"
     return f"none (was {who})" if one.expired else who
 
 
 def _take_over(one: Election) -> str:
     if one.earliest is None or one.latest is None:
-        return "-"
-    return f"{floor(one.earliest)}-{ceil(one.latest)} s"
+        past = (ElectionState.OVERDUE, ElectionState.RELEASED, ElectionState.NEVER_HELD)
+        return _PAST if one.state in past else "-"
+    first, last = time_span(floor(one.earliest)), time_span(ceil(one.latest))
+    if first == last:
+        return last
+    seconds = last == f"{ceil(one.latest)} s"
+    return f"{first.removesuffix(' s') if seconds else first}-{last}"
 
 
 def _ago(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     # The larger unit is precise enough.
-    return f"{' '.join(duration(max(round(seconds), 0)).split()[:2])} ago"
+    span = " ".join(time_span(abs(seconds)).split()[:2])
+    return f"in {span}" if seconds < -AHEAD else f"{span} ago" if seconds > 0 else "0 s ago"
 
 
 def _coordinated(one: Election) -> str:

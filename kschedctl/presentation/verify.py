@@ -10,9 +10,16 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
+#: The headings of pods with one message, and whether it is the stored one.
 _HEADINGS: Final = {
-    Match.EQUAL: "Equal messages",
-    Match.NOT_TRIED: "Not tried yet by kube-scheduler; message of kschedctl",
+    Match.EQUAL: ("Equal messages", True),
+    Match.NOMINATED: ("Nominated: victims are ending, and the message is that of before", True),
+    Match.NOT_TRIED: ("Not tried yet by kube-scheduler; message of kschedctl", False),
+}
+#: The headings of pods with two messages.
+_TWO_MESSAGES: Final = {
+    Match.AGED: "aged message, no difference",
+    Match.DIFFERENT: "different messages",
 }
 _STANDINGS: Final = {
     Standing.DIFFERENT: "Pods that would not fit on their nodes, and no later change explains it",
@@ -28,9 +35,10 @@ def document(found: Verification, view: View) -> Document:
     """Lay out a comparison."""
     yield Paragraph(found.summary, Tone.GOOD if found.equal else Tone.BAD)
     yield from header(found, view.now)
-    yield from _different_section(found, wide=view.wide)
-    for outcome, heading in _HEADINGS.items():
-        yield from _messages_section(found, outcome, heading, wide=view.wide)
+    for outcome, heading in _TWO_MESSAGES.items():
+        yield from _two_messages_section(found, outcome, heading, wide=view.wide)
+    for outcome, (heading, stored) in _HEADINGS.items():
+        yield from _messages_section(found, outcome, heading, stored=stored, wide=view.wide)
     for standing, heading in _STANDINGS.items():
         yield from _infeasible_section(found, standing, heading, wide=view.wide)
     if found.recorded is not None:
@@ -47,10 +55,10 @@ def document(found: Verification, view: View) -> Document:
         yield from next_questions([Question("A test case for a bug report", "verify", options={"record": "case.json"})])
 
 
-def _different_section(found: Verification, *, wide: bool) -> Document:
+def _two_messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
     for group in found.pending_groups:
-        if group.outcome is Match.DIFFERENT:
-            yield Heading(f"{_named(group.pods, wide=wide)}: different messages")
+        if group.outcome is outcome:
+            yield Heading(f"{_named(group.pods, wide=wide)}: {heading}")
             yield Verbatim(f"kube-scheduler: {group.theirs}")
             yield Verbatim(f"kschedctl:      {group.ours}")
             yield from _causes_section(group.causes)
@@ -61,12 +69,12 @@ def _causes_section(causes: tuple[str, ...]) -> Document:
         yield Paragraph(f"{'likely because' if i == 0 else '            or'} {cause}", Tone.CAUTION, indent=INDENT)
 
 
-def _messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
-    """Lay out the messages of pods with one outcome, each message once with all its pods."""
+def _messages_section(found: Verification, outcome: Match, heading: str, *, stored: bool, wide: bool) -> Document:
+    """Lay out the messages of pods with one outcome, each message once with all its pods; stored or computed ones."""
     by_message: dict[str, list[ComparedPodData]] = {}
     for group in found.pending_groups:
         if group.outcome is outcome:
-            by_message.setdefault(group.ours, []).extend(group.pods)
+            by_message.setdefault(group.theirs if stored else group.ours, []).extend(group.pods)
     if not by_message:
         return
     yield Heading(heading)

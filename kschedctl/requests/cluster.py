@@ -39,6 +39,8 @@ class ClusterSource:
         The longest that a request may take, in seconds; ``None`` for the default.
     max_bytes : int or None
         The most bytes to unpack from the snapshot and from manifests; ``None`` for the default.
+    needs_nodes : bool
+        True if nothing can be answered without the permission to list nodes.
     """
 
     paths: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class ClusterSource:
     kubeconfig: str = ""
     request_seconds: float | None = None
     max_bytes: int | None = None
+    needs_nodes: bool = True
 
     def read(self, handle: AnalysisHandle, *, call_extenders: bool = False) -> Snapshot:
         """Read the cluster.
@@ -77,7 +80,12 @@ class ClusterSource:
         from kschedctl.live.limits import REQUEST_SECONDS
 
         seconds = REQUEST_SECONDS if self.request_seconds is None else self.request_seconds
-        live = LiveContext(context=self.context, kubeconfig=self.kubeconfig, request_seconds=seconds)
+        live = LiveContext(
+            context=self.context,
+            kubeconfig=self.kubeconfig,
+            request_seconds=seconds,
+            needs_nodes=self.needs_nodes,
+        )
         return live if handle.show_line is None else replace(live, show_progress=handle.show_line)
 
     @property

@@ -12,13 +12,23 @@ from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.base import MissingData, NotModelledData
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
-from kschedctl.answers.watch import NodeGroupData, PodGone, PodPlaced, PodWaits, PreemptionHelpData, WatchBegun
+from kschedctl.answers.watch import (
+    NodeGroupData,
+    PodGone,
+    PodPlaced,
+    PodWaits,
+    PreemptionHelpData,
+    WatchBegun,
+    WatchCurrent,
+    WatchStale,
+)
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch.closest_node import closest
 from kschedctl.watch.pod_answers import Gone, PendingReport, Placed, PodReport, said_of_nodes
+from kschedctl.watch.standstill import Standstill
 
 #: At one moment, cures are searched for 3 kinds of pods, 2 each: the next change of the cluster must not wait.
 _MOST_CURED: Final = 3
@@ -36,6 +46,13 @@ def begun(cluster: Cluster, provenance: Provenance, context: str, pods: str, at:
         The watched pods, as text.
     """
     return WatchBegun(at=at, context=context, pods=pods, **envelope(cluster, provenance))
+
+
+def standstill_line(news: Standstill, at: datetime) -> WatchStale | WatchCurrent:
+    """Return the line about a standstill."""
+    if not news.problem:
+        return WatchCurrent(at=at, after=round(news.seconds, 3), failures=news.failures)
+    return WatchStale(at=at, age=round(news.seconds, 3), kinds=news.kinds, problem=news.problem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

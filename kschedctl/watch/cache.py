@@ -32,6 +32,8 @@ from kschedctl.watch.feed import FeedChanges, Name
 T = TypeVar("T", bound=ApiObject)
 #: With up to 4,096 changes the cluster is never rebuilt.
 FEW_CHANGES: Final = 4096
+#: Invalid objects by type, namespace and name, each with its problem.
+LeftOut = dict[tuple[type[ApiObject], Name], str]
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -44,6 +46,8 @@ class Cache:
         The initial cluster.
     few_changes : int
         The number of changes up to which the cluster is not rebuilt.
+    left_out : dict, optional
+        The invalid objects that the initial cluster was built without.
 
     Attributes
     ----------
@@ -55,10 +59,10 @@ class Cache:
         Invalid objects, by type, namespace and name, each with its problem. An API server accepts no such objects.
     """
 
-    def __init__(self, cluster: Cluster, few_changes: int = FEW_CHANGES) -> None:
+    def __init__(self, cluster: Cluster, few_changes: int = FEW_CHANGES, left_out: LeftOut | None = None) -> None:
         self.cluster = cluster
         self.compactions = 0
-        self.left_out: dict[tuple[type[ApiObject], Name], str] = {}
+        self.left_out: LeftOut = dict(left_out or {})
         self._few_changes = few_changes
         self._grown = 0
 

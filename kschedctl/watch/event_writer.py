@@ -1,8 +1,12 @@
-"""Answers written as Events on their pods, each answer once; nothing else is written to a cluster.
+"""Answers written as Events on their pods; nothing else is written to a cluster.
 
-The name of an Event is derived from the pod's uid and the answer. So a replica that begins to lead, or is restarted,
-does not write an existing Event again: the API server refuses it. Only an answer that returns after another one gets a
-name of its own. If a pod's answers change faster than they are written, only the last one is written.
+The name of an Event is derived from the pod's uid and the answer, so that there is one Event per answer of a pod. An
+answer that returns after another one becomes the next observation of its Event: ``series`` has the count and the time
+of the last one. The Event of the current answer is therefore always the newest one, and a replica that begins to lead,
+or is restarted, writes nothing for an answer whose Event is the newest already.
+
+If a pod's answers change faster than they are written, only the last one is written. The pause between two Events of a
+pod doubles while its answer keeps changing.
 """
 
 from __future__ import annotations
@@ -18,12 +22,15 @@ from threading import Condition, Thread
 from typing import Any, Final
 
 from kschedctl.errors import KschedctlError
+from kschedctl.leaderelection.outage import Outage
 from kschedctl.live.error_responses import ConflictingError, ForbiddenError, NotServedError
+from kschedctl.live.http import JSON
 from kschedctl.live.object_client import ObjectClient
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.watch.event_history import CONTROLLER, EventHistory, events_path
 from kschedctl.watch.pod_answers import PendingReport
 
-CONTROLLER: Final = "kschedctl"
+_MERGE_PATCH: Final = "application/merge-patch+json"
 #: The limits of the API server (``ValidateEventCreate``): bytes of a note, characters of an instance.
 _MOST_NOTE: Final = 1024
 _MOST_INSTANCE: Final = 128
@@ -31,8 +38,10 @@ _MOST_INSTANCE: Final = 128
 _MOST_NAME: Final = 200
 #: The rate limit: a burst of 100 Events, refilled at 10 per second.
 _BURST, _PER_SECOND = 100, 10.0
-#: A pod gets at most one Event per 5 seconds.
-_PAUSE: Final = 5.0
+#: A pod gets at most one Event per 5 seconds; while its answer keeps changing, down to one per 5 minutes.
+_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
+#: The pause of a pod is forgotten 15 minutes after its last Event.
+_QUIET: Final = 900.0
 _REQUEST_SECONDS: Final = 5.0
 #: With less than 0.5 seconds left to lead, nothing is written.
 _LEAST_SECONDS: Final = 0.5
@@ -55,8 +64,20 @@ class _Written:
     outcome: Outcome
     note: str
     digest: str
-    again: bool
     tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """The time of a pod's last Event, and the pause after it."""
+
+    at: float
+    pause: float
+
+    def after(self, now: float) -> _Pace:
+        """Return the pace after another Event: a longer pause if the last one has only just ended, else a shorter."""
+        hurried = now < self.at + 2 * self.pause
+        return _Pace(now, min(self.pause * 2, _LONGEST_PAUSE) if hurried else max(self.pause / 2, _PAUSE))
 
 
 class EventWriter:
@@ -76,8 +97,8 @@ class EventWriter:
     Attributes
     ----------
     outcomes : Counter
-        The number of Events that were written, existed already (``known``), failed, or were dropped as this replica
-        lost the lead.
+        The number of Events that were written or observed again (``repeated``), were the newest already (``known``),
+        failed, or were dropped as this replica lost the lead.
     """
 
     def __init__(
@@ -86,21 +107,26 @@ class EventWriter:
         self._client = client
         self._instance = instance[:_MOST_INSTANCE]
         self._left = left
-        self._tell = tell
         self.outcomes: Counter[str] = Counter()
         self._waiting: OrderedDict[str, _Written] = OrderedDict()
         self._changed = Condition()
         self._stopped = False
-        self._told = ""
+        self._failures = Outage(tell)
         self._bug: BaseException | None = None
         self._tokens, self._counted_at = float(_BURST), time.monotonic()
-        #: The times of the pods' last Events, as far as these are less than 5 seconds ago.
-        self._last: OrderedDict[str, float] = OrderedDict()
+        #: The paces of the pods with an Event in the last 15 minutes, by the time of the last one.
+        self._paces: OrderedDict[str, _Pace] = OrderedDict()
+        self._history = EventHistory(client)
+        self._term_began = False
         self._thread = Thread(target=self._run, name="events", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
+
+    def begin_term(self) -> None:
+        """Take note that this replica begins to lead: others may have written Events before."""
+        self._term_began = True
 
     def put(self, waits: PendingReport, detail: str) -> None:
         """Queue an answer to be written as soon as the rate limit allows.
@@ -115,9 +141,7 @@ class EventWriter:
         message = answer.message or text
         note = f"{message}{' ' if message.endswith('.') else '; '}{detail}" if detail else message
         digest = sha256(repr((pod.metadata.uid, answer)).encode()).hexdigest()[:16]
-        written = _Written(
-            pod.namespace, pod.name, pod.metadata.uid, answer.outcome, _shortened(note), digest, waits.again
-        )
+        written = _Written(pod.namespace, pod.name, pod.metadata.uid, answer.outcome, _shortened(note), digest)
         with self._changed:
             if self._bug is not None:
                 raise self._bug
@@ -128,6 +152,7 @@ class EventWriter:
         """Drop the queued answer of a pod."""
         with self._changed:
             self._waiting.pop(uid, None)
+        self._history.drop(uid)
 
     def stop(self) -> None:
         """Stop writing, and wait for the current request."""
@@ -159,29 +184,50 @@ class EventWriter:
             except KschedctlError as error:
                 outcome = self._failed(error)
                 self._put_back(written)
+            else:
+                self._failures.ended("Events are written again")
             self.outcomes[outcome] += 1
 
     def _write(self, written: _Written, seconds: float) -> str:
         until = time.monotonic() + seconds
+        if self._term_began:
+            self._term_began = False
+            self._history.forget()
+        of_pod = self._history.of(written.namespace, written.uid, until)
+        name, now = _event_name(written), _micro_time()
+        if of_pod.newest == name:
+            return "known"
+        if name in of_pod.counts:
+            try:
+                self._repeat(written, name, of_pod.counts[name] + 1, now, until)
+            except NotServedError:
+                # The Event has expired.
+                del of_pod.counts[name]
+            else:
+                of_pod.wrote(name, of_pod.counts[name] + 1, now)
+                return "repeated"
         try:
-            self._post(written, _event_name(written), seconds)
+            self._send("POST", events_path(written.namespace), event(written, name, self._instance, now), until)
         except ConflictingError:
-            if not written.again:
-                return "known"
-            self._post(written, f"{_event_name(written)}.{time.time_ns():x}", until - time.monotonic())
+            # Another replica has written it since the Events were listed, and a lost response looks the same.
+            self._repeat(written, name, 2, now, until)
+            of_pod.wrote(name, 2, now)
+            return "repeated"
+        of_pod.wrote(name, 1, now)
         return "written"
 
-    def _post(self, written: _Written, name: str, seconds: float) -> None:
+    def _repeat(self, written: _Written, name: str, count: int, now: str, until: float) -> None:
+        patch = {"series": {"count": count, "lastObservedTime": now}}
+        self._send("PATCH", f"{events_path(written.namespace)}/{name}", patch, until, _MERGE_PATCH)
+
+    def _send(self, method: str, path: str, body: dict[str, Any], until: float, content_type: str = JSON) -> None:
+        seconds = until - time.monotonic()
         if seconds <= 0:
             raise KschedctlError("no time left to write an Event")
-        body = json.dumps(event(written, name, self._instance)).encode()
-        path = f"/apis/events.k8s.io/v1/namespaces/{written.namespace}/events"
-        self._client.request("POST", path, body, seconds)
+        self._client.request(method, path, json.dumps(body).encode(), seconds, content_type=content_type)
 
     def _failed(self, error: KschedctlError) -> str:
-        if str(error) != self._told:
-            self._told = str(error)
-            self._tell(f"an Event cannot be written: {error}")
+        self._failures.failed(f"an Event cannot be written: {error.summary}")
         return "failed"
 
     def _put_back(self, written: _Written) -> None:
@@ -196,25 +242,31 @@ class EventWriter:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
-                while self._last and next(iter(self._last.values())) + _PAUSE <= now:
-                    self._last.popitem(last=False)
+                while self._paces and next(iter(self._paces.values())).at + _QUIET <= now:
+                    self._paces.popitem(last=False)
                 self._tokens = min(_BURST, self._tokens + (now - self._counted_at) * _PER_SECOND)
                 self._counted_at = now
-                ready = next((uid for uid in self._waiting if uid not in self._last), None)
+                ready = next((uid for uid in self._waiting if self._free_at(uid) <= now), None)
                 if ready is not None and self._tokens >= 1:
                     self._tokens -= 1
-                    self._last[ready] = now
+                    pace = self._paces.pop(ready, None)
+                    self._paces[ready] = pace.after(now) if pace is not None else _Pace(now, _PAUSE)
                     return self._waiting.pop(ready)
                 if not self._waiting:
                     self._changed.wait()
                 elif ready is not None:
                     self._changed.wait((1 - self._tokens) / _PER_SECOND)
                 else:
-                    self._changed.wait(next(iter(self._last.values())) + _PAUSE - now)
+                    self._changed.wait(min(map(self._free_at, self._waiting)) - now)
             return None
 
+    def _free_at(self, uid: str) -> float:
+        """Return the time from which a pod may get an Event."""
+        pace = self._paces.get(uid)
+        return pace.at + pace.pause if pace is not None else 0.0
 
-def event(written: _Written, name: str, instance: str) -> dict[str, Any]:
+
+def event(written: _Written, name: str, instance: str, at: str) -> dict[str, Any]:
     """Return an Event as a manifest (``events.k8s.io/v1``)."""
     regarding = {
         "apiVersion": "v1",
@@ -227,7 +279,7 @@ def event(written: _Written, name: str, instance: str) -> dict[str, Any]:
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": written.namespace},
-        "eventTime": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
+        "eventTime": at,
         "reportingController": CONTROLLER,
         "reportingInstance": instance,
         "action": "Explaining",
@@ -236,6 +288,10 @@ def event(written: _Written, name: str, instance: str) -> dict[str, Any]:
         "note": written.note,
         "type": "Normal" if written.outcome is Outcome.SCHEDULED else "Warning",
     }
+
+
+def _micro_time() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def _event_name(written: _Written) -> str:

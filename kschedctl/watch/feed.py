@@ -22,6 +22,8 @@ Name = tuple[str, str]
 NOT_WATCHED: Final[frozenset[type[ApiObject]]] = frozenset(
     {Deployment, DaemonSet, Job, CronJob, PodTemplate, ResourceQuota, Lease, LeaseCandidate}
 )
+#: The number of invalid objects that are remembered for each kind.
+_MOST_UNREADABLE: Final = 20
 
 
 @dataclass(slots=True)
@@ -60,12 +62,18 @@ class KindStatus:
         The number of failures.
     problem : str
         The current problem; empty if there is none.
+    cause : str
+        The problem without the path of the kind, which is the same for all kinds in an outage.
+    failed_at : float
+        The time of the last failure, by ``time.monotonic``.
     """
 
     heard_at: float
     listed: int = 0
     failures: int = 0
     problem: str = ""
+    cause: str = ""
+    failed_at: float = 0.0
 
 
 class Feed:
@@ -95,6 +103,7 @@ class Feed:
         self._woken = False
         self._reach = {served.kind: KindStatus(monotonic()) for served in kinds}
         self._open = {served.kind for served in kinds}
+        self._unreadable: dict[str, set[str]] = {}
         self._refused: dict[str, KschedctlError] = {}
         self._failed: dict[str, KschedctlError] = {}
         self._bug: BaseException | None = None
@@ -161,6 +170,11 @@ class Feed:
         return dict(self._refused)
 
     @property
+    def unreadable(self) -> set[str]:
+        """The problems of objects that are not valid for their kinds, at most 20 for each kind."""
+        return {problem for problems in tuple(self._unreadable.values()) for problem in tuple(problems)}
+
+    @property
     def reach(self) -> Mapping[str, KindStatus]:
         """The status of the watch of each kind that is not refused."""
         return {kind: reach for kind, reach in self._reach.items() if kind not in self._refused}
@@ -169,6 +183,12 @@ class Feed:
     def age(self) -> float:
         """The time since the stalest kind was last up to date, in seconds."""
         return monotonic() - min((reach.heard_at for reach in self.reach.values()), default=monotonic())
+
+    @property
+    def trouble(self) -> KindStatus | None:
+        """The status of the kind whose watch failed last, if it has not recovered since; ``None`` if no kind fails."""
+        failing = [reach for reach in self.reach.values() if reach.problem]
+        return max(failing, key=lambda reach: reach.failed_at, default=None)
 
     # The methods below are called by the reflectors.
 
@@ -179,6 +199,7 @@ class Feed:
             self._changes.objects.pop(served.type_, None)
             self._changes.lists[served.type_] = {(obj.namespace, obj.name): obj for obj in objects}
             self._reach[served.kind].listed += 1
+            self._unreadable.pop(served.kind, None)
             self._open.discard(served.kind)
             self._changed.notify_all()
 
@@ -189,6 +210,12 @@ class Feed:
     def gone(self, served: Served, obj: ApiObject) -> None:
         """Take the deletion of an object."""
         self._put(served, obj, None)
+
+    def unreadable_object(self, served: Served, problem: str) -> None:
+        """Take the problem of an object that is not valid for its kind."""
+        problems = self._unreadable.setdefault(served.kind, set())
+        if len(problems) < _MOST_UNREADABLE:
+            problems.add(problem)
 
     def heard(self, served: Served) -> None:
         """Record that all changes of a kind are known up to this moment."""
@@ -201,7 +228,9 @@ class Feed:
         with self._changed:
             reach = self._reach[served.kind]
             reach.failures += 1
-            reach.problem = str(error)
+            reach.problem = error.summary
+            reach.cause = error.summary.replace(served.path, "")
+            reach.failed_at = monotonic()
             if served.kind in self._open:
                 self._failed[served.kind] = error
                 self._changed.notify_all()

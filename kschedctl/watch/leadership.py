@@ -12,7 +12,8 @@ from kschedctl.clock import RealClock
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
 from kschedctl.leaderelection.health import HealthzAdaptor
-from kschedctl.leaderelection.lock import Lock
+from kschedctl.leaderelection.lock import Lock, same_identity_warning
+from kschedctl.leaderelection.outage import Outage
 from kschedctl.leaderelection.running.runner import held_for
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps
@@ -87,8 +88,10 @@ class Elected:
         self._actor: Actor | None = None
         self._thread = Thread(target=self._stand, name="election", daemon=True)
         self._health = HealthzAdaptor(_TOLERATED)
+        self._outage = Outage(tell)
+        #: True once a record with the own identity can be one of this replica, or was reported.
+        self._knows_own_record = False
         self._elector = self._candidate()
-        self._failed = ""
         self._bug: BaseException | None = None
 
     @property
@@ -124,7 +127,12 @@ class Elected:
         return self._health.check()
 
     def _candidate(self) -> LeaderElector:
-        callbacks = Callbacks(new_leader=self._say_leader, failed=self._say_failed)
+        callbacks = Callbacks(
+            new_leader=self._say_leader,
+            failed=self._outage.failed,
+            reached=lambda: self._outage.ended(f"{self._lock.describe()} is reachable again"),
+            same_identity=self._say_same_identity,
+        )
         elector = LeaderElector(self._lock, self._settings, self._clock, callbacks=callbacks)
         self._health.set_leader_election(elector)
         return elector
@@ -134,6 +142,7 @@ class Elected:
             while not self._stopped.is_set():
                 self._play(self._elector.run())
                 if not self._stopped.is_set():
+                    self._knows_own_record = True
                     self._tell(
                         f"{self._lock.describe()} is lost: nothing is reported until this replica acquires it again"
                     )
@@ -156,11 +165,11 @@ class Elected:
         elif leader:
             self._tell(f"{lease} is held by {leader}: nothing is reported until this replica acquires it")
 
-    def _say_failed(self, text: str) -> None:
-        # A repeated message is reported once.
-        if text != self._failed:
-            self._failed = text
-            self._tell(text)
+    def _say_same_identity(self) -> None:
+        # After a loss, the Lease can still hold a renewal of this replica itself.
+        if not self._knows_own_record:
+            self._knows_own_record = True
+            self._tell(same_identity_warning(self._lock))
 
 
 def _ignoring(steps: Steps[bool]) -> Steps[None]:

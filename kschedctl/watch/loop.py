@@ -7,18 +7,17 @@ from time import monotonic
 from typing import Final
 
 from kschedctl.face import SchedulingCluster
-from kschedctl.watch.cache import FEW_CHANGES, Cache
+from kschedctl.watch.cache import FEW_CHANGES, Cache, LeftOut
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Leadership
 from kschedctl.watch.pod_answers import PendingReport, PodAnswers, PodReport
+from kschedctl.watch.standstill import Standstill, StandstillMonitor
 from kschedctl.watch.status import LoopStatus
 
 #: The seconds to wait for further changes after a first one, as each kind is watched separately.
 SETTLE: Final = 0.1
 #: The longest wait for a first change, in seconds.
 _TICK: Final = 0.25
-#: A problem of a watch is reported if it lasts longer than this, in seconds: a server's restart is not reported.
-_PATIENCE: Final = 3.0
 
 
 class Loop:
@@ -38,8 +37,14 @@ class Loop:
         Receives the new answers.
     tell : callable
         Receives other messages for users.
+    led : callable
+        Called when this replica begins to lead.
+    stand_still : callable
+        Receives the news about a standstill, after ``tell``.
     few_changes : int
         The number of changes up to which the cache is not rebuilt.
+    left_out : dict, optional
+        The invalid objects that the cluster was built without, as in `Cache`.
 
     Attributes
     ----------
@@ -56,21 +61,25 @@ class Loop:
         *,
         say: Callable[[Sequence[PodReport]], None],
         tell: Callable[[str], None],
+        led: Callable[[], None] = lambda: None,
+        stand_still: Callable[[Standstill], None] = lambda news: None,
         few_changes: int = FEW_CHANGES,
+        left_out: LeftOut | None = None,
     ) -> None:
         self._scheduling = cluster
-        self._cache = Cache(cluster.cluster, few_changes)
+        self._cache = Cache(cluster.cluster, few_changes, left_out)
         self._compactions = 0
         self._feed = feed
         self._answers = answers
         self._leadership = leadership
         self._say = say
         self._tell = tell
+        self._begin_term = led
+        self._stand_still = stand_still
         self._led = False
         #: The time of the first change after the last round; ``None`` if there is none.
         self._open_since: float | None = None
-        self._troubled: dict[str, float] = {}
-        self._told_trouble: set[str] = set()
+        self._monitor = StandstillMonitor(feed)
         self._told_left_out: set[str] = set()
         self.status = LoopStatus(feed, leadership)
         self._note_size()
@@ -88,11 +97,12 @@ class Loop:
                 self._open_since = changes.since
             self._note_size()
         self._tell_left_out()
-        self._tell_troubles()
+        self._tell_standstill()
         leads = self.status.leading
         if leads and not self._led:
             # The answers that another replica has reported are not known.
             self._answers.forget()
+            self._begin_term()
             self._open_since = monotonic()
         self._led = leads
         if leads and self._open_since is not None:
@@ -127,24 +137,14 @@ class Loop:
         status.nodes, status.pods, status.compactions = len(cluster.nodes), len(cluster.pods), self._cache.compactions
 
     def _tell_left_out(self) -> None:
-        found = set(self._cache.left_out.values())
+        found = self._feed.unreadable | set(self._cache.left_out.values())
         for text in sorted(found - self._told_left_out):
             self._tell(f"warning: not in the answers: {text}")
         self._told_left_out = found
 
-    def _tell_troubles(self) -> None:
-        """Report once that a kind cannot be watched, and once that all kinds are watched again."""
-        now, reach = monotonic(), self._feed.reach
-        problems = {kind: each.problem for kind, each in reach.items() if each.problem}
-        for kind in problems:
-            self._troubled.setdefault(kind, now)
-        for kind in [kind for kind in self._troubled if kind not in problems]:
-            del self._troubled[kind]
-        lasting = {kind for kind, since in self._troubled.items() if now - since > _PATIENCE}
-        if lasting and not self._told_trouble:
-            first = min(lasting)
-            self._tell(f"warning: the cluster state is {self._feed.age:.0f} s old: {problems[first]}")
-            self._told_trouble = lasting
-        elif self._told_trouble and not problems:
-            self._tell("the API server answers again")
-            self._told_trouble = set()
+    def _tell_standstill(self) -> None:
+        """Report that kinds cannot be watched, each cause once, and the end of that."""
+        news = self._monitor.news()
+        if news is not None:
+            self._tell(str(news))
+            self._stand_still(news)

@@ -245,7 +245,7 @@ def _decided(cluster: SchedulingCluster, pod: Pod) -> tuple[Decision | None, Pod
     try:
         decision = cluster.decide(pod)
     except KschedctlError as error:
-        return None, PodAnswer(Outcome.ERROR, str(error)), _ERROR
+        return None, PodAnswer(Outcome.ERROR, error.summary), _ERROR
     return decision, PodAnswer.of(decision), _cause(decision)
 
 

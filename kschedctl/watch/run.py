@@ -22,7 +22,7 @@ from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.live.object_client import ObjectClient
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.scope import NamespaceScope
-from kschedctl.watch.answer_lines import Lines, begun
+from kschedctl.watch.answer_lines import Lines, begun, standstill_line
 from kschedctl.watch.event_writer import EventWriter
 from kschedctl.watch.leadership import Alone, Elected, Leadership
 from kschedctl.watch.loop import Loop
@@ -127,7 +127,19 @@ def _watch(
     stack.callback(watched.feed.stop)
     cluster = request.cluster.over(watched.snapshot, handle)
     said: list[PodReport] = []
-    loop = Loop(cluster, watched.feed, PodAnswers(is_selected), leadership, say=said.extend, tell=tell)
+    led = writer.begin_term if writer is not None else lambda: None
+    news: list[Line] = []
+    loop = Loop(
+        cluster,
+        watched.feed,
+        PodAnswers(is_selected),
+        leadership,
+        say=said.extend,
+        tell=tell,
+        led=led,
+        left_out=watched.left_out,
+        stand_still=lambda each: news.append(standstill_line(each, datetime.now(UTC))),
+    )
     if writer is not None:
         loop.status.written = writer.outcomes.copy
     if where is not None and exposition is not None:
@@ -141,6 +153,9 @@ def _watch(
         stack.callback(writer.stop)
     while not ended():
         loop.turn()
+        if news:
+            yield tuple(news)
+            news.clear()
         if said:
             yield _lines(said, writer)
             said.clear()

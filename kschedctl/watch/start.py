@@ -10,7 +10,7 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.errors import ClusterError
+from kschedctl.errors import ClusterError, InputError
 from kschedctl.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.context import LiveContext
@@ -23,7 +23,7 @@ from kschedctl.live.server_version import server_version
 from kschedctl.snapshot.decoding import build_decoders
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.watch.cache import unversioned
+from kschedctl.watch.cache import LeftOut, unversioned
 from kschedctl.watch.feed import NOT_WATCHED, Feed, FeedChanges
 
 #: The kinds without which no pod can be decided for.
@@ -40,12 +40,15 @@ class Watched:
         The name of the context.
     host : str
         The server's address.
+    left_out : dict
+        The invalid objects that the snapshot does not contain, as in `Cache`.
     """
 
     name: str
     host: str
     snapshot: Snapshot
     feed: Feed
+    left_out: LeftOut
 
 
 def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watched:
@@ -56,7 +59,7 @@ def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watch
     InputError
         If the context cannot be used.
     ClusterError
-        If the cluster cannot be reached, nodes or pods are not allowed to be listed, or an object is invalid.
+        If the cluster cannot be reached, nodes or pods are not allowed to be listed.
     """
     build_decoders(KINDS.values())
     connection = Connection(live)
@@ -73,22 +76,28 @@ def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watch
         for served in kinds:
             error = feed.refused.get(served.kind)
             if served.kind in _NEEDED and error is not None:
-                raise ClusterError(f"nothing can be answered without the {served.plural}: {error}")
+                raise ClusterError(f"nothing can be answered without the {served.plural}: {error.summary}")
             if isinstance(error, ForbiddenError):
                 summary.not_listed[served.kind] = refusal_warning(served.kind, served.plural)
                 summary.looked_for.discard(served.kind)
-        return Watched(connection.name, connection.host, _snapshot(feed.take(0), summary, connection.name), feed)
+        left_out: LeftOut = {}
+        snapshot = _snapshot(feed.take(0), summary, connection.name, left_out)
+        return Watched(connection.name, connection.host, snapshot, feed, left_out)
     except BaseException:
         feed.stop()
         raise
 
 
-def _snapshot(changes: FeedChanges, summary: ReadSummary, name: str) -> Snapshot:
+def _snapshot(changes: FeedChanges, summary: ReadSummary, name: str, left_out: LeftOut) -> Snapshot:
     builder = ClusterBuilder()
     for kind, objects in changes.lists.items():
         place = Location(f"context {name}, {kind.__name__}")
         for obj in objects.values():
-            builder.add(_kept(obj), place)
+            try:
+                builder.add(_kept(obj), place)
+            except InputError as error:
+                problem = error.findings[0]
+                left_out[type(obj), (obj.namespace, obj.name)] = f"{obj.ref}: {problem.field}: {problem.problem}"
         summary.n_of_kind[kind.__name__] = len(objects)
     builder.warnings.extend(summary.not_listed.values())
     builder.not_listed.update(summary.not_listed)

@@ -79,8 +79,6 @@ class LoopStatus:
     def readiness(self) -> dict[str, str]:
         """Return the problems that keep answers from being current, by check; empty texts for passed checks."""
         age = self.feed.age
-        problems = {reach.problem for reach in self.feed.reach.values() if reach.problem}
-        old = f"no response of the API server for {age:.0f} s" + "".join(
-            f"; {problem}" for problem in sorted(problems)[:1]
-        )
+        trouble = self.feed.trouble
+        old = f"no response of the API server for {age:.0f} s" + (f"; {trouble.problem}" if trouble else "")
         return {**self.health(), "cache": old if age > MOST_AGE else ""}

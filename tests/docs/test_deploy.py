@@ -43,7 +43,9 @@ def test_every_kind_that_is_watched_may_be_and_nothing_else() -> None:
         if type_ not in NOT_WATCHED
     }
     reading = {(group, resource, verb) for group, resource in watched for verb in ("list", "watch")}
-    assert granted("ClusterRole") == reading | {("events.k8s.io", "events", "create")}
+    assert granted("ClusterRole") == reading | {
+        *(("events.k8s.io", "events", verb) for verb in ("list", "create", "patch"))
+    }
     assert granted("Role") == {("coordination.k8s.io", "leases", verb) for verb in ("get", "update", "create")}
     (named,) = [rule for rule in manifests()["Role", "kschedctl-watch"]["rules"] if "create" not in rule["verbs"]]
     assert named["resourceNames"] == ["kschedctl-watch"]

@@ -65,6 +65,7 @@ class World:
             started_leading=lambda: note("started"),
             stopped_leading=lambda: note("stopped"),
             new_leader=lambda leader: note(f"leader {leader}"),
+            same_identity=lambda: note("same identity"),
         )
         return LeaderElector(lock, self.settings, self.clock, random=Random(1), callbacks=callbacks), lock
 
@@ -407,3 +408,47 @@ def test_health(age: float, leads: bool, healthy: bool) -> None:
     assert (check.check() == "") == healthy
     if not healthy:
         assert check.check() == f"failed election to renew leadership on lease {NAME}"
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        pytest.param(held("a"), [START], id="held under its own identity before it has written"),
+        pytest.param(held("a", duration=0), [], id="an expired record of its own, from before a restart"),
+        pytest.param(held("b"), [], id="held by another"),
+    ],
+)
+def test_another_process_of_the_same_identity_is_reported(there: LeaderElectionRecord, told: list[float]) -> None:
+    world = World()
+    world.api.create(NAME, there)
+    elector, _ = world.candidate("a")
+    at_once(elector.try_acquire_or_renew())
+    assert world.said("a", "same identity") == told
+
+
+def test_two_processes_of_one_identity_are_both_told() -> None:
+    world = World()
+    first, second = world.candidate("a")[0], world.candidate("a")[0]
+    for elector in (first, second, first, second):
+        at_once(elector.try_acquire_or_renew())
+        world.clock.advance(1)
+    # The second when it starts, and each of them when the other one has renewed.
+    assert world.said("a", "same identity") == [START + 1, START + 2, START + 3]
+
+
+def test_a_renewal_whose_response_was_lost_is_not_another_process() -> None:
+    world = World()
+    elector, lock = world.candidate("a")
+    at_once(elector.try_acquire_or_renew())
+    world.clock.advance(2)
+
+    def lose(record: LeaderElectionRecord, until: float) -> Steps[None]:
+        yield from MemoryLock.update(lock, record, until)
+        raise LockError("timeout")
+
+    lock.update = lose  # type: ignore[method-assign]
+    assert not at_once(elector.try_acquire_or_renew())
+    del lock.update
+    world.clock.advance(2)
+    assert at_once(elector.try_acquire_or_renew())
+    assert world.said("a", "same identity") == []

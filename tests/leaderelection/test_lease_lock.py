@@ -109,7 +109,7 @@ def test_answers_that_are_no_lease(body: bytes, tmp_path: Path) -> None:
 
 
 def test_a_server_that_says_nothing_is_given_up_in_time(tmp_path: Path) -> None:
-    with pytest.raises(LockError, match=r"did not respond within 0\.3 s"):
+    with pytest.raises(LockError, match="did not respond in time"):
         ask(lambda talk: talk.be_silent(), tmp_path, lambda lock: lock.get(100.3))
 
 

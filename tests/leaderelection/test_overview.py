@@ -77,9 +77,12 @@ def only(*objects: ApiObject, taken_at: datetime | None = NOW) -> Election:
         pytest.param(lease(), False, 12, 20.8, id="renewed 3 s before: the rest of 15 s and two pauses of 4.4 s"),
         pytest.param(lease(ago=14.9), False, 0.1, 8.9, id="about to end"),
         pytest.param(lease(ago=15), True, 0, 8.8, id="just ended"),
-        pytest.param(lease(ago=600), True, 0, 4.4, id="ended long ago: whoever comes looks within a pause"),
+        pytest.param(lease(ago=23), True, 0, 0.8, id="nearly the last moment for one that waits"),
+        pytest.param(lease(ago=600), True, None, None, id="ended long ago: nobody waits"),
         pytest.param(lease(ago=-2), False, 15, 23.8, id="renewed while the snapshot was taken"),
         pytest.param(lease(holder="", duration=1), True, 0, 4.4, id="given up"),
+        pytest.param(lease(holder="", duration=1, ago=60), True, None, None, id="given up long ago: nobody waits"),
+        pytest.param(lease(ago=-9e9), None, None, None, id="dated in the future: its age is unknown"),
         pytest.param(lease(duration=60), False, 57, 65.8, id="a lease of a minute"),
         pytest.param(lease(ago=None), None, None, None, id="never renewed"),
     ],
@@ -91,6 +94,51 @@ def test_when_another_would_lead(
     assert found.expired == expired
     assert found.earliest == (None if earliest is None else pytest.approx(earliest))
     assert found.latest == (None if latest is None else pytest.approx(latest))
+
+
+@pytest.mark.parametrize(
+    ("given", "state", "said"),
+    [
+        (lease(ago=4), "led", ""),
+        (lease(ago=4.1), "late", "warning: cp-1_6f1d is late or dead: last renewed 4 s before the snapshot"),
+        (lease(ago=14.9), "late", "warning: cp-1_6f1d is late or dead: last renewed 15 s before the snapshot"),
+        (lease(ago=26, duration=137), "led", ""),
+        (
+            lease(ago=40, duration=137),
+            "late",
+            "warning: cp-1_6f1d is late or dead: last renewed 40 s before the snapshot",
+        ),
+        (lease(ago=16), "expired", "error: no leader: the lease of cp-1_6f1d ended 1 s before the snapshot"),
+        (lease(ago=7200), "overdue", "error: no leader: the lease of cp-1_6f1d ended 1 h 59 min before the snapshot"),
+        (lease(holder="", duration=1), "released", "error: no leader: the last holder released the lease"),
+        (lease(holder="", ago=None), "neverHeld", "info: no leader: nobody has acquired the lease yet"),
+        (
+            lease(ago=-2.5e11),
+            "clockAhead",
+            "warning: renewed 7,927 years after the snapshot was taken: a clock is wrong",
+        ),
+        (lease(ago=None), "unknown", ""),
+        (
+            lease(holder="cp-1_" + "x" * 295, ago=5),
+            "late",
+            f"warning: cp-1_{'x' * 71}... (300 characters) is late or dead",
+        ),
+        (lease(ago=3e7, duration=2**31 - 1), "led", ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_states(given: Lease, state: str, said: str) -> None:
+    found = only(given)
+    assert (found.state, found.led) == (state, state in ("led", "late", "clockAhead", "unknown"))
+    problem = "; ".join(problems(given)).replace("Lease kube-system/kube-scheduler: ", "")
+    assert problem.startswith(said) if said else not problem
+
+
+def test_a_holder_is_not_reported_as_gone_where_nodes_or_pods_could_not_be_listed() -> None:
+    given = cluster(lease(holder="elsewhere_1"))
+    assert [each.rule for each in check_elections(given, elections(given))] == ["Holder"]
+    given.not_listed["Node"] = "nodes could not be listed: no"
+    assert list(check_elections(given, elections(given))) == []
 
 
 def test_without_a_time_of_the_snapshot_nothing_is_known_of_ages() -> None:
@@ -185,7 +233,7 @@ def problems(*objects: ApiObject) -> list[str]:
         ),
         pytest.param(
             [lease(ago=-300)],
-            ["warning: Lease kube-system/kube-scheduler: renewed 300 s after the snapshot was taken: a clock is wrong"],
+            ["warning: Lease kube-system/kube-scheduler: renewed 5 min after the snapshot was taken: a clock is wrong"],
             id="a clock that is ahead",
         ),
         pytest.param(

@@ -113,10 +113,79 @@ def test_the_command_gets_its_arguments_and_the_environment(tmp_path: Path, monk
     assert target.read_text() == "hello there|a b|--flag"
 
 
-def test_what_the_command_leaves_behind_is_killed_with_it(tmp_path: Path) -> None:
-    case = Case()
-    case.shell(f"sleep 100 & echo $! > {tmp_path}/pid")
-    wait_until(lambda: not alive(int((tmp_path / "pid").read_text())))
+#: A process in a session of its own whose parent has ended, as daemons are.
+DAEMON = "setsid sh -c 'sleep 100 & echo $! > {file}; wait' &"
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has child subreapers")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("sleep 100 & echo $! > {file}", id="in the background"),
+        pytest.param(f"{DAEMON} sleep 0.5", id="in a session of its own", marks=linux_only),
+        pytest.param(f"({DAEMON}) & sleep 0.5", id="whose parents have ended", marks=linux_only),
+        pytest.param(f"{DAEMON} kill -9 $$", id="of a command that is killed", marks=linux_only),
+    ],
+)
+def test_everything_that_the_command_has_started_is_dead_when_the_lease_is_released(
+    script: str, tmp_path: Path
+) -> None:
+    case, file = Case(), tmp_path / "pid"
+    case.shell(script.format(file=file))
+    assert case.record.holder_identity == ""
+    assert not file.exists() or not alive(int(file.read_text()))
+
+
+#: ``leader run`` without an API server: a runner with a lease in memory, which prints its messages and its outcome.
+RUN = """
+import sys
+from kschedctl.leaderelection.memory import MemoryApi, MemoryLock
+from kschedctl.leaderelection.running.runner import Runner
+from kschedctl.leaderelection.settings import ElectionSettings
+lock = MemoryLock(MemoryApi(), "shop/report", "us")
+print(Runner(sys.argv[1:], ElectionSettings(), 1.0, print).run(lock))
+"""
+
+
+@linux_only
+@pytest.mark.parametrize(
+    ("killed", "dead", "said"),
+    [
+        (("guard",), "command daemon", "was killed: the command is killed with it\nEnding(code=137, lost=False)"),
+        (("runner",), "command daemon", "us leads"),
+        (("runner", "guard"), "command", "us leads"),
+    ],
+    ids=lambda value: " and ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_kill_of_the_runner_or_its_guard_kills_the_command(
+    killed: Sequence[str], dead: str, said: str, tmp_path: Path
+) -> None:
+    daemon, command = tmp_path / "daemon", tmp_path / "command"
+    script = f"{DAEMON.format(file=daemon)} echo $$ > {command}; exec sleep 100"
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", RUN, "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as runner:
+        wait_until(lambda: daemon.exists() and command.exists() and bool(daemon.read_text() and command.read_text()))
+        pids = {name: int((tmp_path / name).read_text()) for name in ("daemon", "command")}
+        parent = Path(f"/proc/{pids['command']}/stat").read_text().rpartition(")")[2].split()[1]
+        # Nothing runs between the two signals.
+        for pid in [{"runner": runner.pid, "guard": int(parent)}[name] for name in killed]:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not any(alive(pids[name]) for name in dead.split()))
+        if alive(pids["daemon"]):
+            os.kill(pids["daemon"], signal.SIGKILL)
+        assert runner.stdout is not None
+        told = runner.stdout.read().decode()
+    assert said in told
+    assert "Traceback" not in told
+    assert "lease is lost" not in told
+
+
+def test_the_command_has_the_signal_handlers_of_a_program_that_a_shell_starts(tmp_path: Path) -> None:
+    """Python ignores SIGPIPE, and the guard the signals of a terminal."""
+    case, expected = Case(), subprocess.run(["grep", "Sig[BI]", "/proc/self/status"], capture_output=True, check=True)
+    case.shell(f"grep Sig[BI] /proc/self/status > {tmp_path}/out")
+    assert (tmp_path / "out").read_bytes() == expected.stdout
 
 
 def test_nothing_runs_while_another_leads(tmp_path: Path) -> None:
@@ -203,52 +272,66 @@ def test_a_grace_period_that_is_too_long_is_refused(
     assert held_for(longer) < needed
 
 
-def started_guard(group: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-I", "-S", guard.__file__, "watch", str(group), str(time.CLOCK_MONOTONIC)]
-    found = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert found.stdout is not None
-    assert found.stdout.readline() == b"ready\n"
-    return found
+class GuardedProcess:
+    """A guard of ``sleep 100``, started as a runner starts it."""
+
+    def __init__(self, *orders: str) -> None:
+        given, self.orders = os.pipe()
+        self._reports, reporting = os.pipe()
+        self.began = time.clock_gettime(time.CLOCK_MONOTONIC)
+        for line in orders:
+            self.order(line)
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-I", "-S", guard.__file__),
+                *map(str, (given, reporting, time.CLOCK_MONOTONIC)),
+                *("sleep", "100"),
+            ],
+            pass_fds=[given, reporting],
+        )
+        os.close(given)
+        os.close(reporting)
+
+    def order(self, line: str) -> None:
+        what, _, seconds = line.partition(" ")
+        os.write(self.orders, (f"until {self.began + float(seconds)}\n" if seconds else f"{what}\n").encode())
+
+    def report(self) -> str:
+        return os.read(self._reports, 100).decode()
+
+    @property
+    def took(self) -> float:
+        return time.clock_gettime(time.CLOCK_MONOTONIC) - self.began
 
 
 @pytest.mark.parametrize(
-    ("told", "ends", "kills"),
+    ("orders", "least", "code"),
     [
-        pytest.param("until 0.6 from now", False, True, id="the moment comes"),
-        pytest.param("until 0.3 from now, until 1.2 from now", False, True, id="it was put off"),
-        pytest.param("until 100 from now", True, True, id="who started it is gone"),
-        pytest.param("until 100 from now, done", True, False, id="it is done"),
+        pytest.param(["until 0.6"], 0.6, 1, id="the time passes"),
+        pytest.param(["until 0.3", "until 1.2"], 1.2, 1, id="the time was put off"),
+        pytest.param(["until 100", "end"], 0.0, 1, id="the program that started it is gone"),
+        pytest.param(["until 100", "done"], 0.0, 0, id="it is done"),
     ],
 )
-def test_guard(told: str, ends: bool, kills: bool) -> None:
-    with subprocess.Popen(["sleep", "100"], process_group=0) as victim, started_guard(victim.pid) as watching:
-        assert watching.stdin is not None
-        began, last = time.clock_gettime(time.CLOCK_MONOTONIC), 0.0
-        for line in told.split(", "):
-            if line.startswith("until"):
-                last = float(line.split()[1])
-                watching.stdin.write(f"until {began + last}\n".encode())
-            else:
-                watching.stdin.write(f"{line}\n".encode())
-        watching.stdin.flush()
-        if ends:
-            watching.stdin.close()
-        assert watching.wait(SOON) == int(kills)
-        if kills:
-            assert victim.wait(SOON) == -signal.SIGKILL
-            took = time.clock_gettime(time.CLOCK_MONOTONIC) - began
-            assert took < SOON if ends else last <= took < last + SOON
+def test_guard(orders: Sequence[str], least: float, code: int) -> None:
+    guarded = GuardedProcess(orders[0])
+    started = guarded.report()
+    assert started.startswith("started ")
+    for line in orders[1:]:
+        if line == "end":
+            os.close(guarded.orders)
         else:
-            assert victim.poll() is None
-            victim.kill()
+            guarded.order(line)
+    assert guarded.report() == "ended 137\n"
+    assert least <= guarded.took < least + SOON
+    assert not alive(int(started.split()[1]))
+    if orders[-1] not in ("end", "done"):
+        guarded.order("done")
+    assert guarded.process.wait(SOON) == code
 
 
 def test_the_command_waits_until_it_is_guarded() -> None:
-    """The command never runs if the pipe closes without the go-ahead."""
-    go, gone = os.pipe()
-    command = [sys.executable, "-I", "-S", guard.__file__, "wait", str(go), "touch", "/never/made"]
-    with subprocess.Popen(command, pass_fds=[go], stderr=subprocess.PIPE) as waiting:
-        os.close(go)
-        os.close(gone)
-        _, said = waiting.communicate(timeout=SOON)
-    assert (waiting.returncode, said) == (0, b"")
+    """The command never runs if the orders end before the first time."""
+    guarded = GuardedProcess()
+    os.close(guarded.orders)
+    assert (guarded.process.wait(SOON), guarded.report()) == (0, "")

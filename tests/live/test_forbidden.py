@@ -169,6 +169,24 @@ def test_answer_that_may_depend_on_it(tmp_path: Path, forbidden: str, command: s
     assert run(tmp_path, forbidden, *command.split(), "--strict").code == (strict or code)
 
 
+def test_leader_needs_only_leases(tmp_path: Path) -> None:
+    """Without nodes and pods a holder is shown by its identity; other commands still need the nodes."""
+    spec = {"holderIdentity": "cp-1_6f1d", "leaseDurationSeconds": 15, "renewTime": "2125-05-04T12:00:00Z"}
+    lease = {"metadata": {"name": "kube-scheduler", "namespace": "kube-system"}, "spec": spec}
+    others = answer("nodes", "pods")
+
+    def of(path: str, query: dict[str, str]) -> tuple[int, Any]:
+        if path == "/apis":
+            return 200, discovery([("coordination.k8s.io", [("v1", [("leases", "Lease")])])])
+        return (200, {"items": [lease]}) if path.endswith("/leases") else others(path, query)
+
+    with serving(of, tmp_path) as (live, _):
+        done = in_process.run("leader", "--kubeconfig", live.kubeconfig, "-o", "name", columns=500, folder=tmp_path)
+        refused = in_process.run("pending", "--kubeconfig", live.kubeconfig, columns=500, folder=tmp_path)
+    assert (done.out, done.code) == ("kube-system/kube-scheduler cp-1_6f1d\n", 0)
+    assert "nothing can be answered without the nodes" in refused.err
+
+
 def test_data_say_what_is_missing(tmp_path: Path) -> None:
     done = run(tmp_path, "pods", "explain", "-f", "pod.yaml", "-o", "json")
     data = json.loads(done.out)

@@ -151,7 +151,8 @@ def expired_login(issuer: str, **more: str) -> Callable[[Any], object]:
     return user(auth_provider={"name": "oidc", "config": {**config, "idp-issuer-url": issuer}})
 
 
-def test_login_is_renewed_by_its_issuer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verified", [True, False], ids=["with its certificate", "that is not verified"])
+def test_login_is_renewed_by_its_issuer(tmp_path: Path, verified: bool) -> None:
     class Issuer(BaseHTTPRequestHandler):
         def do_any(self) -> None:
             asked.append(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
@@ -173,8 +174,13 @@ def test_login_is_renewed_by_its_issuer(tmp_path: Path) -> None:
         address = f"https://127.0.0.1:{server.server_address[1]}"
         server.socket = server_tls(certificate, key).wrap_socket(server.socket, server_side=True)
         Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        change = expired_login(address, **{"idp-certificate-authority": str(certificate)})
+        change = expired_login(address, **({"idp-certificate-authority": str(certificate)} if verified else {}))
         try:
+            if not verified:
+                with pytest.raises(ClusterError, match=r"the login failed: .*CERTIFICATE_VERIFY_FAILED"):
+                    settings(tmp_path, change).headers()
+                assert not asked, "the refresh token is not sent"
+                return
             assert settings(tmp_path, change).headers() == [("authorization", f"Bearer {renewed['id_token']}")]
         finally:
             server.shutdown()

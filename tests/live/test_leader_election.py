@@ -341,6 +341,34 @@ def test_whatever_becomes_of_us_the_command_is_dead_before_another_can_lead(
         assert runs[0].process.wait(20) == 3
 
 
+def test_a_child_in_a_session_of_its_own_is_dead_before_the_lease_is_released(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    lease, file = "daemon", tmp_path / "pid"
+    history = History(control_plane, lease)
+    words = [
+        "leader",
+        "run",
+        "--lease",
+        f"kube-system/{lease}",
+        "--identity",
+        "us",
+        *RUN_TIMES,
+        "--grace-period",
+        "500ms",
+    ]
+    script = f"setsid sh -c 'echo $$ > {file}; exec sleep 100' & exec sleep 100"
+    command = [*words, "--kubeconfig", str(control_plane.kubeconfig), "--", "sh", "-c", script]
+    with subprocess.Popen([sys.executable, "-c", ENTRY, *command]) as run:
+        pid = int(wait_for(lambda: file.exists() and file.read_text(), "the child to run"))
+        wait_for(lambda: history.holder == "us", "us to lead")
+        run.terminate()
+        wait_for(lambda: history.holder == "", "the release of the lease")
+        assert not alive(pid)
+        assert run.wait(10) == 128 + signal.SIGTERM
+    history.end()
+
+
 def test_an_update_conflict_is_overcome(control_plane: ControlPlane) -> None:
     """A client labels the Lease between two renewals: the leader reads it and continues."""
     clock = RealClock()

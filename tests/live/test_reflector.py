@@ -38,6 +38,9 @@ class Heard:
     def listed(self, served: Served, objects: Sequence[ApiObject]) -> None:
         self.told.append(f"listed {' '.join(obj.name for obj in objects)}".strip())
 
+    def unreadable_object(self, served: Served, problem: str) -> None:
+        self.told.append(f"unreadable {problem}")
+
     def changed(self, served: Served, obj: ApiObject) -> None:
         self.told.append(f"changed {obj.name}")
 
@@ -165,11 +168,16 @@ def test_kind_that_may_not_be_watched_is_told_and_asked_for_again(tmp_path: Path
     assert [str(each) for each in heard.errors] == ["no"]
 
 
-def test_object_that_is_not_as_its_kind_must_be_is_an_error_with_its_place(tmp_path: Path) -> None:
+def test_object_that_is_not_as_its_kind_must_be_is_reported_with_its_place_and_the_watch_goes_on(
+    tmp_path: Path,
+) -> None:
     line = b'{"type": "ADDED", "object": {"metadata": {"name": 7, "resourceVersion": "11"}}}\n'
-    heard, _ = reflected([lambda: [line]], lambda heard: bool(heard.errors), tmp_path)
-    assert "context here, nodes" in str(heard.errors[0])
-    assert "metadata.name" in str(heard.errors[0])
+    good = b'{"type": "ADDED", "object": {"metadata": {"name": "c", "resourceVersion": "12"}}}\n'
+    heard, _ = reflected([lambda: [line, good]], lambda heard: "changed c" in heard.told, tmp_path)
+    assert not heard.errors
+    (problem,) = [text for text in heard.told if text.startswith("unreadable ")]
+    assert "context here, nodes" in problem
+    assert "metadata.name" in problem
 
 
 def test_list_without_a_version_cannot_be_watched(tmp_path: Path) -> None:

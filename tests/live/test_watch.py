@@ -157,6 +157,9 @@ def test_restart_of_the_api_server_is_got_over(nodes: ControlPlane, watching: St
     wait_for(lambda: watch.said("shop/new", before) and watch.said("shop/waits", before), "answers as before", 60)
     wait_for(lambda: "answers again" in watch.errors, "word of a server that is back")
     agree(watch, nodes)
+    kinds = [said["kind"] for _, said in watch.lines if said["kind"].startswith("Watch")]
+    assert (kinds[0], kinds[1], kinds[-1]) == ("WatchBegun", "WatchStale", "WatchCurrent")
+    assert len(kinds) <= 4, "an outage is one line for each cause, and its end"
     metrics = watch.metrics()
     lists = {name: number for name, number in metrics.items() if name.startswith("kschedctl_watch_lists_total")}
     # Of a kind that it was told of at the last moment it may know all.
@@ -207,9 +210,18 @@ def test_two_copies_write_each_answer_once_whoever_dies(nodes: ControlPlane, wat
     nodes.kubectl("taint", "node", "blue-1", "team=db:NoSchedule")
     wait_for(lambda: len(events(nodes)) == 10, "Events of other answers")
     nodes.kubectl("taint", "node", "blue-1", "team=db:NoSchedule-")
-    wait_for(lambda: len(events(nodes)) == 15, "Events of the first answers again")
+    wait_for(lambda: observations(nodes) == 15, "further observations of the first answers")
     agree(other, nodes)
-    assert set(Counter(pod for pod, _, _ in events(nodes)).values()) == {3}
+    assert set(Counter(pod for pod, _, _ in events(nodes)).values()) == {2}, "an Event per answer"
+    # A copy that begins to lead writes only what is not the newest Event already.
+    heir = watching(nodes.kubeconfig, *options, "--identity", "heir", name="heir")
+    wait_for(lambda: "nothing is reported until" in heir.errors, "the heir to stand by")
+    other.kill()
+    wait_for(lambda: len(heir.last()) == 5, "the heir to take over")
+    time.sleep(2)
+    assert observations(nodes) == 15
+    assert heir.metrics()["kschedctl_watch_events_total known"] == 5
+    other = heir
     assert {reason for _, reason, _ in events(nodes)} == {"Unschedulable"}
     too_small = "no node could hold the pod even if empty"
     assert any("Insufficient cpu" in note and too_small in note for _, _, note in events(nodes))
@@ -237,6 +249,15 @@ def test_rights_of_the_manifests_suffice(nodes: ControlPlane, tmp_path: Path, wa
     for may in mays:
         answer = nodes.kubectl_fails("auth", "can-i", *may.split(), f"--token={token}")
         assert answer.strip().endswith("no"), may
+
+
+def observations(plane: ControlPlane) -> int:
+    """Return the number of times that Events of ``watch`` were observed."""
+    return sum(
+        (event.get("series") or {}).get("count", 1)
+        for event in plane.get("events.v1.events.k8s.io")
+        if event.get("reportingController") == "kschedctl"
+    )
 
 
 N_NODES, N_RUNNING, N_WAITING, N_CHANGES = 1000, 4800, 200, 2000

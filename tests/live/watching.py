@@ -76,7 +76,9 @@ class Watching:
     def last(self) -> dict[str, PodAnswer]:
         """Return the last answer about every pod that is neither placed nor gone."""
         found: dict[str, PodAnswer] = {}
-        for _, said in self.lines[1:]:
+        for _, said in self.lines:
+            if "name" not in said:
+                continue
             key = f"{said['namespace']}/{said['name']}"
             if said["kind"] == "PodWaits":
                 found[key] = PodAnswer(said["result"], said["message"], said["preemption"] is not None)

@@ -25,7 +25,7 @@ from tests.live.plain_server import kubeconfig
 
 
 class EventServer:
-    """Takes Events as an API server does: one of a name, unless told to answer otherwise."""
+    """Lists, takes and patches Events as an API server does, unless told to answer otherwise."""
 
     def __init__(self) -> None:
         self.events: dict[str, dict[str, Any]] = {}
@@ -34,16 +34,40 @@ class EventServer:
         self.refusals: list[int] = []
         self.lock = Lock()
 
-    def take(self, method: str, path: str, event: dict[str, Any]) -> int:
+    def take(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
         with self.lock:
             self.asked.append((method, path))
+            if method == "GET":
+                return 200, {"items": list(self.events.values())}
             if self.refusals:
-                return self.refusals.pop(0)
-            name = event["metadata"]["name"]
+                return self.refusals.pop(0), {}
+            if method == "PATCH":
+                name = path.rpartition("/")[2]
+                self.events.get(name, {}).update(body)
+                return (200 if name in self.events else 404), {}
+            name = body["metadata"]["name"]
             if name in self.events:
-                return 409
-            self.events[name] = event
-            return 201
+                return 409, {}
+            self.events[name] = body
+            return 201, {}
+
+    @property
+    def written(self) -> list[tuple[str, str]]:
+        return [each for each in self.asked if each[0] != "GET"]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of observations of each note."""
+        return {event["note"]: event.get("series", {}).get("count", 1) for event in self.events.values()}
+
+    @property
+    def newest(self) -> str:
+        """The note that was observed last."""
+
+        def at(event: dict[str, Any]) -> str:
+            return str(event.get("series", {}).get("lastObservedTime", event["eventTime"]))
+
+        return str(max(self.events.values(), key=at)["note"])
 
     @property
     def notes(self) -> list[str]:
@@ -54,12 +78,15 @@ class EventServer:
 def serving(events: EventServer, folder: Path) -> Iterator[ObjectClient]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            status = events.take(self.command, self.path, json.loads(body))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, answer = events.take(self.command, self.path.partition("?")[0], json.loads(body or b"{}"))
+            sent = json.dumps(answer).encode()
             self.send_response(status)
-            self.send_header("Content-Length", "2")
+            self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
-            self.wfile.write(b"{}")
+            self.wfile.write(sent)
+
+        do_GET = do_PATCH = do_POST  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -117,7 +144,7 @@ def test_answer_becomes_an_event_on_its_pod(events: EventServer, start: Start) -
     start().put(waits("0/3 nodes are available."), "closest: a lacks 1 cpu")
     wait_for(lambda: bool(events.events))
     (event,) = events.events.values()
-    assert events.asked == [("POST", "/apis/events.k8s.io/v1/namespaces/shop/events")]
+    assert events.written == [("POST", "/apis/events.k8s.io/v1/namespaces/shop/events")]
     assert event["regarding"] == {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web", "uid": "u"}
     assert (event["reason"], event["type"], event["reportingController"]) == ("Unschedulable", "Warning", "kschedctl")
     assert event["reportingInstance"] == "copy-1"
@@ -134,12 +161,62 @@ def test_answer_that_is_written_already_is_not_written_again(events: EventServer
     assert len(events.events) == 1
 
 
-def test_answer_that_comes_again_after_another_is_an_event_of_its_own(events: EventServer, start: Start) -> None:
+@pytest.mark.parametrize("restarted", [False, True], ids=["by one copy", "by a copy that was restarted"])
+@pytest.mark.parametrize(
+    ("answers", "counts"),
+    [
+        ("one two", {"one": 1, "two": 1}),
+        ("one two one", {"one": 2, "two": 1}),
+        ("one one", {"one": 1}),
+        ("one two two", {"one": 1, "two": 1}),
+        ("one two one two one", {"one": 3, "two": 2}),
+    ],
+)
+def test_the_newest_event_is_the_current_answer(
+    answers: str, counts: dict[str, int], restarted: bool, events: EventServer, start: Start
+) -> None:
     writer = start()
-    for i, message in enumerate(["one", "two", "one"]):
-        writer.put(waits(message, again=i > 0), "")
-        wait_for(lambda i=i: writer.outcomes["written"] == i + 1)  # type: ignore[misc]
-    assert events.notes == ["one", "two", "one"]
+    for number, message in enumerate(answers.split()):
+        if restarted and number:
+            writer.stop()
+            writer = start()
+        before = writer.outcomes.total()
+        writer.put(waits(message, again=number > 0), "")
+        wait_for(lambda: writer.outcomes.total() == before + 1)  # noqa: B023
+    assert (events.counts, events.newest) == (counts, answers.split()[-1])
+
+
+def test_a_copy_that_leads_again_reads_what_the_other_has_written(events: EventServer, start: Start) -> None:
+    first, second = start(), start()
+    for writer, message in ((first, "one"), (second, "two"), (first, "one"), (second, "two")):
+        writer.begin_term()
+        before = writer.outcomes.total()
+        writer.put(waits(message), "")
+        wait_for(lambda: writer.outcomes.total() == before + 1)  # noqa: B023
+    assert (events.counts, events.newest) == ({"one": 2, "two": 2}, "two")
+
+
+def test_an_event_that_has_expired_is_written_anew(events: EventServer, start: Start) -> None:
+    writer = start()
+    for number, message in enumerate(("one", "two", "one")):
+        if number == 2:
+            events.events.clear()
+        writer.put(waits(message, again=number > 0), "")
+        wait_for(lambda: writer.outcomes.total() == number + 1)  # noqa: B023
+    assert events.counts == {"one": 1}
+
+
+def test_events_of_an_answer_that_flaps_become_rare(start: Start, events: EventServer) -> None:
+    """The pauses are 0.05 s, 0.1 s, 0.2 s and so on."""
+    writer = start()
+    began, number = time.monotonic(), 0
+    while time.monotonic() < began + 1.0:
+        number += 1
+        writer.put(waits(f"answer {number % 2}", again=number > 1), "")
+        time.sleep(0.002)
+    assert number > 50
+    assert len(events.events) <= 2
+    assert sum(events.counts.values()) <= 6
 
 
 def test_of_a_pod_whose_answers_change_faster_the_last_one_is_written(events: EventServer, start: Start) -> None:
@@ -156,7 +233,7 @@ def test_nothing_is_written_while_another_may_lead(events: EventServer, start: S
     writer = start(left=lambda: 0.2)
     writer.put(waits(), "")
     wait_for(lambda: writer.outcomes["dropped"] == 1)
-    assert not events.asked
+    assert not events.written
 
 
 def test_nothing_is_written_of_a_pod_that_is_gone(events: EventServer, start: Start) -> None:
@@ -177,7 +254,8 @@ def test_what_fails_is_tried_again(events: EventServer, start: Start) -> None:
     writer.put(waits(), "")
     wait_for(lambda: writer.outcomes["written"] == 1)
     assert writer.outcomes["failed"] == 2
-    assert len(told) == 2
+    assert [text.rpartition(" ")[2] for text in told[:2]] == ["503", "500"]
+    assert told[2:] == ["Events are written again after 2 failed attempts"]
 
 
 @pytest.mark.parametrize("status", [403, 404])
@@ -188,7 +266,7 @@ def test_what_is_refused_is_told_once_and_not_tried_again(status: int, events: E
     for i in range(3):
         writer.put(waits(uid=f"u{i}"), "")
     wait_for(lambda: writer.outcomes["failed"] == 3)
-    assert len(events.asked) == 3
+    assert len(events.written) == 3
     assert len(told) == 1
     assert told[0].startswith("an Event cannot be written: ")
 

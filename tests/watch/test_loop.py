@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from kschedctl.errors import ClusterError
 from kschedctl.watch import loop as loop_module
+from kschedctl.watch import standstill
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Alone
 from kschedctl.watch.loop import Loop
 from kschedctl.watch.pod_answers import PodAnswers
+from kschedctl.watch.standstill import Standstill
 from tests.builders import make_node, make_pod
 from tests.watch.test_feed import NODES, PODS, feed
 from tests.watch.test_pod_answers import BIG, A, B, scheduling, short
@@ -122,16 +125,44 @@ def test_what_is_left_out_is_told_once(feed: Feed) -> None:
     assert told.startswith("warning: not in the answers: Node odd: ")
 
 
-def test_server_that_stays_away_is_told_of_once_and_its_return(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(feed)
+def test_a_standstill_is_reported_once_per_cause_and_its_end(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    news: list[Standstill] = []
+    case = Case(feed, stand_still=news.append)
     feed.listed(NODES, [A])
+    feed.listed(PODS, [])
     feed.failed(NODES, ClusterError("it is away"))
     case.turn()
     assert not case.told, "one that is restarted is no news"
-    monkeypatch.setattr(loop_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(standstill, "PATIENCE", 0.0)
     case.turn()
+    feed.failed(PODS, ClusterError("it is away"))
     case.turn()
-    assert [text.partition(" state is ")[2].partition(" s old: ")[2] for text in case.told] == ["it is away"]
+    feed.failed(NODES, ClusterError("it does not accept the credentials", hint="log in again"))
+    case.turn()
+    feed.failed(PODS, ClusterError("it is away"))
+    case.turn()
+    assert [(each.problem, each.kinds) for each in news] == [
+        ("it is away", 1),
+        ("it does not accept the credentials", 2),
+    ]
     feed.heard(NODES)
     case.turn()
-    assert case.told[1:] == ["the API server answers again"]
+    assert len(news) == 2, "a kind cannot be watched yet"
+    feed.heard(PODS)
+    case.turn()
+    case.turn()
+    assert [re.sub(r"\d+ s\b", "N s", text) for text in case.told] == [
+        "warning: the cluster state is N s old, 1 kind cannot be watched: it is away",
+        "warning: the cluster state is N s old, 2 kinds cannot be watched: it does not accept the credentials",
+        "the API server answers again after N s (4 failed requests)",
+    ]
+
+
+def test_causes_that_differ_in_the_path_of_their_kind_are_one(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standstill, "PATIENCE", -1.0)
+    case = Case(feed)
+    for kind in (NODES, PODS):
+        feed.listed(kind, [])
+        feed.failed(kind, ClusterError(f"https://here{kind.path} broke the connection: Connection reset"))
+        case.turn()
+    assert len(case.told) == 1

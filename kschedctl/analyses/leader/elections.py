@@ -7,19 +7,22 @@ from math import ceil, floor
 from typing import Final
 
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
-from kschedctl.answers.leader import Election, LeaderOverview, ProblemData
-from kschedctl.answers.preempt_words import duration
+from kschedctl.answers.leader import Election, ElectionState, LeaderOverview, ProblemData
+from kschedctl.answers.preempt_words import time_span
 from kschedctl.api.coordination import Lease
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import Missing, require_listed
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
+from kschedctl.findings.shortened import shortened
 from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.checks import check_config, check_elections, settings_of
 from kschedctl.leaderelection.overview import Elections, elections
 from kschedctl.loaded_cluster import LoadedCluster
 
 _LEASE: Final = "Lease"
+#: Identities are shortened to 60 characters.
+_MOST_HOLDER: Final = 60
 
 
 def leader(cluster: LoadedCluster, *, check_configuration: bool = False) -> LeaderOverview:
@@ -37,8 +40,9 @@ def leader(cluster: LoadedCluster, *, check_configuration: bool = False) -> Lead
     """
     require_listed(cluster.cluster, _LEASE)
     config = cluster.configuration.settings.leader_election
-    found = elections(cluster.cluster, settings_of(config))
-    findings = [*check_elections(cluster.cluster, found)]
+    settings = settings_of(config)
+    found = elections(cluster.cluster, settings)
+    findings = [*check_elections(cluster.cluster, found, settings)]
     if check_configuration:
         findings += check_config(config, found)
     missing: tuple[Missing, ...] = ()
@@ -76,18 +80,30 @@ def _summary(own: Election | None, name: str, found: Elections) -> str:
     if own is None:
         others = f"; there are {counted(len(found.elections), 'other election')}" if found.elections else ""
         return f"The leader of the schedulers is unknown: there is no Lease {name}{others}."
-    if not own.holder:
-        return f"{own.ref.name}: no leader, the last holder released the lease; a waiting replica acquires it at once."
-    who = own.node or own.pod or own.holder
-    if own.renewed_ago is None:
-        return f"{own.ref.name}: {who} holds the lease; the time of its renewal is unknown."
-    renewed = f"renewed {duration(max(round(own.renewed_ago), 0))} before the snapshot"
-    if own.expired:
-        return f"{own.ref.name}: no leader, {who} last {renewed}."
-    assert own.earliest is not None
-    assert own.latest is not None
-    within = f"another leads within {ceil(own.latest)} s (at the earliest after {floor(own.earliest)} s)"
-    return f"{own.ref.name}: {who} leads, {renewed}. If it dies now, {within}."
+    name, who = own.ref.name, own.node or own.pod or shortened(own.holder, _MOST_HOLDER)
+    renewed = f"last renewed {time_span(own.renewed_ago or 0)} before the snapshot"
+    within = ""
+    if own.earliest is not None and own.latest is not None:
+        first, last = time_span(floor(own.earliest)), time_span(ceil(own.latest))
+        within = f"another leads within {last} (at the earliest after {first})"
+    match own.state:
+        case ElectionState.RELEASED:
+            ending = "a waiting replica acquires it at once" if within else "no replica waits for it"
+            return f"{name}: no leader, the last holder released the lease; {ending}."
+        case ElectionState.NEVER_HELD:
+            return f"{name}: no leader, nobody has acquired the lease yet."
+        case ElectionState.EXPIRED:
+            return f"{name}: no leader, {who} {renewed}. If a replica waits, {within}."
+        case ElectionState.OVERDUE:
+            return f"{name}: no leader, {who} {renewed}, and no replica has acquired the lease since."
+        case ElectionState.LATE:
+            return f"{name}: {who} holds the lease but is late or dead, {renewed}. If it is dead, {within}."
+        case ElectionState.CLOCK_AHEAD:
+            ahead = time_span(-(own.renewed_ago or 0))
+            return f"{name}: {who} holds the lease; its renewal is dated {ahead} after the snapshot, a clock is wrong."
+        case ElectionState.UNKNOWN:
+            return f"{name}: {who} holds the lease; the time of its renewal is unknown."
+    return f"{name}: {who} leads, {renewed.removeprefix('last ')}. If it dies now, {within}."
 
 
 def _problem(finding: Finding) -> ProblemData:

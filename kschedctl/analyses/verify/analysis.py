@@ -71,7 +71,12 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
     infeasible = judge(cluster.cluster, found.misplaced, before, handle, request.namespace)
     outcomes = Counter(each.outcome for each in every)
     pending = PendingCountsData(
-        outcomes[Match.EQUAL], outcomes[Match.DIFFERENT], outcomes[Match.NOT_TRIED], outcomes[Match.OTHER_SCHEDULER]
+        equal=outcomes[Match.EQUAL],
+        different=outcomes[Match.DIFFERENT],
+        nominated=outcomes[Match.NOMINATED],
+        aged=outcomes[Match.AGED],
+        not_tried=outcomes[Match.NOT_TRIED],
+        other_scheduler=outcomes[Match.OTHER_SCHEDULER],
     )
     bound = _bound_counts(found, infeasible)
     return Verification(
@@ -128,10 +133,24 @@ def _infeasible_groups(pods: Iterable[InfeasibleGroupData]) -> Iterator[Infeasib
 
 
 def _summary(pending: PendingCountsData, bound: BoundCountsData) -> str:
-    compared = pending.equal + pending.different + bound.feasible + bound.infeasible
+    compared = _with_message(pending) + bound.feasible + bound.infeasible
     if not compared:
         return "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler."
-    return " ".join([_verdict(pending, bound), *_explained(bound)])
+    return " ".join([_verdict(pending, bound), *_old_messages(pending), *_explained(bound)])
+
+
+def _with_message(pending: PendingCountsData) -> int:
+    return pending.equal + pending.different + pending.nominated + pending.aged
+
+
+def _old_messages(pending: PendingCountsData) -> Iterator[str]:
+    """Yield sentences about messages of before that are no difference."""
+    if pending.aged:
+        verb = "has" if pending.aged == 1 else "have"
+        yield f"{counted(pending.aged, 'pending pod')} {verb} an aged message: pods that now run are younger than it."
+    if pending.nominated:
+        verb = "waits" if pending.nominated == 1 else "wait"
+        yield f"{counted(pending.nominated, 'nominated pod')} {verb} for victims to end, with the message of before."
 
 
 def _verdict(pending: PendingCountsData, bound: BoundCountsData) -> str:
@@ -141,7 +160,7 @@ def _verdict(pending: PendingCountsData, bound: BoundCountsData) -> str:
         return f"No difference: {equal}, {counted(bound.feasible, 'running pod')} that would still fit."
     parts = []
     if pending.different:
-        parts.append(f"{counted(pending.different, 'pending pod')} of {pending.equal + pending.different}")
+        parts.append(f"{counted(pending.different, 'pending pod')} of {_with_message(pending)}")
     if bound.different:
         parts.append(f"{counted(bound.different, 'running pod')} of {bound.feasible + bound.infeasible}")
     return f"{counted(differences, 'difference')} from kube-scheduler: {' and '.join(parts)}."

@@ -63,16 +63,26 @@ def _compared(scheduler: Scheduler, index: int, before: Scheduler | None) -> Pen
         return PendingGroupData(Match.NOT_TRIED, theirs, ours, (), named)
     if _same(condition, decision):
         return PendingGroupData(Match.EQUAL, theirs, ours, (), named)
+    if _waits_for_victims(condition, decision):
+        return PendingGroupData(Match.NOMINATED, theirs, ours, (), named)
     causes = tuple(_causes(cluster, condition, decision))
     if before is not None and _was_same(condition, before, pod):
-        causes = (WHAT_IF, *causes)
+        return PendingGroupData(Match.DIFFERENT, theirs, ours, (WHAT_IF, *causes), named)
+    # Pods that came later only take capacity: they do not explain that the pod fits.
+    younger = 0 if decision.schedulable else _younger_pods(cluster, condition.last_transition_time)
+    if younger:
+        aged = f"the message is older than {counted(younger, 'running pod')}, which its numbers do not count"
+        return PendingGroupData(Match.AGED, theirs, ours, (aged, *causes), named)
     return PendingGroupData(Match.DIFFERENT, theirs, ours, causes, named)
 
 
 def _was_same(condition: Condition, before: Scheduler, pod: Pod) -> bool:
     """Report whether our answer without the what-ifs equals the stored one."""
     index = before.cluster.pods.index.get((pod.metadata.namespace, pod.metadata.name))
-    return index is not None and _same(condition, before.decide(before.cluster.pods.pod(index)))
+    if index is None:
+        return False
+    decision = before.decide(before.cluster.pods.pod(index))
+    return _same(condition, decision) or _waits_for_victims(condition, decision)
 
 
 def decision_text(decision: Decision) -> str:
@@ -94,11 +104,14 @@ def _same(condition: Condition, decision: Decision) -> bool:
     theirs = condition.message
     if theirs.endswith(CUT):
         return bool(decision.message) and decision.message.startswith(theirs.removesuffix(CUT))
-    own = decision.pod.status.nominated_node_name
-    if own and _without_placement(theirs, own) == without_preemption(decision.message):
-        # The message dates from the cycle that evicted the victims; no other follows until they are gone.
-        return True
     return theirs in _messages(decision)
+
+
+def _waits_for_victims(condition: Condition, decision: Decision) -> bool:
+    """Report whether the message is that of the cycle that evicted the victims."""
+    # No other message follows until the victims are gone.
+    own = decision.pod.status.nominated_node_name
+    return bool(own) and _without_placement(condition.message, own) == without_preemption(decision.message)
 
 
 def _messages(decision: Decision) -> set[str]:
@@ -165,14 +178,17 @@ def _were(number: int) -> str:
 
 def _changes_since(cluster: Cluster, moment: datetime | None) -> list[str]:
     """Return the numbers of nodes and running pods that are younger than a moment, as text."""
-    if moment is None:
-        return []
     nodes = sum(_younger(node.metadata, moment) for node in cluster.nodes.objects)
-    bound = sum(bool(record.node_name) and _younger(record.metadata, moment) for record in cluster.pods.records)
+    bound = _younger_pods(cluster, moment)
     changes = [f"{counted(nodes, 'node')} {_were(nodes)} created"] if nodes else []
     return [*changes, f"{counted(bound, 'running pod')} {_were(bound)} created"] if bound else changes
 
 
-def _younger(metadata: ObjectMeta, moment: datetime) -> bool:
+def _younger_pods(cluster: Cluster, moment: datetime | None) -> int:
+    """Return the number of running pods that are younger than a moment."""
+    return sum(bool(record.node_name) and _younger(record.metadata, moment) for record in cluster.pods.records)
+
+
+def _younger(metadata: ObjectMeta, moment: datetime | None) -> bool:
     created = metadata.creation_timestamp
-    return created is not None and created > moment
+    return created is not None and moment is not None and created > moment

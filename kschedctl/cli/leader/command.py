@@ -37,17 +37,25 @@ def leader(
 
     Reported are the age of the last renewal at the time of the snapshot, the number of leader changes, holders that are
     no pod or node of the snapshot, schedulers without an election, and election records in annotations, which clusters
-    used before Leases existed. With --config, also settings of the scheduler's leaderElection that do not match.
+    used before Leases existed. With --config, also settings of the scheduler's leaderElection that do not match. A
+    holder is late if it has not renewed for more than two retry periods, which are longer in proportion for a longer
+    lease duration than that of the scheduler.
 
-    The exit code is 1 if an election has no leader, or if there is another problem.
+    A running cluster is asked for the Leases of all namespaces; without the right to list nodes or pods, holders are
+    shown by their identities alone.
+
+    The exit code is 1 if an election has no leader, if there is no election, or if there is another error.
     """
     if ctx.invoked_subcommand is not None:
         return None
+    from dataclasses import replace
+
     from kschedctl.analyses.leader.elections import leader
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
 
-    loaded = cluster.request().load(TerminalHandle())
+    request = cluster.request()
+    loaded = replace(request, source=replace(request.source, needs_nodes=False)).load(TerminalHandle())
     return CommandResult(answer=leader(loaded, check_configuration=bool(cluster.config)))
 
 

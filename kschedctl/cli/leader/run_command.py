@@ -37,9 +37,14 @@ def run(
     released. Signals are forwarded to the command. On a machine that sleeps, or is stopped as a whole, the command
     cannot be ended in time.
 
+    On Linux, processes in sessions of their own, such as daemons, are killed too. If this program and its guard process
+    are killed together (pkill -9 -f), the kernel kills the command, but not the processes that it has started. Systems
+    other than Linux have no such means: there, the process group of the command is killed, and a command whose guard is
+    killed as well runs on.
+
     This writes to the cluster: the Lease, and nothing else. The user needs get, create and update on leases.
 
-    The exit code is that of the command, and 3 if the command was ended because the Lease was lost.
+    The exit code is that of the command (137 if it was killed), and 3 if it was ended because the Lease was lost.
     """
     grace = seconds(grace_period, "--grace-period")
 

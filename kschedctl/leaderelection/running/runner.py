@@ -15,7 +15,8 @@ from kschedctl.clock import RealClock
 from kschedctl.errors import InputError
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
-from kschedctl.leaderelection.lock import Lock
+from kschedctl.leaderelection.lock import Lock, same_identity_warning
+from kschedctl.leaderelection.outage import Outage
 from kschedctl.leaderelection.running.child import Child
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps
@@ -31,6 +32,7 @@ _DRIFT: Final = 0.01
 _TICK: Final = 0.25
 _OF_SIGNALS: Final = 128
 _KILLED: Final = "the command is killed: its deadline has passed"
+_GUARD_ENDED: Final = "the guard process of the command was killed: the command is killed with it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,9 @@ class ElectionEnded:
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded:
-    """The message that the command has ended, by itself or by a signal."""
+    """The message that the command has ended with an exit code; ``None`` if its guard was killed before."""
+
+    code: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ class Runner:
         self._settings = replace(settings, release_on_cancel=False, release_checks_holder=True)
         self._grace = grace
         self._tell = tell
-        self._failed = ""
+        self._said: set[str] = set()
         self._renewed = 0.0
         self._messages: SimpleQueue[Message] = SimpleQueue()
         self.clock = RealClock()
@@ -152,11 +156,14 @@ class Runner:
         lock : Lock
             The lock on the lease, which must use this runner's clock.
         """
+        outage = Outage(self._tell)
         callbacks = Callbacks(
             started_leading=lambda: self._messages.put(Started()),
             renewed=lambda at: self._messages.put(Renewed(at)),
             new_leader=lambda leader: self._say_leader(leader, lock),
-            failed=self._say_failed,
+            failed=outage.failed,
+            reached=lambda: outage.ended(f"{lock.describe()} is reachable again"),
+            same_identity=lambda: self._say_once(same_identity_warning(lock)),
         )
         elector = LeaderElector(lock, self._settings, self.clock, callbacks=callbacks)
         previous = {number: signal.signal(number, self._on_signal) for number in _HANDED_ON}
@@ -212,8 +219,10 @@ class Runner:
         while True:
             message = self._next(kill_at if lost else self._kill_at - self._grace)
             match message:
-                case CommandEnded():
-                    code = child.finish()
+                case CommandEnded(found):
+                    code = child.finish(found)
+                    if found is None:
+                        self._tell(_GUARD_ENDED)
                     if child.killed_by_guard:
                         self._tell(_KILLED)
                     return Ending(code, lost or child.killed_by_guard)
@@ -223,7 +232,7 @@ class Runner:
                     self._renewed = at
                     child.put_off(self._kill_at)
             now = self.clock.now()
-            ended = isinstance(message, ElectionEnded) or not elector.is_leader or not child.guarded
+            ended = isinstance(message, ElectionEnded) or not elector.is_leader
             if not lost and (ended or now >= self._kill_at - self._grace):
                 lost, kill_at = True, min(self._kill_at, now + self._grace)
                 self._tell("the lease is lost: the command gets SIGTERM")
@@ -232,7 +241,7 @@ class Runner:
             if now >= kill_at:
                 kill_at = inf
                 self._tell(_KILLED)
-                child.signal(signal.SIGKILL)
+                child.kill()
 
     @property
     def _kill_at(self) -> float:
@@ -247,8 +256,7 @@ class Runner:
             return None
 
     def _watch(self, child: Child) -> None:
-        child.wait()
-        self._messages.put(CommandEnded())
+        self._messages.put(CommandEnded(child.wait()))
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         self._messages.put(Signal(number))
@@ -259,10 +267,9 @@ class Runner:
         elif leader:
             self._tell(f"{lock.describe()} is held by {leader}")
 
-    def _say_failed(self, text: str) -> None:
-        # A repeated failure is reported once.
-        if text != self._failed:
-            self._failed = text
+    def _say_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
             self._tell(text)
 
 

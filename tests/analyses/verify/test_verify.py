@@ -18,10 +18,13 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.loading import scheduling_cluster
+from kschedctl.presentation.frame import View
+from kschedctl.presentation.verify import document
 from kschedctl.snapshot.load import Snapshot
 from tests.builders import GPU, make_cluster, make_node, make_pod
 from tests.devices.builders import make_claim as make_device_claim
 from tests.devices.builders import make_class, make_device, make_slice
+from tests.presentation.printing import lines
 
 T = TypeVar("T")
 SINCE = "2026-03-01T12:00:00Z"
@@ -77,7 +80,7 @@ PLACED = "preemption: found a potential placement for pod on node {}, preempting
 @pytest.mark.parametrize(
     ("stored", "nominated", "outcome"),
     [
-        pytest.param("", "a", Match.EQUAL, id="up to 1.36 nothing is said of preemption"),
+        pytest.param("", "a", Match.NOMINATED, id="up to 1.36 nothing is said of preemption"),
         pytest.param("", "", Match.DIFFERENT, id="but the pod is nominated"),
         pytest.param(" " + PLACED.format("a"), "a", Match.EQUAL, id="from 1.37 on its node is named"),
         pytest.param(" " + PLACED.format("b"), "a", Match.DIFFERENT, id="not another"),
@@ -160,6 +163,38 @@ def test_what_is_younger_than_the_condition() -> None:
     causes = only(builder.build(taken_at=datetime(2026, 3, 1, 11, 59, tzinfo=UTC))).causes
     assert "1 node was created after the pod became pending" in causes
     assert "the snapshot is 61 seconds older than the condition" in causes
+
+
+@pytest.mark.parametrize(
+    ("created", "cpu", "stored", "outcome"),
+    [
+        pytest.param(LATER, "64", "1 Too many pods.", Match.AGED, id="a pod that now runs is younger"),
+        pytest.param(SINCE, "64", "1 Too many pods.", Match.DIFFERENT, id="no pod is younger"),
+        pytest.param(LATER, "1", "1 Too many pods.", Match.DIFFERENT, id="it fits now, which no younger pod explains"),
+        pytest.param(LATER, "64", TOO_LARGE.removeprefix("0/1 nodes are available: "), Match.EQUAL, id="no difference"),
+    ],
+)
+def test_a_message_that_is_older_than_pods_that_run_is_aged(
+    created: str, cpu: str, stored: str, outcome: Match
+) -> None:
+    young = make_pod("young", node="a")
+    young = replace(young, metadata=replace(young.metadata, creation_timestamp=datetime.fromisoformat(created)))
+    cluster = make_cluster([make_node("a")], [pending(f"0/1 nodes are available: {stored}", cpu=cpu), young])
+    found, group = verified(cluster), only(cluster)
+    assert (group.outcome, found.equal) == (outcome, outcome is not Match.DIFFERENT)
+    if outcome is Match.AGED:
+        assert group.causes[0].startswith("the message is older than 1 running pod")
+        assert "1 pending pod has an aged message" in found.summary
+
+
+def test_only_stored_messages_are_printed_as_those_of_kube_scheduler() -> None:
+    victim = make_pod("victim", node="a", requests={"cpu": "4"}, terminating=True)
+    stored = "0/1 nodes are available: 1 Insufficient cpu."
+    found = verified(make_cluster([make_node("a")], [pending(stored, cpu="1", priority=9, nominated="a"), victim]))
+    printed = "\n".join(lines(document(found, View()), 160))
+    assert "1 nominated pod waits for victims to end" in found.summary
+    assert f"    {stored}\n" in printed + "\n"
+    assert "preemption" not in printed
 
 
 def misplaced(cluster: Cluster, before: Cluster | None = None) -> dict[str, tuple[Standing, str]]:
