@@ -1,7 +1,7 @@
 """The target of a HorizontalPodAutoscaler is not what the manifests have under its name, or cannot be scaled.
 
 ``scaleTargetRef`` names a kind other than that of the workload of this name (StatefulSet in place of Deployment), an
-API group without that kind (``extensions/v1beta1``, or no ``apiVersion``), or a kind without replicas (DaemonSet, Job).
+API group without that kind (``extensions/v1beta1``), or a kind without replicas (DaemonSet, Job).
 The controller looks the target up by group and kind, finds nothing, and sets the condition AbleToScale to False with
 reason FailedGetScale (Kubernetes: ``pkg/controller/podautoscaler/horizontal.go``, ``scaleForResourceMappings``).
 
@@ -33,21 +33,20 @@ apps/v1 StatefulSet db
 PASSES = FAILS.replace("Deployment", "StatefulSet")
 
 _SERVED: Final = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}
-#: Groups that manifests name in place of ``apps``.
-_FORMER: Final = ("", "extensions")
-_FIXED: Final = frozenset(("apps/DaemonSet", "batch/Job", "batch/CronJob", "Pod"))
+#: The group that old manifests name in place of ``apps``.
+_FORMER: Final = "extensions"
+_FIXED: Final = frozenset(("apps/DaemonSet", "batch/Job", "batch/CronJob"))
 
 
 def check(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
     target = scale_target(scaler)
     if target is None:
         return
-    if target.kind in _SERVED and target.group in _FORMER:
+    if target.kind in _SERVED and target.group == _FORMER:
         version = _SERVED[target.kind]
         field = target.field("apiVersion")
-        group = f'group "{target.group}"' if target.group else "the core group, meant by an empty apiVersion,"
         yield Problem(
-            message=f"the target is not found: {group} has no {target.kind}",
+            message=f'the target is not found: group "{_FORMER}" has no {target.kind}',
             steps=field,
             help=f"write apiVersion: {version}",
             fix=setting(scaler, f"write apiVersion: {version}", (field, version), safe=False),
