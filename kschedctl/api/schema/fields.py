@@ -46,6 +46,12 @@ def field_names() -> FieldNames:
 
 
 @cache
+def all_names() -> frozenset[str]:
+    """Return the names of the fields of all types; the result is cached."""
+    return frozenset(name for fields in field_names().types.values() for name in fields)
+
+
+@cache
 def kinds_by_version() -> Mapping[str, frozenset[str]]:
     """Return the kinds of each API version, such as ``apps/v1``; the result is cached."""
     found: dict[str, set[str]] = {}

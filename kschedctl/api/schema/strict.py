@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
-from kschedctl.api.schema.fields import LEAF, LIST, MAP, field_names
+from kschedctl.api.schema.fields import LEAF, LIST, MAP, all_names, field_names
+from kschedctl.api.spelling import edits
 from kschedctl.api.wording import similar
 from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
@@ -25,6 +26,8 @@ REPEATED: Final = "DuplicateField"
 _SURELY: Final = 0.85
 #: The maximum depth, in types, of the search for the place of a misplaced field.
 _DEEPEST: Final = 8
+#: The least length of a name in which two letters may be wrong.
+_LONG: Final = 6
 #: Keys of maps of quantities that are named like fields.
 _RESOURCES: Final = frozenset(("cpu", "memory", "storage", "ephemeral-storage"))
 
@@ -124,19 +127,24 @@ def _unknown(steps: Steps, inside: _Place) -> Finding:
 def _meant(name: str, value: Any, inside: _Place) -> list[str]:
     """Return the fields that `name` may have been meant for: those of its own mapping by name, others by path."""
     fields = field_names().types[inside.type]
-    near = [other for other in similar(name, fields) if _can_be(fields[other], value)]
-    near += [
-        other for other in fields if _contains(other, name) and other not in near and _can_be(fields[other], value)
-    ]
-    sure = [other for other in near if _contains(other, name) or SequenceMatcher(None, other, name).ratio() > _SURELY]
-    if sure:
+    able = [other for other in fields if _can_be(fields[other], value)]
+    most = 1 if len(name) < _LONG else 2
+    alike = (other for other in able if abs(len(other) - len(name)) <= most)
+    distances = {other: edits(name.lower(), other.lower()) for other in alike}
+    fewest = min(distances.values(), default=len(name))
+    if fewest <= most:
+        return [other for other, distance in distances.items() if distance == fewest]
+    near = similar(name, able)
+    sure = [other for other in near if SequenceMatcher(None, other, name).ratio() > _SURELY]
+    if sure or (sure := [other for other in able if _contains(other, name)]):
         return sure
     # A key of a map that was left out: resources.cpu in place of resources.limits.cpu.
     keys = [f"{_joined(inside.steps, key)}.{name}" for key, of in fields.items() if _has_key(of, value)]
     if keys and all(of.startswith((LIST, MAP)) for of in fields.values()):
         return keys
     # For example, "nodeSelector" in a Deployment's spec is misplaced, not a misspelled "selector".
-    found = (paths for place in inside.outward() if (paths := _below(name, value, place)))
+    places = inside.outward() if name in all_names() or name in _RESOURCES else ()
+    found = (paths for place in places if (paths := _below(name, value, place)))
     return next(found, [other for other in near if other not in inside.value] or keys)
 
 

@@ -17,6 +17,9 @@ _LONG = "DuringExecution"
 #: Kind, path, an unknown field at this path with its value, and the right name or place.
 _MISPLACED = [
     (DEPLOYMENT, "spec", "replica", 2, "replicas"),
+    ("v1/ConfigMap", "metadata", "names", "x", "name"),
+    ("v1/Service", "spec.ports[0]", "Port", 80, "port"),
+    ("autoscaling/v2/HorizontalPodAutoscaler", "spec", "mnReplicas", 1, "minReplicas"),
     (DEPLOYMENT, POD, "priorityClass", "high", "priorityClassName"),
     (DEPLOYMENT, f"{POD}.tolerations[0]", "effects", "NoSchedule", "effect"),
     (DEPLOYMENT, f"{POD}.topologySpreadConstraints[0]", "selector", {"matchLabels": {}}, "labelSelector"),
