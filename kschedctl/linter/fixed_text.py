@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
+
 import yaml
 
 from kschedctl.errors import InputError
 from kschedctl.linter.data_changes import CannotChangeError, changed, settled
-from kschedctl.linter.fix import FieldEdit, Fix, FixAction
-from kschedctl.linter.values import at
-from kschedctl.linter.yaml_edits import edited
+from kschedctl.linter.fix import FieldEdit, Fix
+from kschedctl.linter.yaml_edits import edited, text_edit
 from kschedctl.text.comments import comments
 from kschedctl.text.tree import NoTreeError, yaml_trees
 from kschedctl.text.yaml import yaml_value
@@ -42,22 +44,24 @@ def fixed_text(text: bytes, fix: Fix) -> bytes:
 
 def drops_comment(before: bytes, after: bytes) -> bool:
     """Report whether a comment of a text is not in the text after a fix."""
-    return b"#" in before and bool(comments(before.decode()) - comments(after.decode()))
+    if before == after or b"#" not in before:
+        return False
+    old, new = (Counter(comment.text for comment in comments(text.decode())) for text in (before, after))
+    return bool(old - new)
 
 
 def fix_drops_comment(fix: Fix) -> bool:
     """Report whether a fix drops a comment of its document, such as one beside a field that it removes."""
     document = fix.object.document
-    if document.json or b"#" not in document.text or not any(_replaces(fix, change) for change in fix.changes):
+    if document.json or document.tree is None or not document.comments:
         return False
-    try:
-        return drops_comment(document.text, fixed_text(document.text, fix))
-    except CannotChangeError:
-        return False
-
-
-def _replaces(fix: Fix, change: FieldEdit) -> bool:
-    """Report whether a change replaces lines of the text, in contrast to one value or an inserted line."""
-    if change.action is FixAction.SET:
-        return isinstance(at(fix.object.raw, *change.steps), dict | list)
-    return change.action is FixAction.REMOVE
+    for one in fix.changes:
+        try:
+            change = settled(FieldEdit(one.action, (*fix.object.inside, *one.steps), one.value), document.value)
+            edit = text_edit(document.characters, document.tree, change)
+        except CannotChangeError:
+            return False
+        first = bisect_left(document.comments, edit.start)
+        if first < len(document.comments) and document.comments[first] < edit.end:
+            return True
+    return False

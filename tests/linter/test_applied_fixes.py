@@ -239,7 +239,7 @@ def test_repairs_keep_comments_and_settle(rule: Rule, unsafe: bool, data: st.Dat
         plain = repaired({"a.yaml": rule.fails.replace("  # <-", "")}, unsafe=True)
         assert values(after[0]) == values(plain.linted.files[0].text.decode())
     else:
-        assert comments(text) == comments(after[0])
+        assert [each.text for each in comments(text)] == [each.text for each in comments(after[0])]
     assert repaired({"a.yaml": after[0]}, unsafe=unsafe).texts == {}
 
 

@@ -21,4 +21,5 @@ from kschedctl.text.comments import comments
     ],
 )
 def test_the_comments_of_a_text(text: str, found: list[str]) -> None:
-    assert sorted(comments(text).elements()) == sorted(found)
+    assert [comment.text for comment in comments(text)] == found
+    assert [text[comment.start :][: len(comment.text)] for comment in comments(text)] == found
