@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
-
-import yaml
+from typing import Final, NamedTuple, TypeAlias
 
 from kschedctl.errors import InputError
-from kschedctl.linter.data_changes import CannotChangeError, changed, settled
+from kschedctl.linter.data_changes import CannotChangeError
 from kschedctl.linter.diagnosis import Diagnosis
-from kschedctl.linter.fix import FieldEdit, Fix, FixAction
+from kschedctl.linter.fix import Fix
+from kschedctl.linter.fixed_text import drops_comment, fixed_text
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_text
 from kschedctl.linter.run import LintResult
-from kschedctl.linter.yaml_edits import edited
-from kschedctl.text.tree import NoTreeError, yaml_trees
-from kschedctl.text.yaml import yaml_value
+from kschedctl.linter.values import Steps
 
-#: The maximum number of rounds: a fix may cause another finding with a fix.
-_MOST_ROUNDS: Final = 10
+#: The maximum number of rounds: a fix may cause another finding with a fix, or overlap another fix.
+_MOST_ROUNDS: Final = 50
 _MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -69,81 +66,85 @@ class FixResult:
 def apply_fixes(
     linted: LintResult, again: Callable[[Sequence[LintFile]], LintResult], *, unsafe: bool = False
 ) -> FixResult:
-    """Apply the fixes of findings, in at most 10 rounds, until no round changes a file.
+    """Apply the fixes of findings, in at most 50 rounds, until no round changes a file.
 
     Parameters
     ----------
     again : callable
         A function that lints the changed files.
     unsafe : bool
-        True to also apply fixes that change how pods behave.
+        True to also apply fixes that change how pods behave, or drop comments.
     """
     out = FixResult(linted)
     originals = {file.name: file.text for file in linted.files}
-    tried: set[str] = set()
+    tried: set[_FindingId] = set()
+    fixable: set[_FindingId] = set()
     for _ in range(_MOST_ROUNDS):
-        texts, count = _round(out.linted.found, unsafe=unsafe, tried=tried)
+        by_document = _fixable(out.linted.found, unsafe=unsafe)
+        fixable.update(key for fixes in by_document.values() for key, _ in fixes)
+        texts = _round(by_document, unsafe=unsafe, tried=tried)
         if not texts:
             break
-        out.count += count
         files = [
             read_text(texts.get(file.name, file.text), file.name, on_disk=file.on_disk) for file in out.linted.files
         ]
         out.linted = again(files)
+    out.count = len(fixable - {_id_of(each) for each in out.linted.found})
     out.texts = {
         file.name: (originals[file.name], file.text) for file in out.linted.files if file.text != originals[file.name]
     }
     return out
 
 
-def _round(found: Sequence[Diagnosis], *, unsafe: bool, tried: set[str]) -> tuple[dict[str, bytes], int]:
-    """Return the changed texts by file name, and the number of findings fixed in this round."""
-    by_document: dict[LintDocument, list[tuple[Diagnosis, Fix]]] = defaultdict(list)
+class _FindingId(NamedTuple):
+    """The identity of a finding in all rounds: several documents may have copies of one object."""
+
+    file: str
+    document: int
+    inside: Steps
+    fingerprint: str
+
+
+def _id_of(diagnosis: Diagnosis) -> _FindingId:
+    obj = diagnosis.object
+    number, inside = (obj.document.number, obj.inside) if obj is not None else (0, ())
+    return _FindingId(diagnosis.file.name, number, inside, diagnosis.fingerprint)
+
+
+_Fixable: TypeAlias = Mapping[LintDocument, Sequence[tuple[_FindingId, Fix]]]
+
+
+def _fixable(found: Sequence[Diagnosis], *, unsafe: bool) -> _Fixable:
+    """Return the fixes to apply, by document."""
+    by_document: dict[LintDocument, list[tuple[_FindingId, Fix]]] = defaultdict(list)
     for each in found:
         fix = each.fix
         if fix is not None and (fix.safe or unsafe) and fix.object.file.on_disk and not fix.object.document.json:
-            by_document[fix.object.document].append((each, fix))
+            by_document[fix.object.document].append((_id_of(each), fix))
+    return by_document
+
+
+def _round(by_document: _Fixable, *, unsafe: bool, tried: set[_FindingId]) -> dict[str, bytes]:
+    """Return the changed texts by file name."""
     changes: dict[LintDocument, bytes] = {}
-    count = 0
     for document, fixes in by_document.items():
         text = document.text
-        for diagnosis, fix in fixes:
-            if diagnosis.fingerprint in tried:
+        applied: list[Fix] = []
+        for key, fix in fixes:
+            # The next round tells whether an overlapping fix is still needed: two rules may ask for one toleration.
+            if key in tried or any(fix.object is other.object and fix.overlaps(other) for other in applied):
                 continue
             try:
-                after = _applied(text, fix)
+                after = fixed_text(text, fix)
             except CannotChangeError:
-                tried.add(diagnosis.fingerprint)
                 continue
-            # A finding that an earlier fix resolved already counts as fixed, too.
-            text, count = after, count + 1
-            tried.add(diagnosis.fingerprint)
-            if any(change.action is FixAction.REMOVE and isinstance(change.steps[-1], int) for change in fix.changes):
-                # The removal changes the indices of the items after it.
-                break
+            if unsafe or not drops_comment(text, after):
+                text = after
+                applied.append(fix)
+                tried.add(key)
         if text != document.text:
             changes[document] = text
-    return {file.name: _whole(file, changes) for file in {document.file for document in changes}}, count
-
-
-def _applied(text: bytes, fix: Fix) -> bytes:
-    """Return a document with a fix applied; the result is parsed to verify that it has the intended value."""
-    for one in fix.changes:
-        value, _ = yaml_value(text, "")
-        change = settled(FieldEdit(one.action, (*fix.object.inside, *one.steps), one.value), value)
-        wanted = changed(value, change)
-        if wanted == value:
-            continue
-        try:
-            root = next(yaml_trees(text))
-            after = edited(text.decode(), root, change).encode()
-            said, _ = yaml_value(after, "")
-        except (yaml.YAMLError, NoTreeError, InputError, UnicodeDecodeError, StopIteration):
-            raise CannotChangeError from None
-        if said != wanted:
-            raise CannotChangeError
-        text = after
-    return text
+    return {file.name: _whole(file, changes) for file in {document.file for document in changes}}
 
 
 def _whole(file: LintFile, changes: dict[LintDocument, bytes]) -> bytes:

@@ -15,8 +15,8 @@ class CannotChangeError(Exception):
 def settled(change: FieldEdit, value: Any) -> FieldEdit:
     """Return the change to make in place of `change`, so that no mapping or list becomes empty.
 
-    A removal that would leave its mapping or list empty removes that mapping or list instead. An item appended where
-    no list exists sets a list of one item.
+    A removal that would leave its mapping or list empty removes that mapping or list instead, but never an item of a
+    list with it. An item appended where no list exists sets a list of one item.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def settled(change: FieldEdit, value: Any) -> FieldEdit:
     if change.action is not FixAction.REMOVE:
         return change
     steps = change.steps
-    while len(steps) > 1 and len(at(value, *steps[:-1]) or ()) == 1:
+    while len(steps) > 1 and len(at(value, *steps[:-1]) or ()) == 1 and isinstance(steps[-2], str):
         steps = steps[:-1]
     return FieldEdit(FixAction.REMOVE, steps)
 

@@ -11,6 +11,7 @@ from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding, Severity
 from kschedctl.findings.location import Position
 from kschedctl.linter.fix import Fix
+from kschedctl.linter.fixed_text import fix_drops_comment
 from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.regions import Region
@@ -74,6 +75,13 @@ class Diagnosis:
     def with_severity(self, severity: Severity) -> Diagnosis:
         """Return the diagnosis with another severity."""
         return replace(self, finding=replace(self.finding, severity=severity))
+
+    def with_comments_kept(self) -> Diagnosis:
+        """Return the diagnosis; its fix is unsafe if it drops a comment."""
+        fix = self.fix
+        if fix is None or not fix.safe or not fix_drops_comment(fix):
+            return self
+        return replace(self, fix=replace(fix, safe=False))
 
     @property
     def fingerprint(self) -> str:

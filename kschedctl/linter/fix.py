@@ -31,6 +31,12 @@ class FieldEdit:
     steps: Steps
     value: Any = None
 
+    @property
+    def touched(self) -> Steps:
+        """The path of the value that the change affects: for an item that is removed, its list, as indices change."""
+        removed_item = self.action is FixAction.REMOVE and isinstance(self.steps[-1], int)
+        return self.steps[:-1] if removed_item else self.steps
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:
@@ -42,8 +48,14 @@ class Fix:
     title: str
     #: The changes, in the order in which they are made.
     changes: tuple[FieldEdit, ...]
-    #: True if the fix corrects the problem and nothing else; an unsafe fix changes how the pods behave.
+    #: True if the fix corrects the problem and nothing else; an unsafe fix changes how the pods behave, or drops a
+    #: comment.
     safe: bool = True
+
+    def overlaps(self, other: Fix) -> bool:
+        """Report whether another fix of the same object affects the same value, or a value in it."""
+        pairs = ((one.touched, two.touched) for one in self.changes for two in other.changes)
+        return any(one[: len(two)] == two[: len(one)] for one, two in pairs)
 
 
 def setting(obj: LintObject, title: str, *fields: tuple[Steps, Any], safe: bool = True) -> Fix:
@@ -61,6 +73,6 @@ def renaming(obj: LintObject, steps: Steps, name: str) -> Fix:
     return Fix(obj, f"rename {steps[-1]} to {name}", (FieldEdit(FixAction.RENAME, steps, name),))
 
 
-def appending(obj: LintObject, title: str, steps: Steps, item: Any) -> Fix:
-    """Return a fix that appends an item to a list."""
-    return Fix(obj, title, (FieldEdit(FixAction.APPEND, steps, item),))
+def appending(obj: LintObject, title: str, steps: Steps, item: Any, *, safe: bool = True) -> Fix:
+    """Return a fix that appends an item to a list, which it adds if it is absent."""
+    return Fix(obj, title, (FieldEdit(FixAction.APPEND, steps, item),), safe)

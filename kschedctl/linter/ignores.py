@@ -72,7 +72,7 @@ class Ignores:
             places.append(self._of_objects.get(diagnosis.object, ()))
         for found in places:
             for ignore in found:
-                if ignore.names(code) and not ignore.unknown:
+                if ignore.names(code):
                     return ignore
         for settings, ignore in self._of_settings:
             if ignore.names(code) and ignore.ended is None and _meant(settings, diagnosis, self._folder):
@@ -120,15 +120,17 @@ def _ignore(
 ) -> Ignore:
     codes: set[str] = set()
     unknown = ""
+    of_all = False
     for word in words.split(","):
+        if word.lower() == _ALL:
+            of_all = True
+            continue
         try:
             codes |= {rule.code for rule in rules_of(word)}
         except InputError:
             unknown = word
-    of_all = _ALL in words.lower().split(",")
     text = reason.strip() if isinstance(reason, str) else ""
-    named = None if of_all else frozenset(codes)
-    return Ignore(named, text, source, file, line, column, "" if of_all or codes else unknown, object=obj)
+    return Ignore(None if of_all else frozenset(codes), text, source, file, line, column, unknown, object=obj)
 
 
 def _of_settings(each: SettingsIgnore, file: str, line: int, today: date) -> Ignore:

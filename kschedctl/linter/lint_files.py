@@ -22,6 +22,7 @@ from kschedctl.snapshot.names import HIDDEN
 from kschedctl.snapshot.sources import Source, read_sources, whole_source
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.unpacking import Unpacking
+from kschedctl.text.comments import comments
 from kschedctl.text.encoding import utf8_text
 from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
@@ -84,6 +85,16 @@ class LintDocument:
             return next(yaml_trees(self.text), None)
         except (yaml.YAMLError, NoTreeError):
             return None
+
+    @cached_property
+    def comments(self) -> Sequence[int]:
+        """The offsets of the comments of a YAML document, in characters and in their order."""
+        import yaml
+
+        try:
+            return [comment.start for comment in comments(self.characters)] if "#" in self.characters else ()
+        except yaml.YAMLError:
+            return ()
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file; if the field is absent, the region of its nearest parent."""

@@ -23,3 +23,6 @@ class ClusterQueries(Protocol):
 
     def budget_has_pods(self, selector: Any, namespace: str) -> bool:
         """Report whether a selector may match a pod of the snapshot in a namespace."""
+
+    def has_object(self, type_: str, name: str, namespace: str) -> bool | None:
+        """Report whether an object of a group and kind is in the snapshot; ``None`` if it may not have the kind."""

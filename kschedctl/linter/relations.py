@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from kschedctl.api.well_known import POD_TEMPLATE_HASH
+from kschedctl.api.well_known import HOSTNAME, POD_TEMPLATE_HASH
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import WorkloadPods, holds_for
 from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, whole
 from kschedctl.volumes.attach_once import is_shared_or_local
@@ -34,6 +35,18 @@ def is_kept_apart(pods: WorkloadPods) -> bool:
     if any(holds_for(part, pods, pods) is not False for part in terms):
         return True
     return any(holds(part.raw.get("labelSelector"), pods.labels) is not False for part in pods.spread)
+
+
+def is_on_one_node(pods: WorkloadPods) -> bool:
+    """Report whether all pods of a workload, also those of its next revision, are on one node if they run."""
+    if text(pods.spec.get("nodeName")):
+        return True
+    names = pinned(pods, HOSTNAME)
+    if names is not None and len(names) < 2:
+        return True
+    # The first pod may go to any node; every other pod then follows it.
+    terms = (part for part in pods.terms("podAffinity", required=True) if part.value is not None)
+    return any(part.raw.get("topologyKey") == HOSTNAME and holds_for(part, pods, pods) for part in terms)
 
 
 def own_selector(pods: WorkloadPods) -> dict[str, Any] | None:

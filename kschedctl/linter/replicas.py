@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.linter.values import Steps, at, mapping, text, whole
+from kschedctl.linter.values import Steps, at, is_rendered, mapping, text, whole
 from kschedctl.workloads.budget_limits import share
 
 HPA: Final = "autoscaling/HorizontalPodAutoscaler"
@@ -36,18 +36,43 @@ class Replicas(NamedTuple):
         return f"{self.low} to {self.high} ({self.scaler.kind} {self.scaler.name})"
 
 
+class ScaleTarget(NamedTuple):
+    """The target that an autoscaler names."""
+
+    group: str
+    kind: str
+    name: str
+
+    @property
+    def type(self) -> str:
+        """Group and kind, as in ``LintObject.type``."""
+        return f"{self.group}/{self.kind}" if self.group else self.kind
+
+    def field(self, name: str) -> Steps:
+        """Return the path of a field of the target in the autoscaler."""
+        return ("spec", "scaleTargetRef", name)
+
+
+def scale_target(scaler: LintObject) -> ScaleTarget | None:
+    """Return the target of an autoscaler; ``None`` if it is malformed or has placeholders."""
+    target = mapping(at(scaler.raw, "spec", "scaleTargetRef"))
+    kind = text(target.get("kind")) or ("Deployment" if scaler.type == SCALED_OBJECT else "")
+    name = text(target.get("name"))
+    if not kind or not name or not is_rendered(dict(target)):
+        return None
+    return ScaleTarget(text(target.get("apiVersion")).rpartition("/")[0], kind, name)
+
+
 def autoscaler(pods: WorkloadPods, given: LintManifests) -> LintObject | None:
     """Return the autoscaler of the manifest set that targets a workload; ``None`` if there is none."""
     for type_ in (HPA, SCALED_OBJECT):
         for scaler in given.beside(pods.obj, type_):
-            target = mapping(at(scaler.raw, "spec", "scaleTargetRef"))
-            kind = text(target.get("kind")) or ("Deployment" if type_ == SCALED_OBJECT else "")
-            group = text(target.get("apiVersion")).rpartition("/")[0]
-            if (kind, target.get("name")) != (pods.obj.kind, pods.obj.name):
+            target = scale_target(scaler)
+            if target is None or (target.kind, target.name) != (pods.obj.kind, pods.obj.name):
                 continue
             # A former API group, or none, means the same workload. A lookup from the autoscaler decides about variants.
             seen = given.named(scaler, pods.type, pods.obj.name)
-            if (not group or group in (pods.obj.group, "extensions")) and seen is pods.obj:
+            if target.group in ("", "extensions", pods.obj.group) and seen is pods.obj:
                 return scaler
     return None
 

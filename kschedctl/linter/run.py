@@ -139,7 +139,7 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
         pod_templates=settings.ways_to_templates,
     )
     found = [
-        each.with_severity(settings.severity.get(each.rule.code, each.severity))
+        each.with_severity(settings.severity.get(each.rule.code, each.severity)).with_comments_kept()
         for each in check(request.rules, context)
     ]
     if request.ignores:

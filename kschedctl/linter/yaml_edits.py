@@ -18,7 +18,9 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./%+-]*")
 _INDENT: Final = 2
 
 
-class _Edit(NamedTuple):
+class TextEdit(NamedTuple):
+    """The replacement of a part of a text, given by offsets in characters."""
+
     start: int
     end: int
     text: str
@@ -41,8 +43,13 @@ def edited(characters: str, root: YamlNode, change: FieldEdit) -> str:
     CannotChangeError
         If the text does not allow to change the field alone, for example because an alias repeats it.
     """
-    edit = _Text(characters).edit(root, change)
+    edit = text_edit(characters, root, change)
     return characters[: edit.start] + edit.text + characters[edit.end :]
+
+
+def text_edit(characters: str, root: YamlNode, change: FieldEdit) -> TextEdit:
+    """Return the edit of the text that applies a change; parameters and errors as for ``edited``."""
+    return _Text(characters).edit(root, change)
 
 
 def scalar(value: Any) -> str:
@@ -99,7 +106,7 @@ class _Text:
         self._characters = characters
         self._newline = "\r\n" if "\r\n" in characters else "\n"
 
-    def edit(self, root: YamlNode, change: FieldEdit) -> _Edit:
+    def edit(self, root: YamlNode, change: FieldEdit) -> TextEdit:
         node, parent, reached = _reach(root, change.steps)
         left = change.steps[reached:]
         if left:
@@ -137,14 +144,14 @@ class _Text:
     def _lines(self, text: str) -> str:
         return text.replace("\n", self._newline)
 
-    def _insert_line(self, after: int, text: str) -> _Edit:
+    def _insert_line(self, after: int, text: str) -> TextEdit:
         """Return the edit that inserts one or more lines after the line of offset `after`."""
         at = self._next_line(after)
         ends = at == 0 or self._characters[at - 1] == "\n"
         before = "" if ends else self._newline
-        return _Edit(at, at, f"{before}{self._lines(text)}{self._newline if ends else ''}")
+        return TextEdit(at, at, f"{before}{self._lines(text)}{self._newline if ends else ''}")
 
-    def _set(self, node: YamlNode, parent: YamlNode, step: str | int, value: Any) -> _Edit:
+    def _set(self, node: YamlNode, parent: YamlNode, step: str | int, value: Any) -> TextEdit:
         if node.start is None:
             if not isinstance(step, str):
                 raise CannotChangeError
@@ -152,16 +159,16 @@ class _Text:
         if not (node.is_map or node.is_list) or node.flow:
             if not node.flow and "\n" in self._characters[node.start : node.end]:
                 raise CannotChangeError
-            return _Edit(node.start, node.end, flow(value))
+            return TextEdit(node.start, node.end, flow(value))
         kind = dict if node.is_map else list
         if isinstance(value, kind) and value:
             text = self._lines(_joined(_block(value, self._column(node.start))))
-            return _Edit(node.start, self._written_end(node), text)
+            return TextEdit(node.start, self._written_end(node), text)
         if not isinstance(step, str):
-            return _Edit(node.start, self._written_end(node), flow(value))
+            return TextEdit(node.start, self._written_end(node), flow(value))
         # A list may have the same indent as its key, which no other value may have.
         colon = self._characters.find(":", parent.key_ends[step]) + 1
-        return _Edit(colon, self._written_end(node), f" {flow(value)}")
+        return TextEdit(colon, self._written_end(node), f" {flow(value)}")
 
     def _written_end(self, node: YamlNode) -> int:
         """Return the end offset of a value without the trailing newlines that a block scalar includes."""
@@ -170,14 +177,14 @@ class _Text:
             end -= 1
         return end
 
-    def _after_key(self, parent: YamlNode, step: str, value: Any) -> _Edit:
+    def _after_key(self, parent: YamlNode, step: str, value: Any) -> TextEdit:
         """Return the edit that writes the value of a key without a value."""
         at = self._characters.find(":", parent.key_ends[step]) + 1
         if not at:
             raise CannotChangeError
-        return _Edit(at, at, f" {flow(value)}")
+        return TextEdit(at, at, f" {flow(value)}")
 
-    def _added(self, node: YamlNode, parent: YamlNode | None, steps: Steps, key: str, value: Any) -> _Edit:
+    def _added(self, node: YamlNode, parent: YamlNode | None, steps: Steps, key: str, value: Any) -> TextEdit:
         """Return the edit that adds a key to a mapping."""
         if node.start is None and parent is not None and steps and isinstance(steps[-1], str):
             return self._after_key(parent, steps[-1], {key: value})
@@ -196,17 +203,17 @@ class _Text:
                 return self._insert_line(_end(before, own, self._characters), text)
         return self._insert_line(_end(own[-1][1], own, self._characters), text)
 
-    def _last_of_flow(self, node: YamlNode, text: str) -> _Edit:
-        return _Edit(node.end - 1, node.end - 1, f"{', ' if node.children or node.elements else ''}{text}")
+    def _last_of_flow(self, node: YamlNode, text: str) -> TextEdit:
+        return TextEdit(node.end - 1, node.end - 1, f"{', ' if node.children or node.elements else ''}{text}")
 
-    def _renamed(self, parent: YamlNode, step: str | int, name: str) -> _Edit:
+    def _renamed(self, parent: YamlNode, step: str | int, name: str) -> TextEdit:
         if not isinstance(step, str) or step in parent.borrowed:
             raise CannotChangeError
         start, end = parent.children[step][0], parent.key_ends[step]
         quote = self._characters[start]
-        return _Edit(start, end, f"{quote}{name}{quote}" if quote in "\"'" else scalar(name))
+        return TextEdit(start, end, f"{quote}{name}{quote}" if quote in "\"'" else scalar(name))
 
-    def _removed(self, node: YamlNode, parent: YamlNode, step: str | int) -> _Edit:
+    def _removed(self, node: YamlNode, parent: YamlNode, step: str | int) -> TextEdit:
         if len(parent.children) + len(parent.elements) < 2:
             # Without its last item the text would mean null, not an empty mapping or list.
             raise CannotChangeError
@@ -221,33 +228,33 @@ class _Text:
             # The first key of a list item is on the line of the dash.
             if not following:
                 raise CannotChangeError
-            return _Edit(start, following[0], "")
+            return TextEdit(start, following[0], "")
         end = max(node.end if node.start is not None else 0, parent.key_ends[step])
-        return _Edit(line, self._next_line(end), "")
+        return TextEdit(line, self._next_line(end), "")
 
-    def _removed_item(self, node: YamlNode) -> _Edit:
+    def _removed_item(self, node: YamlNode) -> TextEdit:
         if node.start is None:
             raise CannotChangeError
         dash = self._characters.rfind("-", 0, node.start)
         line = self._line_start(dash)
         if dash < 0 or self._characters[line:dash].strip():
             raise CannotChangeError
-        return _Edit(line, self._next_line(node.end), "")
+        return TextEdit(line, self._next_line(node.end), "")
 
-    def _removed_of_flow(self, node: YamlNode, parent: YamlNode, step: str | int) -> _Edit:
+    def _removed_of_flow(self, node: YamlNode, parent: YamlNode, step: str | int) -> TextEdit:
         if node.start is None:
             raise CannotChangeError
         start = parent.children[step][0] if isinstance(step, str) else node.start
         end = node.end
         rest = self._characters[end : parent.end]
         if (comma := re.match(r"\s*,\s*", rest)) is not None:
-            return _Edit(start, end + comma.end(), "")
+            return TextEdit(start, end + comma.end(), "")
         before = self._characters[parent.start or 0 : start].rstrip()
         if not before.endswith(","):
             raise CannotChangeError
-        return _Edit((parent.start or 0) + len(before) - 1, end, "")
+        return TextEdit((parent.start or 0) + len(before) - 1, end, "")
 
-    def _appended(self, node: YamlNode, value: Any) -> _Edit:
+    def _appended(self, node: YamlNode, value: Any) -> TextEdit:
         if not node.is_list or node.start is None:
             raise CannotChangeError
         if node.flow:

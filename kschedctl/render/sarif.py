@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_HOME: Final = "https://pypi.org/project/kschedctl/"
 _ROOT: Final = "%SRCROOT%"
 #: The number of results per run that GitHub accepts.
 _MOST: Final = 25_000
@@ -72,7 +71,6 @@ def _run(run: LintView) -> dict[str, Any]:
                 "name": "kschedctl",
                 "version": __version__,
                 "semanticVersion": __version__,
-                "informationUri": _HOME,
                 "rules": [_rule(rule) for rule in rules],
             }
         },
@@ -92,7 +90,6 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": f"{rule.summary}{place}"},
         "help": {"text": page, "markdown": f"**{rule.code} {rule.name}**{place}\n\n{page.replace('``', '`')}"},
-        "helpUri": f"{_HOME}#{rule.code.lower()}",
         "defaultConfiguration": {"level": _LEVELS[rule.severity], "enabled": rule.on},
         "properties": {"tags": ["kubernetes", "scheduling"]},
     }

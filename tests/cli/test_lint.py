@@ -249,15 +249,24 @@ def test_a_baseline_leaves_out_what_was_there_and_tells_what_is_gone(room: Path)
 
 def test_repairs(room: Path) -> None:
     web = room / "web.yaml"
-    web.write_text(POD.replace("nodeName: node-1", "priority: 7  # lucky"))
+    web.write_text(POD.replace("nodeName: node-1", "priority: 7"))
     done = lint("web.yaml", "--diff")
     assert code(done) == 1
-    assert "-  priority: 7  # lucky\n" in done.stdout
+    assert "-  priority: 7\n" in done.stdout
     done = lint("web.yaml", "--fix")
     assert code(done) == 0
     assert "repaired: 1 finding" in done.stdout
     assert web.read_text() == CLEAN
     assert code(lint("web.yaml", "--diff")) == 0
+
+
+def test_a_repair_that_drops_a_comment_is_asked_for(room: Path) -> None:
+    web = room / "web.yaml"
+    web.write_text(POD.replace("nodeName: node-1", "priority: 7  # lucky"))
+    assert "(--fix --unsafe-fixes)" in lint("web.yaml").stdout
+    assert code(lint("web.yaml", "--diff")) == 0
+    lint("web.yaml", "--fix", "--unsafe-fixes")
+    assert web.read_text() == CLEAN
 
 
 def test_single_files_do_not_see_one_another(room: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.linter.applied_fixes import apply_fixes
+from kschedctl.linter.applied_fixes import FixResult, apply_fixes
 from kschedctl.linter.data_changes import CannotChangeError, changed, settled
 from kschedctl.linter.fix import FieldEdit, FixAction
 from kschedctl.linter.lint_files import LintFile, read_text
@@ -17,8 +18,10 @@ from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, LintResult, lint_files
 from kschedctl.linter.yaml_edits import edited
+from kschedctl.text.comments import comments
 from kschedctl.text.tree import yaml_trees
 from kschedctl.text.yaml import yaml_value
+from tests.linter.mutations import commented
 
 SET, REMOVE, RENAME, APPEND = FixAction.SET, FixAction.REMOVE, FixAction.RENAME, FixAction.APPEND
 TEXT = """# head
@@ -147,10 +150,98 @@ def test_many_rules_can_repair() -> None:
 def test_files_are_written_as_they_were_but_for_the_repair(tmp_path: Path) -> None:
     path = tmp_path / "web.yaml"
     content = b"\xef\xbb\xbf# head\r\n---\r\napiVersion: v1\r\nkind: Pod\r\nmetadata: {name: a}\r\nspec:\r\n"
-    content += b"  schedulingGates: # gates\r\n  - name: x\r\n  containers: [{name: a, image: b}]\r\n---\r\n# tail\r\n"
+    content += (
+        b"  schedulingGates:\r\n  - name: x\r\n  # pods\r\n  containers: [{name: a, image: b}]\r\n---\r\n# tail\r\n"
+    )
     path.write_bytes(content)
     [rule] = [rule for rule in RULES if rule.code == "KS120"]
     file = read_text(content.removeprefix(b"\xef\xbb\xbf"), str(path), on_disk=True)
     out = apply_fixes(lint([file], rule), lambda files: lint(list(files), rule))
     out.write()
-    assert path.read_bytes() == content.replace(b"  schedulingGates: # gates\r\n  - name: x\r\n", b"")
+    assert path.read_bytes() == content.replace(b"  schedulingGates:\r\n  - name: x\r\n", b"")
+
+
+def repaired(texts: Mapping[str, str], *, unsafe: bool = False, codes: str | tuple[str, ...] = "KS") -> FixResult:
+    """Return the result of one run of --fix with the rules whose codes begin with one of `codes`."""
+    request = LintRequest(rules=[rule for rule in RULES if not rule.snapshot and rule.code.startswith(codes)])
+    files = [read_text(text.encode(), name, on_disk=True) for name, text in texts.items()]
+    return apply_fixes(lint_files(files, request), lambda files: lint_files(list(files), request), unsafe=unsafe)
+
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n"
+CONTAINERS = "  containers: [{name: web, image: nginx}]\n"
+
+
+def test_all_copies_of_an_object_are_repaired_in_one_run() -> None:
+    gated = f"{POD}  schedulingGates: [{{name: x}}]\n{CONTAINERS}"
+    out = repaired({"a.yaml": gated, "b.yaml": f"{gated}---\n{gated}"}, codes="KS120")
+    assert out.count == 3
+    whole = f"{POD}{CONTAINERS}"
+    assert {name: after.decode() for name, (_, after) in out.texts.items()} == {
+        "a.yaml": whole,
+        "b.yaml": f"{whole}---\n{whole}",
+    }
+
+
+def test_two_rules_add_one_toleration() -> None:
+    tolerated = "  tolerations:\n  - {key: node-role.kubernetes.io/master, effect: NoSchedule, operator: Exists}\n"
+    text = f'{POD}  nodeSelector: {{node-role.kubernetes.io/control-plane: ""}}\n{tolerated}{CONTAINERS}'
+    out = repaired({"a.yaml": text}, unsafe=True, codes=("KS106", "KS107"))
+    assert out.texts["a.yaml"][1].decode().count("key: node-role.kubernetes.io/control-plane") == 1
+    assert (out.count, out.linted.found) == (2, [])
+
+
+@pytest.mark.parametrize("code", ["KS106", "KS107", "KS109", "KS110", "KS114"])
+def test_a_repair_that_changes_where_pods_go_is_not_safe(code: str) -> None:
+    [rule] = [rule for rule in RULES if rule.code == code]
+    fixes = [each.fix for each in lint([read_text(rule.fails.encode(), "f.yaml")], rule).found]
+    assert [fix.safe for fix in fixes if fix is not None] == [False] * len(fixes)
+
+
+@pytest.mark.parametrize(
+    ("before", "safe"),
+    [
+        ("  schedulingGates:\n  - name: x\n", True),
+        ("  # why\n  schedulingGates:\n  - name: x\n", True),
+        ("  schedulingGates:\n  - name: x\n  # next\n", True),
+        ("  schedulingGates:  # why\n  - name: x\n", False),
+        ("  schedulingGates:\n  # why\n  - name: x\n", False),
+        ("  schedulingGates:\n  - name: x  # why\n", False),
+        ("  schedulingGates: [{name: x}]  # why\n", False),
+    ],
+)
+def test_a_repair_that_drops_a_comment_is_not_safe(before: str, safe: bool) -> None:
+    text = f"{POD}{before}{CONTAINERS}"
+    [rule] = [rule for rule in RULES if rule.code == "KS120"]
+    [found] = lint([read_text(text.encode(), "a.yaml")], rule).found
+    assert found.fix is not None
+    assert found.fix.safe is safe
+    out = repaired({"a.yaml": text}, codes="KS120")
+    assert out.count == safe
+    assert "schedulingGates" not in repaired({"a.yaml": text}, codes="KS120", unsafe=True).texts["a.yaml"][1].decode()
+
+
+def test_a_removal_leaves_the_items_of_a_list() -> None:
+    change = FieldEdit(REMOVE, ("list", 0, "only"))
+    assert settled(change, {"list": [{"only": {"x": 1}}]}) == change
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+@pytest.mark.parametrize("rule", WITH_FIX, ids=lambda rule: rule.code)
+@given(data=st.data())
+def test_repairs_keep_comments_and_settle(rule: Rule, unsafe: bool, data: st.DataObject) -> None:
+    """Repairs give the same objects with and without comments, keep comments if they are safe, and need one run."""
+    text = data.draw(commented(rule.fails.replace("  # <-", "")))
+    out = repaired({"a.yaml": text, "b.yaml": text}, unsafe=unsafe)
+    after = [file.text.decode() for file in out.linted.files]
+    assert after[0] == after[1]
+    if unsafe:
+        plain = repaired({"a.yaml": rule.fails.replace("  # <-", "")}, unsafe=True)
+        assert values(after[0]) == values(plain.linted.files[0].text.decode())
+    else:
+        assert [each.text for each in comments(text)] == [each.text for each in comments(after[0])]
+    assert repaired({"a.yaml": after[0]}, unsafe=unsafe).texts == {}
+
+
+def values(text: str) -> list[Any]:
+    return [document.value for document in read_text(text.encode(), "f.yaml").documents]

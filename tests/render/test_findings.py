@@ -139,6 +139,9 @@ def test_sarif_is_as_its_schema_says(texts: Mapping[str, str]) -> None:
         assert result["partialFingerprints"]
     texts_of = [rule[key][part] for rule in rules for key, part in (("help", "text"), ("help", "markdown"))]
     assert all(texts_of)
+    # The project has no page on the web, so that a link would lead nowhere: the rule's page is in its help.
+    assert "informationUri" not in run["tool"]["driver"]
+    assert not any("helpUri" in rule for rule in rules)
 
 
 def test_sarif_has_what_is_ignored_with_its_reason() -> None:

@@ -43,3 +43,19 @@ class FieldNames(msgspec.Struct, frozen=True):
 def field_names() -> FieldNames:
     """Load the file; the result is cached."""
     return msgspec.json.decode((files(__package__) / FILE).read_bytes(), type=FieldNames)
+
+
+@cache
+def all_names() -> frozenset[str]:
+    """Return the names of the fields of all types; the result is cached."""
+    return frozenset(name for fields in field_names().types.values() for name in fields)
+
+
+@cache
+def kinds_by_version() -> Mapping[str, frozenset[str]]:
+    """Return the kinds of each API version, such as ``apps/v1``; the result is cached."""
+    found: dict[str, set[str]] = {}
+    for name in field_names().kinds:
+        version, _, kind = name.rpartition("/")
+        found.setdefault(version, set()).add(kind)
+    return {version: frozenset(kinds) for version, kinds in found.items()}

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
-from kschedctl.api.schema.fields import LEAF, LIST, MAP, field_names
+from kschedctl.api.schema.fields import LEAF, LIST, MAP, all_names, field_names
+from kschedctl.api.spelling import edits
 from kschedctl.api.wording import similar
 from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
@@ -25,6 +26,10 @@ REPEATED: Final = "DuplicateField"
 _SURELY: Final = 0.85
 #: The maximum depth, in types, of the search for the place of a misplaced field.
 _DEEPEST: Final = 8
+#: The least length of a name in which two letters may be wrong.
+_LONG: Final = 6
+#: Keys of maps of quantities that are named like fields.
+_RESOURCES: Final = frozenset(("cpu", "memory", "storage", "ephemeral-storage"))
 
 
 class _Place(NamedTuple):
@@ -33,6 +38,15 @@ class _Place(NamedTuple):
     steps: Steps
     value: Any
     type: str
+    #: The mapping that contains the value, directly or as an item of a list.
+    around: _Place | None = None
+
+    def outward(self) -> Iterator[_Place]:
+        """Yield the place and the mappings around it, the innermost first."""
+        place: _Place | None = self
+        while place is not None:
+            yield place
+            place = place.around
 
 
 def is_known(api_version: str, kind: str) -> bool:
@@ -70,21 +84,22 @@ def unknown_with_steps(obj: Mapping[str, Any], api_version: str, kind: str) -> I
     root = names.kinds.get(f"{api_version}/{kind}")
     waiting = [_Place((), obj, root)] if root is not None else []
     while waiting:
-        steps, value, type_ = waiting.pop()
+        place = waiting.pop()
+        steps, value, type_, around = place
         inside: list[_Place] = []
         if type_.startswith(LIST):
             items = enumerate(value) if isinstance(value, list) else ()
-            inside = [_Place((*steps, i), item, type_[1:]) for i, item in items]
+            inside = [_Place((*steps, i), item, type_[1:], around) for i, item in items]
         elif type_.startswith(MAP):
             entries = value.items() if isinstance(value, Mapping) else ()
-            inside = [_Place((*steps, key), item, type_[1:]) for key, item in entries]
+            inside = [_Place((*steps, key), item, type_[1:], around) for key, item in entries]
         elif isinstance(value, Mapping):
             fields = names.types[type_]
             for key, item in value.items():
                 if key not in fields:
-                    yield (*steps, key), _unknown((*steps, key), type_, root or "")
+                    yield (*steps, key), _unknown((*steps, key), place)
                 elif fields[key] and LEAF not in fields[key]:
-                    inside.append(_Place((*steps, key), item, fields[key]))
+                    inside.append(_Place((*steps, key), item, fields[key], place))
         waiting += reversed(inside)
 
 
@@ -103,14 +118,56 @@ def repeated_field(steps: Steps, position: Position | None) -> Finding:
     return Finding(problem, field_path(steps), hint, rule=REPEATED, position=position)
 
 
-def _unknown(steps: Steps, type_: str, root: str) -> Finding:
-    name = str(steps[-1])
-    meant = similar(name, field_names().types[type_])
+def _unknown(steps: Steps, inside: _Place) -> Finding:
+    hint = " or ".join(_meant(str(steps[-1]), inside.value[steps[-1]], inside))
+    problem = f'unknown field "{_upstream_path(steps)}"'
+    return Finding(problem, field_path(steps), f"did you mean {hint}?" if hint else "", rule=UNKNOWN)
+
+
+def _meant(name: str, value: Any, inside: _Place) -> list[str]:
+    """Return the fields that `name` may have been meant for: those of its own mapping by name, others by path."""
+    fields = field_names().types[inside.type]
+    able = [other for other in fields if _can_be(fields[other], value)]
+    most = 1 if len(name) < _LONG else 2
+    alike = (other for other in able if abs(len(other) - len(name)) <= most)
+    distances = {other: edits(name.lower(), other.lower()) for other in alike}
+    fewest = min(distances.values(), default=len(name))
+    if fewest <= most:
+        return [other for other, distance in distances.items() if distance == fewest]
+    near = similar(name, able)
+    sure = [other for other in near if SequenceMatcher(None, other, name).ratio() > _SURELY]
+    if sure or (sure := [other for other in able if _contains(other, name)]):
+        return sure
+    # A key of a map that was left out: resources.cpu in place of resources.limits.cpu.
+    keys = [f"{_joined(inside.steps, key)}.{name}" for key, of in fields.items() if _has_key(of, value)]
+    if keys and all(of.startswith((LIST, MAP)) for of in fields.values()):
+        return keys
     # For example, "nodeSelector" in a Deployment's spec is misplaced, not a misspelled "selector".
-    if not any(other.startswith(name) or SequenceMatcher(None, other, name).ratio() > _SURELY for other in meant):
-        meant = _elsewhere(name, root) or meant
-    hint = f"did you mean {' or '.join(meant)}?" if meant else ""
-    return Finding(f'unknown field "{_upstream_path(steps)}"', field_path(steps), hint, rule=UNKNOWN)
+    places = inside.outward() if name in all_names() or name in _RESOURCES else ()
+    found = (paths for place in places if (paths := _below(name, value, place)))
+    return next(found, [other for other in near if other not in inside.value] or keys)
+
+
+def _contains(other: str, name: str) -> bool:
+    """Report whether a name is most of the beginning of another one, or its last words (``labelSelector``)."""
+    begins = len(name) * 2 >= len(other) and other.lower().startswith(name.lower())
+    return begins or other.endswith(name[:1].upper() + name[1:])
+
+
+def _can_be(of: str, value: Any) -> bool:
+    """Report whether a field of a type can have a value of this shape."""
+    if value is None or not of:
+        return True
+    if of.startswith(LIST):
+        return isinstance(value, list)
+    return isinstance(value, Mapping) if of.startswith(MAP) or LEAF not in of else not isinstance(value, Mapping | list)
+
+
+def _has_key(of: str, value: Any) -> bool:
+    """Report whether a type is a map whose keys can have this value."""
+    if not of.startswith(MAP + LEAF) or isinstance(value, Mapping | list):
+        return False
+    return isinstance(value, str) or not of.startswith(f"{MAP}{LEAF}string")
 
 
 def _upstream_path(steps: Sequence[str | int]) -> str:
@@ -121,21 +178,34 @@ def _upstream_path(steps: Sequence[str | int]) -> str:
     return path
 
 
-def _elsewhere(name: str, root: str) -> list[str]:
-    """Return the path in the type `root` at which a field of this name exists, nearest to the root; empty if none."""
+def _below(name: str, value: Any, place: _Place) -> list[str]:
+    """Return the paths of the fields of this name that are nearest below a place and can have the value."""
     types = field_names().types
-    level = [("", root)]
-    seen = {root}
+    level = [place]
+    seen: set[str] = set()
     for _ in range(_DEEPEST):
-        found = [f"{path}{name}" for path, type_ in level if name in types[type_]]
-        if found:
-            return found[:1]
-        below = []
-        for path, type_ in level:
-            for key, of in types[type_].items():
+        below: list[_Place] = []
+        for each in level:
+            written = each.value if isinstance(each.value, Mapping) else {}
+            fields = types[each.type]
+            # A value can be added to a list or map that is there, but not to another value.
+            unset = name not in written or isinstance(value, list | Mapping)
+            if name in fields and unset and _can_be(fields[name], value):
+                return [_joined(each.steps, name)]
+            maps = [key for key, of in fields.items() if name in _RESOURCES and of.startswith(f"{MAP}{LEAF}quantity")]
+            if maps and not isinstance(value, list | Mapping):
+                return [f"{_joined(each.steps, key)}.{name}" for key in maps]
+            for key, of in fields.items():
                 inner = of.lstrip(LIST + MAP)
-                if inner in types and inner not in seen:
+                # A field inside the items of a map has no path that could be named; people do not write the status.
+                if inner in types and MAP not in of and key != "status" and inner not in seen:
                     seen.add(inner)
-                    below.append((f"{path}{key}{'[]' if of.startswith(LIST) else ''}.", inner))
+                    step = (key, "") if of.startswith(LIST) else (key,)
+                    below.append(_Place((*each.steps, *step), written.get(key), inner))
         level = below
     return []
+
+
+def _joined(steps: Steps, name: str) -> str:
+    """Return the path of a field; an empty step stands for any item of a list."""
+    return _upstream_path((*steps, name)).replace("..", "[].")

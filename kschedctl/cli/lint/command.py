@@ -122,7 +122,11 @@ class FixOptions(OptionGroup):
 
     fix: Annotated[bool, typer.Option("--fix", help="Apply the repairs that do not change how pods behave.")] = False
     unsafe_fixes: Annotated[
-        bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: include repairs that change how pods behave.")
+        bool,
+        typer.Option(
+            "--unsafe-fixes",
+            help="With --fix or --diff: include repairs that change how pods behave, or drop comments.",
+        ),
     ] = False
     diff: Annotated[
         bool, typer.Option("--diff", help="Print the changes that --fix would make, without making them.")

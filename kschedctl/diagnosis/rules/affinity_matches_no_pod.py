@@ -14,11 +14,11 @@ import numpy as np
 from kschedctl.api.meta import LabelSelector
 from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.api.selectors import IN, Requirement, Selector, SelectorError
+from kschedctl.api.spelling import meant
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.diagnosis.spelling import meant
 from kschedctl.framework.remedy import Remedy, Risk, add_operation
 from kschedctl.plugins.inter_pod_affinity.terms import (
     AffinityTerm,

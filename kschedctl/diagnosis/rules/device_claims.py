@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.api.spelling import meant
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.diagnosis.spelling import meant
 from kschedctl.framework.remedy import Remedy, Risk, patched, replace_operation
 from kschedctl.framework.remedy_scope import RemedyScope
 

@@ -21,6 +21,7 @@ from kschedctl.api.selectors import (
     label_map_selector,
     parse_node_term,
 )
+from kschedctl.api.spelling import meant
 from kschedctl.api.well_known import PLACE_LABELS
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
@@ -35,7 +36,6 @@ from kschedctl.diagnosis.node_labels import (
 )
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.diagnosis.spelling import meant
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, remove_operation, replace_operation
 
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.pod import ResourceRequirements
+from kschedctl.api.spelling import meant
 from kschedctl.api.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import offered_resources, requested_devices
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.diagnosis.spelling import meant
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation
 
 #: Names of the past.

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from kschedctl.api.kind_names import with_namespace
+from kschedctl.api.kinds import KINDS
 from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.workload import PodTemplate
@@ -101,3 +102,15 @@ class ClusterOverlay:
             each.namespace == in_namespace and holds(selector, PodLabels(each.labels)) is not False
             for each in self.cluster.pods.classes
         )
+
+    def has_object(self, type_: str, name: str, namespace: str) -> bool | None:
+        """Report whether an object of a group and kind is in the snapshot; ``None`` if it may not have the kind."""
+        group, _, kind = type_.rpartition("/")
+        known = KINDS.get((group, kind))
+        if known is None:
+            return None
+        found = self.cluster.cluster.list(known)
+        if not found and kind not in self.before.snapshot.summary.looked_for:
+            return None
+        in_namespace = namespace or self._namespace or "default"
+        return any((each.name, each.namespace) == (name, in_namespace) for each in found)

@@ -10,6 +10,7 @@ from kschedctl.linter.rule import Rule, RuleSubject, Stage
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 _A, _B, _C, _D = Stage.REFUSED, Stage.PODS_REFUSED, Stage.WAITS, Stage.HANGS
 _PODS: Final = RuleSubject.PODS
+_HPA: Final = "autoscaling/HorizontalPodAutoscaler"
 _PDB: Final = "policy/PodDisruptionBudget"
 _PRIORITY_CLASS: Final = "scheduling.k8s.io/PriorityClass"
 _STORAGE_CLASS: Final = "storage.k8s.io/StorageClass"
@@ -45,6 +46,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("KS125", "selects-one-host", _I, _C, _PODS, "pod.selects_one_host"),
     Rule("KS126", "dead-annotation", _W, _C, _PODS, "pod.dead_annotation"),
     Rule("KS127", "pod-annotation-on-workload", _W, _D, _PODS, "pod.pod_annotation_on_workload"),
+    Rule("KS128", "region-as-zone", _W, _C, _PODS, "pod.region_as_zone"),
     Rule("KS201", "rollout-needs-spare-domain", _W, _D, _PODS, "rollout.rollout_needs_spare_domain"),
     Rule("KS202", "rollout-needs-spare-node", _W, _D, _PODS, "rollout.rollout_needs_spare_node"),
     Rule("KS203", "daemonset-surge-host-port", _E, _D, _PODS, "rollout.daemonset_surge_host_port"),
@@ -56,6 +58,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("KS209", "job-cannot-run", _E, _C, _PODS, "rollout.job_cannot_run"),
     Rule("KS210", "no-spreading", _I, _C, _PODS, "rollout.no_spreading", on=False),
     Rule("KS211", "hpa-and-replicas", _I, _D, _PODS, "rollout.hpa_and_replicas", on=False),
+    Rule("KS212", "hpa-target-mismatch", _W, None, _HPA, "rollout.hpa_target_mismatch"),
+    Rule("KS213", "hpa-target-not-given", _W, None, _HPA, "rollout.hpa_target_not_given", on=False, if_complete=True),
+    Rule("KS214", "hpas-conflict", _W, None, _HPA, "rollout.hpas_conflict"),
     Rule("KS301", "budget-forbids-eviction", _W, _D, _PDB, "budget.budget_forbids_eviction"),
     Rule("KS302", "budget-forbids-at-minimum", _W, _D, _PDB, "budget.budget_forbids_at_minimum"),
     Rule("KS303", "budgets-overlap", _E, _D, _PDB, "budget.budgets_overlap"),
@@ -69,12 +74,14 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("KS311", "class-not-given", _W, _B, _PODS, "budget.class_not_given", on=False),
     Rule("KS312", "global-default", _I, _C, _PRIORITY_CLASS, "budget.global_default"),
     Rule("KS313", "below-autoscaler-cutoff", _I, _C, _PRIORITY_CLASS, "budget.below_autoscaler_cutoff"),
+    Rule("KS314", "replicas-without-budget", _I, None, _PODS, "budget.replicas_without_budget", on=False),
     Rule("KS401", "immediate-zonal", _W, _C, _STORAGE_CLASS, "volume.immediate_zonal"),
     Rule("KS402", "immediate-local", _W, _C, _STORAGE_CLASS, "volume.immediate_local"),
     Rule("KS403", "host-path-volume-unpinned", _I, _C, _PV, "volume.host_path_volume_unpinned"),
     Rule("KS404", "claim-and-volume-disagree", _E, _C, _PVC, "volume.claim_and_volume_disagree"),
     Rule("KS405", "claim-not-given", _W, _C, _PODS, "volume.claim_not_given", on=False),
     Rule("KS406", "removed-volume-plugin", _E, _C, _PODS, "volume.removed_volume_plugin"),
+    Rule("KS407", "claim-of-several-workloads", _W, _C, _PVC, "volume.claim_of_several_workloads"),
     Rule("KS501", "fits-no-empty-node", _E, _C, _PODS, "cluster.fits_no_empty_node", snapshot=True),
     Rule("KS502", "unschedulable-now", _W, _C, _PODS, "cluster.unschedulable_now", snapshot=True),
     Rule("KS503", "only-by-preemption", _W, _C, _PODS, "cluster.only_by_preemption", snapshot=True),

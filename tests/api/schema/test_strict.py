@@ -10,6 +10,56 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.schema.fields import field_names
 from kschedctl.api.schema.strict import unknown_fields
 
+DEPLOYMENT, POD, PDB = "apps/v1/Deployment", "spec.template.spec", "policy/v1/PodDisruptionBudget"
+CONTAINER = f"{POD}.containers[0]"
+TERM = f"{POD}.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]"
+_LONG = "DuringExecution"
+#: Kind, path, an unknown field at this path with its value, and the right name or place.
+_MISPLACED = [
+    (DEPLOYMENT, "spec", "replica", 2, "replicas"),
+    ("v1/ConfigMap", "metadata", "names", "x", "name"),
+    ("v1/Service", "spec.ports[0]", "Port", 80, "port"),
+    ("autoscaling/v2/HorizontalPodAutoscaler", "spec", "mnReplicas", 1, "minReplicas"),
+    (DEPLOYMENT, POD, "priorityClass", "high", "priorityClassName"),
+    (DEPLOYMENT, f"{POD}.tolerations[0]", "effects", "NoSchedule", "effect"),
+    (DEPLOYMENT, f"{POD}.topologySpreadConstraints[0]", "selector", {"matchLabels": {}}, "labelSelector"),
+    (
+        DEPLOYMENT,
+        f"{POD}.affinity.nodeAffinity",
+        f"requiredDuringSchedulingRequired{_LONG}",
+        {},
+        f"requiredDuringSchedulingIgnored{_LONG}",
+    ),
+    (DEPLOYMENT, TERM, "topologyKey", "zone", f"{TERM}.podAffinityTerm.topologyKey"),
+    (DEPLOYMENT, CONTAINER, "resource", {}, "resources"),
+    (DEPLOYMENT, CONTAINER, "requests", {"cpu": 1}, f"{CONTAINER}.resources.requests"),
+    (DEPLOYMENT, CONTAINER, "tolerations", [], f"{POD}.tolerations"),
+    (DEPLOYMENT, f"{CONTAINER}.ports[0]", "port", 80, "containerPort or hostPort"),
+    (DEPLOYMENT, f"{CONTAINER}.env[0]", "secretKeyRef", {}, f"{CONTAINER}.env[0].valueFrom.secretKeyRef"),
+    (
+        *(DEPLOYMENT, f"{CONTAINER}.resources", "cpu", 1),
+        f"{CONTAINER}.resources.limits.cpu or {CONTAINER}.resources.requests.cpu",
+    ),
+    (
+        *("v1/PersistentVolumeClaim", "spec", "storage", "1Gi"),
+        "spec.resources.limits.storage or spec.resources.requests.storage",
+    ),
+    ("autoscaling/v2/HorizontalPodAutoscaler", "spec", "minReplics", 1, "minReplicas"),
+    (PDB, "spec.selector", "app", "web", "spec.selector.matchLabels.app"),
+    (PDB, "spec.selector", "name", "web", "spec.selector.matchLabels.name"),
+    (DEPLOYMENT, "metadata", "app", "web", "metadata.annotations.app or metadata.labels.app"),
+    (DEPLOYMENT, "metadata", "nodeName", "node-1", f"{POD}.nodeName"),
+]
+
+
+def _at(path: str, value: Any) -> dict[str, Any]:
+    """Return an object with a value at a path; ``[0]`` is a list of one item."""
+    for step in reversed(path.split(".")):
+        name = step.removesuffix("[0]")
+        value = {name: value if name == step else [value]}
+    obj: dict[str, Any] = value
+    return obj
+
 
 @pytest.mark.parametrize(
     ("kind", "obj", "problem", "hint"),
@@ -33,6 +83,11 @@ from kschedctl.api.schema.strict import unknown_fields
         ),
         pytest.param("v1/Pod", {"tolerations": []}, "tolerations", "spec.tolerations", id="at the root"),
         pytest.param("v1/ConfigMap", {"datas": {}}, "datas", "data", id="a kind that scheduling does not read"),
+        *(
+            pytest.param(kind, _at(path, value), f"{path}.{name}", hint, id=f"{name} in {path}")
+            for kind, path, name, written, hint in _MISPLACED
+            for value in ({name: written},)
+        ),
         pytest.param(
             "resource.k8s.io/v1beta1/ResourceClaim",
             {"spec": {"devices": {"requests": [{"exactly": {}}]}}},

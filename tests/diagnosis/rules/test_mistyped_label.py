@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kschedctl.api.spelling import meant
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.diagnosis.spelling import meant
 from kschedctl.why.search import suggest
 from tests.builders import ZONE, decide, make_cluster, make_node, make_pod
 

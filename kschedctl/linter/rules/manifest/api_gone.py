@@ -1,10 +1,13 @@
-"""The API server does not serve the API version of the object.
+"""The API server does not serve the API version of the object, or not this kind in that version.
 
-The release is that of --kubernetes-version, else that of the snapshot, else the newest known release.
+The release is that of --kubernetes-version, else that of the snapshot, else the newest known release. A kind counts as
+misspelt, or as one of another group, only if the version is one of Kubernetes itself and a similar kind, or the same
+kind in another version, exists.
 
 The API server refuses the object ("no matches for kind").
 
-Repair: the version that replaces it; ``kubectl convert`` and the deprecation guide of Kubernetes describe the changes.
+Repair: the kind or version that the message names; ``kubectl convert`` and the deprecation guide of Kubernetes describe
+the changes.
 """
 
 from __future__ import annotations
@@ -12,9 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.api.schema.fields import kinds_by_version
+from kschedctl.api.spelling import nearest
+from kschedctl.api.wording import listed
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import is_rendered
 
 FAILS = """policy/v1beta1 PodDisruptionBudget web  # <-
 maxUnavailable: 1
@@ -81,11 +88,26 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     kinds = _GONE.get(obj.api_version, {})
     gone = kinds.get(obj.kind, kinds.get(_ALL))
     minor = int(context.release.version.partition(".")[2])
-    if gone is None or minor < gone[0]:
+    if gone is None:
+        yield from _never_served(obj)
+    elif minor >= gone[0]:
+        since, instead = gone
+        yield Problem(
+            message=f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}",
+            steps=("apiVersion",),
+            help=f"use {instead}" if instead else "it was removed",
+        )
+
+
+def _never_served(obj: LintObject) -> Iterator[Problem]:
+    """Yield the problem of a kind that no release serves in this version."""
+    versions = kinds_by_version()
+    served = versions.get(obj.api_version, frozenset())
+    if not served or obj.kind in served or not is_rendered(obj.kind):
         return
-    since, instead = gone
-    yield Problem(
-        message=f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}",
-        steps=("apiVersion",),
-        help=f"use {instead}" if instead else "it was removed",
-    )
+    message = f'no matches for kind "{obj.kind}" in version "{obj.api_version}"'
+    elsewhere = [version for version, kinds in versions.items() if obj.kind in kinds]
+    if elsewhere:
+        yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
+    elif meant := nearest(obj.kind, served):
+        yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")

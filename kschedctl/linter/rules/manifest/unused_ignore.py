@@ -1,7 +1,8 @@
-"""An ignore suppresses no finding: the finding is gone, the ignore is at the wrong place, or its last day is past.
+"""An ignore suppresses no finding, or names an unknown rule: the finding is gone, or the ignore is at the wrong place.
 
 Annotations belong in the metadata of the object or of its pod template. A comment applies to its own line or, on a line
-of its own, to the next line with content. The rule reports nothing for ignores of rules that do not run.
+of its own, to the next line with content. An ignore whose last day is past suppresses nothing. The rule reports nothing
+for ignores of rules that do not run.
 
 Nothing is blocked; but a finding that should be ignored may be reported, or a new one may be suppressed.
 
@@ -24,7 +25,7 @@ PASSES = FAILS + "nodeName: node-1\n"
 
 
 def check(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
-    if ignore.used:
+    if ignore.used and not ignore.unknown:
         return
     message = "suppresses nothing: its rules have no finding here"
     if ignore.unknown:

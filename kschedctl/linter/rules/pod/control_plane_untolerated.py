@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from kschedctl.api.tolerations import NO_SCHEDULE
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER
-from kschedctl.linter.fix import Fix, appending, setting
+from kschedctl.linter.fix import Fix, appending
 from kschedctl.linter.node_terms import wanted_keys
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
@@ -50,5 +50,4 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 
 def _fix(pods: WorkloadPods) -> Fix:
     item = {"key": CONTROL_PLANE, "operator": "Exists", "effect": NO_SCHEDULE}
-    steps, title = pods.of_spec("tolerations"), f"tolerate {CONTROL_PLANE}"
-    return appending(pods.obj, title, steps, item) if pods.tolerations else setting(pods.obj, title, (steps, [item]))
+    return appending(pods.obj, f"tolerate {CONTROL_PLANE}", pods.of_spec("tolerations"), item, safe=False)

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Final
 
 from kschedctl.api.selectors import DOES_NOT_EXIST, IN, NOT_IN
+from kschedctl.api.spelling import edits
 from kschedctl.diagnosis.node_labels import ARCHITECTURES
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext
@@ -25,7 +26,6 @@ from kschedctl.linter.fix import Fix, renaming, setting
 from kschedctl.linter.node_terms import demands_of
 from kschedctl.linter.pods import DO_NOT_SCHEDULE, AnyPart, WorkloadPods
 from kschedctl.linter.rule import Problem
-from kschedctl.linter.spelling import distance
 from kschedctl.linter.values import Steps, is_rendered, text
 
 FAILS = """v1 Pod web
@@ -128,5 +128,5 @@ def _misspelt(key: str) -> str | None:
     known = _KNOWN.get(domain) if slash else None
     if known is None or name in known or not is_rendered(key):
         return None
-    near = [each for each in known if 0 < distance(name, each) <= (1 if len(each) <= _SHORT else 2)]
+    near = [each for each in known if 0 < edits(name, each) <= (1 if len(each) <= _SHORT else 2)]
     return f"{domain}/{near[0]}" if near else None

@@ -51,5 +51,6 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             f"tolerate {CONTROL_PLANE} too",
             pods.of_spec("tolerations"),
             {**part.raw, "key": CONTROL_PLANE},
+            safe=False,
         ),
     )

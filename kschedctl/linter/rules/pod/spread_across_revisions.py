@@ -16,11 +16,11 @@ from collections.abc import Iterator
 
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.linter.context import LintContext
-from kschedctl.linter.fix import Fix, appending, setting
+from kschedctl.linter.fix import appending
 from kschedctl.linter.labels import holds
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
-from kschedctl.linter.values import Steps, at
+from kschedctl.linter.values import at
 
 FAILS = """apps/v1 Deployment web
 replicas: 3
@@ -45,12 +45,11 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
                 message="counts the pods of old revisions too, which exist beside the new ones in a rollout",
                 steps=(*part.steps, "labelSelector"),
                 help=f"add matchLabelKeys: [{POD_TEMPLATE_HASH}]",
-                fix=_fix(pods, part.steps, has_keys=bool(one.match_label_keys)),
+                fix=appending(
+                    pods.obj,
+                    f"add matchLabelKeys: [{POD_TEMPLATE_HASH}]",
+                    (*part.steps, "matchLabelKeys"),
+                    POD_TEMPLATE_HASH,
+                    safe=False,
+                ),
             )
-
-
-def _fix(pods: WorkloadPods, steps: Steps, *, has_keys: bool) -> Fix:
-    title, field = f"add matchLabelKeys: [{POD_TEMPLATE_HASH}]", (*steps, "matchLabelKeys")
-    if has_keys:
-        return appending(pods.obj, title, field, POD_TEMPLATE_HASH)
-    return setting(pods.obj, title, (field, [POD_TEMPLATE_HASH]), safe=False)

@@ -43,5 +43,5 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             "match their labels",
             steps=steps,
             help="select labels of the template",
-            fix=setting(pods.obj, "select the pods' own labels", (steps, own)) if own else None,
+            fix=setting(pods.obj, "select the pods' own labels", (steps, own), safe=False) if own else None,
         )

@@ -56,4 +56,4 @@ def _fix(pods: WorkloadPods, steps: Steps) -> Fix | None:
     selector = own_selector(pods)
     if selector is None:
         return None
-    return setting(pods.obj, "select the pods' own labels", ((*steps, "labelSelector"), selector))
+    return setting(pods.obj, "select the pods' own labels", ((*steps, "labelSelector"), selector), safe=False)

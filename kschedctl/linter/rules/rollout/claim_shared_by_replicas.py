@@ -2,8 +2,8 @@
 
 All pods of a Deployment, a ReplicaSet or a Job use the same claim, and those of a StatefulSet too if the claim is in
 spec.volumes and not in volumeClaimTemplates. With ReadWriteOnce, pods on other nodes wait for the volume
-(Multi-Attach). With ReadWriteOncePod every pod but one stays pending (error). The rule ignores shared file systems and
-volumes on one node, as KS204 does.
+(Multi-Attach). With ReadWriteOncePod every pod but one stays pending (error). The rule ignores shared file systems,
+volumes on one node, and pods that can be on one node only, as KS204 does.
 
 The API server accepts the object, and pods wait for the volume or stay pending.
 
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.linter.relations import RWO, RWOP, attaches_to_one_node, mounted_claims
+from kschedctl.linter.relations import RWO, RWOP, attaches_to_one_node, is_on_one_node, mounted_claims
 from kschedctl.linter.replicas import SCALED
 from kschedctl.linter.rollout_fixes import scaler_of
 from kschedctl.linter.rule import Problem, Related
@@ -45,7 +45,11 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         return
     for mounted in mounted_claims(pods, context.manifests):
         one_pod = mounted.modes == (RWOP,)
-        if not one_pod and not (mounted.modes == (RWO,) and attaches_to_one_node(mounted.claim, context.manifests)):
+        if not one_pod and not (
+            mounted.modes == (RWO,)
+            and not is_on_one_node(pods)
+            and attaches_to_one_node(mounted.claim, context.manifests)
+        ):
             continue
         what = "one pod" if one_pod else "the pods of one node"
         yield Problem(

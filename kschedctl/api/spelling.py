@@ -1,7 +1,7 @@
 """Typing mistakes in names: known names that a wrong one was meant for.
 
-The test is strict, because the corrected name becomes a cure: names that differ in a digit, such as zones and models of
-devices, or in their first letter, such as ``cpu`` and ``gpu``, are different names.
+`meant` is strict, because the corrected name becomes a cure: names that differ in a digit, such as zones and models of
+devices, or in their first letter, such as ``cpu`` and ``gpu``, are different names. `nearest` is for hints.
 """
 
 from __future__ import annotations
@@ -78,3 +78,17 @@ def edits(one: str, other: str) -> int:
             row.append(least)
         rows.append(row)
     return rows[-1][-1]
+
+
+def nearest(name: str, names: Iterable[str], most: int = 2) -> str:
+    """Return the known name with the fewest `edits` from `name`, at most `most`; empty if there is none.
+
+    The number of edits ignores case, which only decides between names with the same number.
+
+    Examples
+    --------
+    >>> nearest("SSD", ["ssd", "hdd"]), nearest("gpu", ["memory"])
+    ('ssd', '')
+    """
+    ranked = sorted((edits(name.lower(), each.lower()), edits(name, each), each) for each in names)
+    return ranked[0][2] if ranked and ranked[0][0] <= most else ""

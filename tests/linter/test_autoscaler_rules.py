@@ -1,0 +1,89 @@
+"""Rules about the targets of autoscalers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.linter.examples import manifests, node, snapshot
+from tests.linter.linting import lint
+
+
+def hpa(version: str, kind: str, name: str, own: str = "web") -> str:
+    target = f"scaleTargetRef: {{apiVersion: {version}, kind: {kind}, name: {name}}}\nmaxReplicas: 3\n"
+    return f"autoscaling/v2 HorizontalPodAutoscaler {own}\n{target}"
+
+
+def messages(text: str, rule: str, snapshot: str = "") -> list[str]:
+    return [each.message for each in lint(manifests(text), rule, snapshot=snapshot)]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "name", "message"),
+    [
+        ("apps/v1", "Deployment", "web", None),
+        ("apps/v1", "StatefulSet", "web", "the target StatefulSet web is not in the manifest set; web is a Deployment"),
+        ("apps/v1", "StatefulSet", "other", None),
+        ("extensions/v1beta1", "Deployment", "web", 'the target is not found: group "extensions" has no Deployment'),
+        # The API server refuses an empty group, which KS906 reports.
+        ('""', "Deployment", "web", None),
+        ("apps/v1", "DaemonSet", "web", "the target is a DaemonSet, whose number of pods cannot be scaled"),
+        ("batch/v1", "Job", "web", "the target is a Job, whose number of pods cannot be scaled"),
+        # Kinds of custom resources, which may be in other files.
+        ("apps.kruise.io/v1alpha1", "StatefulSet", "web", None),
+        ("argoproj.io/v1alpha1", "Rollout", "web", None),
+        ("${VERSION}", "StatefulSet", "web", None),
+    ],
+)
+def test_a_target_of_another_kind(version: str, kind: str, name: str, message: str | None) -> None:
+    text = f"{hpa(version, kind, name)}---\napps/v1 Deployment web\n"
+    assert messages(text, "KS212") == ([message] if message else [])
+
+
+DEPLOYMENT = "apps/v1 Deployment web\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "cluster", "found"),
+    [
+        ("", "", ["the target Deployment web does not exist"]),
+        (DEPLOYMENT, "", []),
+        # KS212 reports a workload of another kind.
+        ("apps/v1 StatefulSet web\n", "", []),
+        ("", DEPLOYMENT, []),
+        ("", "apps/v1 Deployment api\n", ["the target Deployment web does not exist"]),
+        # A snapshot without Deployments may not have been asked for them.
+        ("", "v1 Pod web\n", []),
+    ],
+)
+def test_a_target_that_does_not_exist(given: str, cluster: str, found: list[str]) -> None:
+    text = hpa("apps/v1", "Deployment", "web") + (f"---\n{given}" if given else "")
+    assert messages(text, "KS213", snapshot(node("a"), cluster) if cluster else "") == found
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "target", "found"),
+    [
+        ("other", "Deployment", "web", True),
+        ("other", "Deployment", "api", False),
+        ("other", "StatefulSet", "web", False),
+        # One object, given twice.
+        ("web", "Deployment", "web", False),
+    ],
+)
+def test_two_autoscalers_of_one_target(name: str, kind: str, target: str, found: bool) -> None:
+    text = f"{hpa('apps/v1', 'Deployment', 'web')}---\n{hpa('apps/v1', kind, target, name)}"
+    assert messages(text, "KS214") == (
+        ["HorizontalPodAutoscaler web has the same target, Deployment web: neither scales it"] if found else []
+    )
+
+
+def test_autoscalers_of_several_folders_are_variants() -> None:
+    texts = {f"{each}/hpa.yaml": manifests(hpa("apps/v1", "Deployment", "web", each)) for each in ("dev", "prod")}
+    assert lint(texts, "KS214") == []
+
+
+def test_a_scaled_object_counts_as_an_autoscaler() -> None:
+    scaled = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web}\n"
+    text = manifests(hpa("apps/v1", "Deployment", "web"))
+    [found] = lint(f"{text}---\n{scaled}spec: {{scaleTargetRef: {{name: web}}}}\n", "KS214")
+    assert found.message == "ScaledObject web has the same target, Deployment web: neither scales it"
