@@ -14,16 +14,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from kschedctl.api.defaults import NAMESPACED
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.errors import InputError
+from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import ObjectRef
 from kschedctl.findings.location import Location
+from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.partial_objects import is_live, why_partial
 from kschedctl.linter.regions import Region
-from kschedctl.linter.values import Steps, at, converted, items, mapping, text
+from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, items, mapping, text, unfilled
+from kschedctl.snapshot.decoding import decode
 
 #: Former API groups of kinds, with the present group.
 _FORMER_GROUPS: Final = {"extensions": "apps"}
@@ -127,11 +133,30 @@ class LintObject:
         """True if the kind is unknown in its API group, but another group has a known kind of that name."""
         return (self.group, self.kind) not in KINDS and any(kind == self.kind for _, kind in KINDS)
 
-    @cached_property
+    @property
     def typed(self) -> ApiObject | None:
-        """The object as an API type; ``None`` if its kind is unknown, or it is malformed or has placeholders."""
+        """The object as an API type; ``None`` if its kind is unknown, or for the reason `why_untyped`."""
+        return self._decoded[0]
+
+    @property
+    def why_untyped(self) -> str:
+        """The field that is malformed or has a placeholder, if a verdict depends on it; empty if there is none."""
+        return self._decoded[1]
+
+    @cached_property
+    def _decoded(self) -> tuple[ApiObject | None, str]:
         kind = KINDS.get((self.group, self.kind))
-        return None if kind is None else converted(self.raw, kind)
+        if kind is None:
+            return None, ""
+        try:
+            typed = decode(self.raw, kind)
+        except InputError as error:
+            field = error.findings[0].field
+            why = "cannot be read" if is_rendered(at(self.raw, *steps_of(self.raw, field))) else NOT_FILLED_IN
+            return None, f"{field} {why}"
+        # Fields that scheduling does not depend on, such as a command, are not decoded.
+        found = None if is_rendered(self.raw) else unfilled(msgspec.to_builtins(typed))
+        return (typed, "") if found is None else (None, f"{field_path(found)} {NOT_FILLED_IN}")
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file."""
