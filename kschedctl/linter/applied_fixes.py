@@ -15,7 +15,7 @@ from kschedctl.errors import InputError
 from kschedctl.linter.data_changes import CannotChangeError, changed, settled
 from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.fix import FieldEdit, Fix, FixAction
-from kschedctl.linter.lint_files import LintDocument, LintFile, read_text
+from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.run import LintResult
 from kschedctl.linter.yaml_edits import edited
 from kschedctl.text.tree import NoTreeError, yaml_trees
@@ -86,9 +86,7 @@ def apply_fixes(
         if not texts:
             break
         out.count += count
-        files = [
-            read_text(texts.get(file.name, file.text), file.name, on_disk=file.on_disk) for file in out.linted.files
-        ]
+        files = [file.with_text(texts.get(file.name, file.text)) for file in out.linted.files]
         out.linted = again(files)
     out.texts = {
         file.name: (originals[file.name], file.text) for file in out.linted.files if file.text != originals[file.name]

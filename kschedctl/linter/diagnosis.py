@@ -57,6 +57,11 @@ class Diagnosis:
         return self.finding.severity
 
     @property
+    def counted(self) -> bool:
+        """True if output for people shows only the number of such findings."""
+        return self.rule.counted and self.severity is Severity.INFO
+
+    @property
     def message(self) -> str:
         """The problem."""
         return self.finding.problem

@@ -1,48 +1,66 @@
-"""Files that kustomizations list as patches."""
+"""Kustomizations near manifests: the files that they list as patches, and the files whose objects they may complete."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kschedctl.errors import InputError
 from kschedctl.linter.lint_files import LintFile, read_text
 from kschedctl.linter.values import at, items, text
 
-_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 
 
-def patches(files: Sequence[LintFile]) -> frozenset[str]:
-    """Return the names of the files that a kustomization lists as patches.
+class Kustomizations(NamedTuple):
+    """The relation of files to kustomizations, by the names of files."""
 
-    Kustomizations among `files` count, and those in the folders of `files` and in the parents of these folders.
-    """
+    #: The files that a kustomization lists as patches.
+    patches: frozenset[str] = frozenset()
+    #: The files with a kustomization in their folder or above it.
+    below: frozenset[str] = frozenset()
+
+
+def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
+    """Return the relation of files to kustomizations: those among `files`, and those in their folders and above."""
     known = {_normal(file.name): file.name for file in files}
-    found: set[str] = set()
-    seen: set[str] = set()
-    for file in files:
-        if Path(file.name).name in _NAMES:
-            seen.add(_normal(file.name))
-            found |= set(_listed(file))
-    own = dict.fromkeys(file.folder for file in files if file.on_disk)
-    for folder in dict.fromkeys(Path(above) for each in own for above in (each, os.path.dirname(each) or "..")):
-        for name in _NAMES:
-            path = folder / name
-            if _normal(str(path)) not in seen and path.is_file():
-                seen.add(_normal(str(path)))
-                found |= set(_of_path(path))
-    return frozenset(known[path] for path in found & known.keys())
+    found = {path: file for path, file in ((_normal(file.name), file) for file in files) if _is_one(path)}
+    above = {file.name: _folders(_normal(file.name)) for file in files}
+    for folder in dict.fromkeys(folder for folders in above.values() for folder in folders):
+        found |= {path: file for path, file in _on_disk(folder) if path not in found}
+    listed = {path for file in found.values() for path in _listed(file)}
+    folders = {os.path.dirname(path) for path in found}
+    return Kustomizations(
+        frozenset(known[path] for path in listed & known.keys()),
+        frozenset(name for name, own in above.items() if not folders.isdisjoint(own)),
+    )
 
 
-def _of_path(path: Path) -> Iterator[str]:
-    try:
-        file = read_text(path.read_bytes(), str(path))
-    except (OSError, InputError):
-        return
-    yield from _listed(file)
+def _is_one(path: str) -> bool:
+    return os.path.basename(path) in NAMES
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folder of a file and those above it, up to the root of the repository."""
+    found: list[str] = []
+    for folder in Path(path).parents:
+        found.append(str(folder))
+        if (folder / ".git").exists():
+            break
+    return found
+
+
+def _on_disk(folder: str) -> Iterator[tuple[str, LintFile]]:
+    for name in NAMES:
+        path = Path(folder, name)
+        try:
+            if path.is_file():
+                yield str(path), read_text(path.read_bytes(), str(path))
+        except (OSError, InputError):
+            continue
 
 
 def _listed(file: LintFile) -> Iterator[str]:

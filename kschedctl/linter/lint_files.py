@@ -111,12 +111,18 @@ class LintFile:
     text: bytes = field(repr=False)
     #: True if the file can be written: not standard input, compressed, or a member of an archive.
     on_disk: bool = False
+    #: True if the text is the output of a tool such as Helm, which is applied as it is: it contains no patches.
+    rendered: bool = False
     documents: list[LintDocument] = field(default_factory=list, repr=False)
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the file, without line ends."""
         return [line.rstrip("\r") for line in self.text.decode(errors="replace").split("\n")]
+
+    def with_text(self, text: bytes) -> LintFile:
+        """Return the file with another text."""
+        return read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
 
     @cached_property
     def folder(self) -> str:
@@ -185,12 +191,12 @@ def _file(source: Source, stdin_name: str) -> LintFile:
     name = (stdin_name or "-") if from_stdin else source.name.removeprefix("./")
     # Decompressed files and members of archives are never written.
     on_disk = not from_stdin and Path(source.name).is_file() and not source.name.endswith(".gz")
-    return read_text(utf8_text(source.content, source.name), name, on_disk=on_disk)
+    return read_text(utf8_text(source.content, source.name), name, on_disk=on_disk, rendered=from_stdin)
 
 
-def read_text(text: bytes, name: str, *, on_disk: bool = False) -> LintFile:
+def read_text(text: bytes, name: str, *, on_disk: bool = False, rendered: bool = False) -> LintFile:
     """Read the text of one file."""
-    file = LintFile(name, text, on_disk)
+    file = LintFile(name, text, on_disk, rendered)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file, begin):
         file.documents = list(_yaml_documents(file))

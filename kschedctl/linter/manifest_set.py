@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -25,8 +26,9 @@ from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import ObjectRef
 from kschedctl.findings.location import Location
 from kschedctl.linter.field_steps import steps_of
+from kschedctl.linter.kustomize import Kustomizations
 from kschedctl.linter.lint_files import LintDocument, LintFile
-from kschedctl.linter.partial_objects import is_live, why_partial
+from kschedctl.linter.partial_objects import DIRECTIVE, is_live, why_partial
 from kschedctl.linter.regions import Region
 from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, items, mapping, text, unfilled
 from kschedctl.snapshot.decoding import decode
@@ -38,6 +40,8 @@ _CLUSTER_SCOPED: Final = frozenset(
 )
 #: The suffix of list kinds; a list may contain objects of any kind.
 _LISTS: Final = "List"
+#: The part of names of files and folders that contain patches.
+_PATCH: Final = "patch"
 
 
 class Key(NamedTuple):
@@ -120,6 +124,8 @@ class LintObject:
         """The reason why the object is partial; empty if it is complete."""
         if self.patched:
             return "a kustomization lists the file as a patch"
+        if self.file.rendered:
+            return ""
         may_patch = b"$patch" in self.document.text or b"$retainKeys" in self.document.text
         return why_partial(self.raw, self.group, self.api_version, self.kind, may_patch=may_patch)
 
@@ -176,13 +182,13 @@ class LintManifests:
     files: Sequence[LintFile]
     #: The namespace of ``-n``; empty if there is none.
     namespace: str = ""
-    #: The files that kustomizations list as patches.
-    patches: frozenset[str] = frozenset()
+    #: The relation of the files to kustomizations.
+    kustomizations: Kustomizations = field(default_factory=Kustomizations)
 
     def __post_init__(self) -> None:
         self.objects: list[LintObject] = []
         for file in self.files:
-            patched = file.name in self.patches
+            patched = file.name in self.kustomizations.patches
             for document in file.documents:
                 self.objects += objects_of(document, self.namespace, patched=patched)
         self._seen: dict[tuple[str, str], list[LintObject]] = {}
@@ -229,6 +235,12 @@ class LintManifests:
     def has(self, type_: str, name: str) -> bool:
         """Report whether any object of a kind has the name, in any namespace and any number of times."""
         return any(other.name == name for other in self.by_type.get(type_, ()))
+
+    def is_incomplete(self, obj: LintObject) -> bool:
+        """Report whether an object is partial, and neither a kustomization nor its path tells that it is a patch."""
+        if not obj.partial or obj.partial == DIRECTIVE or obj.file.name in self.kustomizations.below:
+            return False
+        return not any(_PATCH in part.lower() for part in Path(obj.file.name).parts[-2:])
 
     def is_variant(self, obj: LintObject) -> bool:
         """Report whether another file has an object with the same key."""

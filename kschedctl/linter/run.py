@@ -14,7 +14,7 @@ from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.diagnosis import ORDER, Diagnosis, sorted_diagnoses
 from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
-from kschedctl.linter.kustomize import patches
+from kschedctl.linter.kustomize import kustomizations
 from kschedctl.linter.lint_files import LintFile, read_files
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rule import Rule, RuleSubject
@@ -128,7 +128,7 @@ def lint_files(files: Sequence[LintFile], request: LintRequest) -> LintResult:
 
 def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResult) -> int:
     """Lint files as one manifest set; return the number of findings of the baseline that do not occur."""
-    manifests, settings = LintManifests(files, request.namespace, patches(files)), request.settings
+    manifests, settings = LintManifests(files, request.namespace, kustomizations(files)), request.settings
     overlay = request.overlay(manifests) if request.overlay is not None else None
     context = LintContext(
         manifests,

@@ -42,7 +42,7 @@ class LintView(View):
     @property
     def told(self) -> Sequence[Diagnosis]:
         """The findings that are printed one by one."""
-        return [each for each in self.linted.found if not each.rule.counted]
+        return [each for each in self.linted.found if not each.counted]
 
     @property
     def by_severity(self) -> Sequence[Diagnosis]:
@@ -93,8 +93,7 @@ def _beside(view: LintView) -> Iterator[str]:
     if linted.gone:
         yield f"obsolete in the baseline: {counted(linted.gone, 'finding')}; --update-baseline removes them"
     if linted.n_partial:
-        patches = "1 patch" if linted.n_partial == 1 else f"{linted.n_partial} patches"
-        yield f"skipped by most rules: {patches}"
+        yield f"skipped by most rules: {counted(linted.n_partial, 'partial object')}"
     if linted.n_live:
         yield f"read from a cluster: {counted(linted.n_live, 'object')}, without the fields that the cluster sets"
     if linted.undecided:

@@ -190,7 +190,7 @@ def test_people_see_only_how_many_patches_there_are() -> None:
     patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n"
     text = rendered("human", {"patch.yaml": patch})
     assert "KS908" not in text
-    assert "skipped by most rules: 1 patch" in text
+    assert "skipped by most rules: 1 partial object" in text
     assert [each["rule"] for each in json.loads(rendered("json", {"patch.yaml": patch}))["findings"]] == ["KS908"]
 
 
