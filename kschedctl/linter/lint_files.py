@@ -16,6 +16,7 @@ from kschedctl.errors import InputError
 from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location, Position
+from kschedctl.linter.excluded_paths import ExcludedPaths
 from kschedctl.linter.regions import Region, region_in_json, region_in_yaml
 from kschedctl.linter.values import Steps
 from kschedctl.snapshot.names import HIDDEN
@@ -146,6 +147,7 @@ def read_files(
     stdin: BinaryIO | None = None,
     *,
     stdin_name: str = "",
+    excluded: ExcludedPaths | None = None,
     max_unpacked: int | None = None,
 ) -> ReadResult:
     """Read files, folders, archives and ``-`` for standard input.
@@ -154,13 +156,16 @@ def read_files(
     ----------
     stdin_name : str
         The name to report for standard input; ``-`` if empty.
+    excluded : ExcludedPaths or None
+        The paths to leave out of folders; ``None`` for those that are left out without settings.
     max_unpacked : int or None
         The maximum number of bytes to unpack from archives and compressed files; ``None`` for the default.
     """
     found = ReadResult()
     unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
     seen = set()
-    for source in _sources(paths, stdin, found.summary, unpacking):
+    excluded = ExcludedPaths((), Path()) if excluded is None else excluded
+    for source in _sources(paths, stdin, found.summary, unpacking, excluded):
         if isinstance(source, InputError):
             found.errors.append(source)
             continue
@@ -176,10 +181,14 @@ def read_files(
 
 
 def _sources(
-    paths: Sequence[str | Path], stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking
+    paths: Sequence[str | Path],
+    stdin: BinaryIO | None,
+    summary: ReadSummary,
+    unpacking: Unpacking,
+    excluded: ExcludedPaths,
 ) -> Iterator[Source | InputError]:
     """Yield the files, then those in hidden folders that look like manifests, as CI systems store them there."""
-    yield from read_sources(paths, stdin, summary, unpacking)
+    yield from read_sources(paths, stdin, summary, unpacking, excluded.below)
     hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
     summary.passed = [each for each in summary.passed if each not in hidden]
     for each in hidden:

@@ -30,6 +30,7 @@ from kschedctl.linter.kustomize import Kustomizations
 from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.partial_objects import DIRECTIVE, is_live, why_partial
 from kschedctl.linter.regions import Region
+from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
 from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, items, mapping, text, unfilled
 from kschedctl.snapshot.decoding import decode
 
@@ -260,9 +261,17 @@ class LintManifests:
         return next(iter(self._broken_in.get(obj.file.folder, ())), None)
 
     @cached_property
+    def unreadable(self) -> UnreadableFiles:
+        """The files that cannot be read, with the reasons."""
+        return UnreadableFiles(self.files)
+
+    @cached_property
     def _broken_in(self) -> dict[str, list[LintDocument]]:
         found: dict[str, list[LintDocument]] = defaultdict(list)
-        for file in self.files:
+        manifests = (
+            file for file in self.files if self.unreadable.of.get(file.name, Unreadable.OTHER) is not Unreadable.OTHER
+        )
+        for file in manifests:
             found[file.folder] += [document for document in file.documents if document.broken is not None]
         return found
 

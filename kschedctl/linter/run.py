@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,10 +13,11 @@ from kschedctl.errors import InputError
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.diagnosis import ORDER, Diagnosis, sorted_diagnoses
+from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths
 from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
 from kschedctl.linter.kustomize import kustomizations
-from kschedctl.linter.lint_files import LintFile, read_files
+from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rule_runner import check, unused_ignores
@@ -69,6 +71,10 @@ class LintResult:
     #: Descriptions of input that looks like manifests and was not read.
     unread: Sequence[str] = ()
     objects: list[LintObject] = field(default_factory=list)
+    #: The first unreadable document of each file that is no manifest.
+    no_manifests: list[LintDocument] = field(default_factory=list)
+    #: The number of files and folders that were left out, by the reason.
+    excluded: Counter[str] = field(default_factory=Counter)
 
     def at_least(self, severity: Severity) -> int:
         """Return the number of findings of a severity or a worse one."""
@@ -110,10 +116,17 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
     ConfigError
         If the baseline cannot be read.
     """
-    read = read_files(paths, stdin, stdin_name=request.stdin_name, max_unpacked=request.max_unpacked)
+    read = read_files(
+        paths,
+        stdin,
+        stdin_name=request.stdin_name,
+        excluded=ExcludedPaths(request.settings.exclude, request.settings.folder),
+        max_unpacked=request.max_unpacked,
+    )
     InputError.raise_any(finding for error in read.errors for finding in error.findings)
     linted = lint_files(read.files, request)
     linted.unread = [lack.what for lack in read.summary.unread()]
+    linted.excluded = Counter(each.reason for each in read.summary.passed if each.reason in REASONS)
     return linted
 
 
@@ -158,4 +171,5 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
     linted.found += found
     linted.undecided += dict.fromkeys(context.undecided)
     linted.objects += manifests.objects
+    linted.no_manifests += manifests.unreadable.no_manifests
     return gone

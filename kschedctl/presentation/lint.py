@@ -96,6 +96,12 @@ def _beside(view: LintView) -> Iterator[str]:
         yield f"skipped by most rules: {counted(linted.n_partial, 'partial object')}"
     if linted.n_live:
         yield f"read from a cluster: {counted(linted.n_live, 'object')}, without the fields that the cluster sets"
+    if linted.no_manifests:
+        files, first_name = counted(len(linted.no_manifests), "unreadable file"), linted.no_manifests[0].file.name
+        yield f"no manifests: {files}, such as {first_name}"
+    if linted.excluded:
+        reasons = ", ".join(f"{n} by {reason}" for reason, n in sorted(linted.excluded.items()))
+        yield f"left out: {reasons}"
     if linted.undecided:
         rules = ", ".join(sorted({each.rule for each in linted.undecided}))
         first = linted.undecided[0]

@@ -88,7 +88,9 @@ def fails(code: str) -> str:
         (CLEAN, ["--unsafe-fixes"], 2),
         (CLEAN, ["--baseline", "none.jsonl"], 2),
         (CLEAN, ["--kubernetes-version", "1.1"], 2),
-        ("a: [\n", [], 1),
+        ("apiVersion: v1\nkind: Pod\na: [\n", [], 1),
+        ("a: [\n", [], 2),
+        ("a: [\n", ["--allow-empty"], 0),
         ("a: 1\n", [], 2),
         ("a: 1\n", ["--allow-empty"], 0),
         ("a: {{ b }}\n", [], 2),
@@ -309,6 +311,28 @@ def test_only_patches_may_lack_fields(
     done = lint(*(words or [path]), "--ignore", "KS904", "-o", "json", text=text)
     assert [(each["rule"], each["severity"]) for each in json.loads(done.stdout)["findings"]] == expected
     assert code(done) == int(expected[0][1] != "info")
+
+
+def test_files_that_are_not_checked_are_counted(room: Path) -> None:
+    for name, text in (
+        ("web.yaml", CLEAN),
+        ("tsconfig.json", "{\n  // options\n}\n"),
+        ("old/web.yaml", POD),
+        ("vendor/web.yaml", POD),
+        (".gitignore", "/web.tmp.yaml\n"),
+        ("web.tmp.yaml", POD),
+        (".kschedctl.yaml", "exclude: old\n"),
+    ):
+        (room / name).parent.mkdir(exist_ok=True)
+        (room / name).write_text(text)
+    done = lint(".")
+    assert code(done) == 0
+    assert "No findings in 2 files with 1 object." in done.stdout
+    assert "no manifests: 1 unreadable file, such as tsconfig.json" in done.stdout
+    assert "left out: 1 by .gitignore, 1 by exclude in the settings, 1 by vendor" in done.stdout
+    summary = json.loads(lint(".", "-o", "json").stdout)["summary"]
+    assert summary["noManifests"] == 1
+    assert summary["excluded"] == {".gitignore": 1, "exclude in the settings": 1, "vendor": 1}
 
 
 def test_a_file_that_is_not_complete_is_shown(room: Path) -> None:

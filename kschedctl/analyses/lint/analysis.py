@@ -40,5 +40,9 @@ def lint(
     if not (linted.n_objects or allow_empty or any(each.rule.code == _UNREADABLE for each in linted.found)):
         templates = next((each for each in linted.found if each.rule.code == _TEMPLATES), None)
         hint = templates.help if templates is not None else "use --allow-empty to accept this"
+        if linted.no_manifests and templates is None:
+            first = linted.no_manifests[0]
+            assert first.broken is not None
+            hint = f"{first.file.name} cannot be read: {first.broken.problem}; {hint}"
         raise InputError("no Kubernetes object is found", where=listed(list(paths)), hint=hint)
     return linted
