@@ -25,9 +25,14 @@ class RelatedPlace:
     """The place of another object that contributes to a problem, with an explanation."""
 
     object: str
-    file: str
+    file: LintFile
     region: Region
     message: str
+
+    @property
+    def in_repository(self) -> Region:
+        """The region for tools that show the files of a repository."""
+        return self.file.in_repository(self.region)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +55,11 @@ class Diagnosis:
     steps: Steps = ()
     related: tuple[RelatedPlace, ...] = ()
     fix: Fix | None = None
+
+    @property
+    def in_repository(self) -> Region:
+        """The region for tools that show the files of a repository."""
+        return self.file.in_repository(self.region)
 
     @property
     def severity(self) -> Severity:
@@ -126,7 +136,7 @@ def object_diagnosis(rule: Rule, problem: Problem, obj: LintObject) -> Diagnosis
         Position(region.line, region.column),
     )
     related = tuple(
-        RelatedPlace(other.object.shown, other.object.file.name, other.object.region(other.steps), other.message)
+        RelatedPlace(other.object.shown, other.object.file, other.object.region(other.steps), other.message)
         for other in problem.related
     )
     return Diagnosis(

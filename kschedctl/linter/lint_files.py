@@ -17,6 +17,7 @@ from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location, Position
 from kschedctl.linter.excluded_paths import ExcludedPaths
+from kschedctl.linter.helm_output import is_helm_output, line_in_template, split_by_source, template_path
 from kschedctl.linter.regions import Region, region_in_json, region_in_yaml
 from kschedctl.linter.values import Steps
 from kschedctl.snapshot.names import HIDDEN
@@ -126,6 +127,23 @@ class LintFile:
         return read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
 
     @cached_property
+    def template(self) -> list[str]:
+        """The lines of the template that the file was rendered from; empty if there is none in the current folder."""
+        if not is_helm_output(self.text):
+            return []
+        try:
+            return Path(self.name).read_text(errors="replace").split("\n")
+        except (OSError, ValueError):
+            return []
+
+    def in_repository(self, region: Region) -> Region:
+        """Return the region of the file as it is stored: of a rendered file, the line of the template."""
+        if not self.template or region.line > len(self.lines):
+            return region
+        line = line_in_template(self.template, self.lines[region.line - 1])
+        return Region(line, 1, line, len(self.template[line - 1]) + 1)
+
+    @cached_property
     def folder(self) -> str:
         """The folder that contains the file."""
         return str(Path(self.name).parent)
@@ -155,7 +173,8 @@ def read_files(
     Parameters
     ----------
     stdin_name : str
-        The name to report for standard input; ``-`` if empty.
+        The name to report for standard input; ``-`` if empty. The folder of a chart is where the templates are that
+        the output of Helm names.
     excluded : ExcludedPaths or None
         The paths to leave out of folders; ``None`` for those that are left out without settings.
     max_unpacked : int or None
@@ -174,7 +193,7 @@ def read_files(
         seen.add(source.identity)
         try:
             whole = whole_source(source, unpacking) if source.path else source
-            found.files.append(_file(whole, stdin_name))
+            found.files += _files(whole, stdin_name)
         except InputError as error:
             found.errors.append(error)
     return found
@@ -195,12 +214,30 @@ def _sources(
         yield from read_sources([each.name], None, summary, unpacking)
 
 
-def _file(source: Source, stdin_name: str) -> LintFile:
-    from_stdin = source.name == "standard input"
-    name = (stdin_name or "-") if from_stdin else source.name.removeprefix("./")
+def _files(source: Source, stdin_name: str) -> Iterator[LintFile]:
+    text = utf8_text(source.content, source.name)
+    if source.name == "standard input":
+        yield from rendered_files(text, stdin_name)
+        return
     # Decompressed files and members of archives are never written.
-    on_disk = not from_stdin and Path(source.name).is_file() and not source.name.endswith(".gz")
-    return read_text(utf8_text(source.content, source.name), name, on_disk=on_disk, rendered=from_stdin)
+    on_disk = Path(source.name).is_file() and not source.name.endswith(".gz")
+    yield read_text(text, source.name.removeprefix("./"), on_disk=on_disk)
+
+
+def rendered_files(text: bytes, name: str) -> Iterator[LintFile]:
+    """Yield the output of a tool such as Helm: a file per template that it names, else one file.
+
+    Parameters
+    ----------
+    name : str
+        The name of the one file; ``-`` if empty. If it is a folder, the templates of its chart are meant.
+    """
+    chart_folder = name if name and Path(name).is_dir() else ""
+    if (name and not chart_folder) or not is_helm_output(text):
+        yield read_text(text, name or "-", rendered=True)
+        return
+    for source, part in split_by_source(text):
+        yield read_text(part, template_path(source, chart_folder) if source else "-", rendered=True)
 
 
 def read_text(text: bytes, name: str, *, on_disk: bool = False, rendered: bool = False) -> LintFile:

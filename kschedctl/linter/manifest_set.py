@@ -207,6 +207,17 @@ class LintManifests:
             found[obj.type].append(obj)
         return found
 
+    def of_version(self, api_version: str, kind: str) -> list[LintObject]:
+        """Return the objects of an API version and kind as written, including partial objects."""
+        return self._by_version[api_version, kind]
+
+    @cached_property
+    def _by_version(self) -> dict[tuple[str, str], list[LintObject]]:
+        found: dict[tuple[str, str], list[LintObject]] = defaultdict(list)
+        for obj in self.objects:
+            found[obj.api_version, obj.kind].append(obj)
+        return found
+
     @cached_property
     def _by_key(self) -> dict[Key, list[LintObject]]:
         found: dict[Key, list[LintObject]] = defaultdict(list)

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Final
 
+from kschedctl.linter.helm_output import is_helm_output
 from kschedctl.linter.lint_files import LintDocument, LintFile
 
 _CHART: Final = "Chart.yaml"
@@ -53,8 +54,8 @@ class UnreadableFiles:
 
     def _why(self, file: LintFile, broken: LintDocument) -> Unreadable:
         folders = PurePath(file.folder).parts
-        has_braces = any(braces in file.text for braces in _BRACES)
-        if has_braces or _TEMPLATES in folders:
+        has_braces = not is_helm_output(file.text) and any(braces in file.text for braces in _BRACES)
+        if has_braces or (_TEMPLATES in folders and not file.rendered):
             is_input = bool(self.chart_of(file)) or (has_braces and seems_manifest(file))
             return Unreadable.TEMPLATE if is_input and _TEST_DATA not in folders else Unreadable.OTHER
         is_manifest = seems_manifest(file) and not _is_interpolated(broken)

@@ -116,10 +116,13 @@ def _finding(diagnosis: Diagnosis) -> Iterator[Block]:
     about = [diagnosis.shown_object] if diagnosis.object is not None else []
     if diagnosis.stop is not None:
         about.append(f"{diagnosis.stop.value}: {diagnosis.stop.words}")
-    yield Paragraph(", ".join([*about, diagnosis.rule.name]), Tone.FAINT, indent=2)
+    about.append(diagnosis.rule.name)
+    if diagnosis.file.template:
+        about.append("line of the rendered template")
+    yield Paragraph(", ".join(about), Tone.FAINT, indent=2)
     yield from _frame(diagnosis)
     for related in diagnosis.related:
-        place = f"{related.file}:{related.region.line}"
+        place = f"{related.file.name}:{related.region.line}"
         yield Paragraph(f"see {place}: {related.object}: {related.message}", indent=2)
     if diagnosis.help:
         fix = diagnosis.fix

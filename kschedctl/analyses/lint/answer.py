@@ -65,7 +65,7 @@ def finding(diagnosis: Diagnosis) -> FindingData:
         message=diagnosis.message,
         help=diagnosis.help,
         related=tuple(
-            RelatedData(each.object, each.file, each.region.line, each.region.column, each.message)
+            RelatedData(each.object, each.file.name, each.region.line, each.region.column, each.message)
             for each in diagnosis.related
         ),
         fix=FixData(fix.title, fix.safe) if fix is not None else None,

@@ -228,7 +228,10 @@ def lint(
     stdin_filename: Annotated[
         str,
         typer.Option(
-            "--stdin-filename", metavar="FILE", help="File name to report for standard input.", show_default=False
+            "--stdin-filename",
+            metavar="FILE",
+            help="File name to report for standard input; for the output of helm template, the folder of the chart.",
+            show_default=False,
         ),
     ] = "",
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Succeed if no object is found.")] = False,

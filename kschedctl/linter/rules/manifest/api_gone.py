@@ -2,6 +2,10 @@
 
 The release is that of --kubernetes-version, else that of the snapshot, else the newest known release.
 
+In a folder whose name says that its manifests are old, such as ``old``, ``legacy`` or ``deprecated``, the version is
+the author's choice: the finding is info, once per version and kind, and the help has the setting that leaves the folder
+out.
+
 The API server refuses the object ("no matches for kind").
 
 Repair: the version that replaces it; ``kubectl convert`` and the deprecation guide of Kubernetes describe the changes.
@@ -9,9 +13,13 @@ Repair: the version that replaces it; ``kubectl convert`` and the deprecation gu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Final
 
+from kschedctl.api.wording import counted
+from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
@@ -76,6 +84,11 @@ _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
 
+#: The names of folders with manifests of the past, also as a part such as ``old-manifests``.
+_OLD: Final = re.compile(
+    r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained)(?:[-_.].*)?", re.IGNORECASE
+)
+
 
 def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     kinds = _GONE.get(obj.api_version, {})
@@ -84,8 +97,28 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if gone is None or minor < gone[0]:
         return
     since, instead = gone
-    yield Problem(
-        message=f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}",
-        steps=("apiVersion",),
-        help=f"use {instead}" if instead else "it was removed",
-    )
+    message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
+    if folder := _old_folder(obj.file.name):
+        same = context.manifests.of_version(obj.api_version, obj.kind)
+        in_folder = [other for other in same if _old_folder(other.file.name) == folder]
+        if in_folder[0] is obj:
+            yield Problem(
+                message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
+                steps=("apiVersion",),
+                help=f"to leave old manifests out, write exclude: [{_glob(folder)}] in the settings",
+                severity=Severity.INFO,
+            )
+        return
+    yield Problem(message=message, steps=("apiVersion",), help=f"use {instead}" if instead else "it was removed")
+
+
+def _old_folder(name: str) -> str:
+    """Return the outermost folder around a file whose name says that its manifests are old; empty if there is none."""
+    outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
+    return str(next(outermost_first, ""))
+
+
+def _glob(folder: str) -> str:
+    """Return the glob for a folder; the settings know no absolute paths, so that the name of such a folder is used."""
+    path = PurePath(folder)
+    return path.name if path.is_absolute() else path.as_posix()
