@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from kschedctl.errors import InputError
-from kschedctl.linter.lint_files import LintFile, read_text
+from kschedctl.linter.lint_files import LintDocument, LintFile, read_text
 from kschedctl.linter.values import at, items, text
+from kschedctl.text.tree import YamlNode
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_RESOURCES: Final = ("resources", "components", "bases", "crds")
+_BOOLEANS: Final = frozenset(("true", "false"))
 
 
 class Kustomizations(NamedTuple):
@@ -22,6 +25,8 @@ class Kustomizations(NamedTuple):
     patches: frozenset[str] = frozenset()
     #: The files with a kustomization in their folder or above it.
     below: frozenset[str] = frozenset()
+    #: The files that a kustomization reads: patches and resources.
+    read: frozenset[str] = frozenset()
 
 
 def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
@@ -31,12 +36,50 @@ def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
     above = {file.name: _folders(_normal(file.name)) for file in files}
     for folder in dict.fromkeys(folder for folders in above.values() for folder in folders):
         found |= {path: file for path, file in _on_disk(folder) if path not in found}
-    listed = {path for file in found.values() for path in _listed(file)}
+    patches = {path for file in found.values() for path in _listed(file, _PATCHES)}
+    resources = {path for file in found.values() for path in _listed(file, _RESOURCES)}
     folders = {os.path.dirname(path) for path in found}
     return Kustomizations(
-        frozenset(known[path] for path in listed & known.keys()),
+        frozenset(known[path] for path in patches & known.keys()),
         frozenset(name for name, own in above.items() if not folders.isdisjoint(own)),
+        frozenset(known[path] for path in (patches | resources) & known.keys()),
     )
+
+
+def value_in_build(document: LintDocument) -> Any:
+    """Return a document as Kustomize reads it: ``yes`` and ``on`` are text, and so are all values of annotations.
+
+    Kustomize reads YAML 1.2, and quotes these values where it writes them for the API server, which reads YAML 1.1.
+    """
+    if document.json or document.tree is None:
+        return document.value
+    value = _read(document.value, document.tree, document.characters)
+    annotations, node = at(value, "metadata", "annotations"), document.tree
+    for step in ("metadata", "annotations"):
+        node = node.children[step][1] if step in node.children else YamlNode(None)
+    if isinstance(annotations, dict):
+        texts = {key: _text(node.children[key][1], document.characters) for key in annotations if key in node.children}
+        annotations.update(
+            {key: text for key, text in texts.items() if isinstance(annotations[key], bool | int | float)}
+        )
+    return value
+
+
+def _read(value: Any, node: YamlNode, characters: str) -> Any:
+    if isinstance(value, dict):
+        children = node.children
+        return {
+            key: _read(each, children[key][1], characters) if key in children else each for key, each in value.items()
+        }
+    if isinstance(value, list) and len(value) == len(node.elements):
+        return [_read(each, inner, characters) for each, inner in zip(value, node.elements, strict=True)]
+    if isinstance(value, bool) and (text := _text(node, characters)).lower() not in _BOOLEANS:
+        return text
+    return value
+
+
+def _text(node: YamlNode, characters: str) -> str:
+    return characters[node.start : node.end] if node.start is not None else ""
 
 
 def _is_one(path: str) -> bool:
@@ -63,10 +106,10 @@ def _on_disk(folder: str) -> Iterator[tuple[str, LintFile]]:
             continue
 
 
-def _listed(file: LintFile) -> Iterator[str]:
+def _listed(file: LintFile, fields: Sequence[str]) -> Iterator[str]:
     folder = os.path.dirname(file.name)
     for document in file.documents:
-        for field in _FIELDS:
+        for field in fields:
             for entry in items(at(document.value, field)):
                 name = _path_of(entry)
                 if name and "\n" not in name:

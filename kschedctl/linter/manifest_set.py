@@ -26,7 +26,7 @@ from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import ObjectRef
 from kschedctl.findings.location import Location
 from kschedctl.linter.field_steps import steps_of
-from kschedctl.linter.kustomize import Kustomizations
+from kschedctl.linter.kustomize import Kustomizations, value_in_build
 from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.partial_objects import DIRECTIVE, is_live, why_partial
 from kschedctl.linter.regions import Region
@@ -190,8 +190,10 @@ class LintManifests:
         self.objects: list[LintObject] = []
         for file in self.files:
             patched = file.name in self.kustomizations.patches
+            built = file.name in self.kustomizations.read
             for document in file.documents:
-                self.objects += objects_of(document, self.namespace, patched=patched)
+                value = value_in_build(document) if built else document.value
+                self.objects += objects_of(document, self.namespace, value, patched=patched)
         self._seen: dict[tuple[str, str], list[LintObject]] = {}
 
     @cached_property
@@ -287,9 +289,17 @@ class LintManifests:
         return found
 
 
-def objects_of(document: LintDocument, namespace: str = "", *, patched: bool = False) -> Iterator[LintObject]:
-    """Yield the objects of a document: the document itself, or the items of a list, nested lists included."""
-    waiting: list[tuple[Steps, Any]] = [((), document.value)]
+def objects_of(
+    document: LintDocument, namespace: str = "", value: Any = None, *, patched: bool = False
+) -> Iterator[LintObject]:
+    """Yield the objects of a document: the document itself, or the items of a list, nested lists included.
+
+    Parameters
+    ----------
+    value : any
+        The document as another tool reads it; ``None`` for the document as it is.
+    """
+    waiting: list[tuple[Steps, Any]] = [((), document.value if value is None else value)]
     while waiting:
         inside, raw = waiting.pop()
         api_version, kind = text(at(raw, "apiVersion")), text(at(raw, "kind"))

@@ -15,8 +15,11 @@ T = TypeVar("T")
 #: The path from an object to a value in it: keys and indices.
 Steps: TypeAlias = tuple[Step, ...]
 
-#: Placeholders of Helm, Jinja, envsubst, and of people; ``$(VAR)`` is none, as the kubelet expands it.
-_PLACEHOLDER: Final = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z][^<>]*>|\$[A-Za-z_]")
+#: Placeholders of Helm, Jinja, envsubst, Kustomize (``$(VAR)``, which the kubelet expands only in commands and in
+#: variables) and of people, also as ``__VAR__``.
+_PLACEHOLDER: Final = re.compile(
+    r"\{\{|\{%|\$[{(]|<[A-Za-z][^<>]*>|\$[A-Za-z_]|(?<![A-Za-z0-9])__[A-Za-z]\w*?__(?![A-Za-z0-9])"
+)
 #: The fields of decoded objects on which no verdict depends, so that a placeholder in them does not matter.
 _WITHOUT_EFFECT: Final = frozenset(("annotations", "image"))
 #: The end of a sentence about a field with a placeholder.
@@ -29,7 +32,9 @@ def is_rendered(value: Any) -> bool:
     Examples
     --------
     >>> [is_rendered(value) for value in ("web", "{{ .Values.name }}", "${ZONE}", "<your zone>", "$ZONE", "$(NODE)")]
-    [True, False, False, False, False, True]
+    [True, False, False, False, False, False]
+    >>> [is_rendered(value) for value in ("__ZONE__", "zone-__ZONE__", "a__b__c")]
+    [False, False, True]
     >>> is_rendered({"replicas": 3, "labels": ["$APP"]})
     False
     """
