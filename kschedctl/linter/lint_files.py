@@ -115,6 +115,8 @@ class LintFile:
     on_disk: bool = False
     #: True if the text is the output of a tool such as Helm, which is applied as it is: it contains no patches.
     rendered: bool = False
+    #: True if the name is that of a kustomization, and the text is its output.
+    built: bool = False
     documents: list[LintDocument] = field(default_factory=list, repr=False)
 
     @cached_property
@@ -124,7 +126,9 @@ class LintFile:
 
     def with_text(self, text: bytes) -> LintFile:
         """Return the file with another text."""
-        return read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
+        changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
+        changed.built = self.built
+        return changed
 
     @cached_property
     def template(self) -> list[str]:
@@ -137,7 +141,9 @@ class LintFile:
             return []
 
     def in_repository(self, region: Region) -> Region:
-        """Return the region of the file as it is stored: of a rendered file, the line of the template."""
+        """Return the region in the stored file: the line of the template, or the start of the kustomization."""
+        if self.built:
+            return Region(1, 1, 1, 1)
         if not self.template or region.line > len(self.lines):
             return region
         line = line_in_template(self.template, self.lines[region.line - 1])

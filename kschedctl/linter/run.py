@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Severity
@@ -19,6 +19,7 @@ from kschedctl.linter.ignores import Ignores
 from kschedctl.linter.kustomize import kustomizations
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
 from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.rendering import Rendering, render
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rule_runner import check, unused_ignores
 from kschedctl.linter.settings import Settings
@@ -26,6 +27,9 @@ from kschedctl.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
     from kschedctl.linter.overlay import ClusterQueries
+
+#: The rule that is not decided for what cannot be rendered.
+_UNRENDERED: Final = "KS902"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,8 @@ class LintRequest:
     keep_baseline: bool = True
     stdin_name: str = ""
     max_unpacked: int | None = None
+    #: True if kustomizations and charts are rendered first.
+    render: bool = False
     #: True if each file is linted separately, as a manifest set of its own.
     single_files: bool = False
     today: date = field(default_factory=date.today)
@@ -69,7 +75,7 @@ class LintResult:
     #: The number of findings of the baseline that do not occur; the least of all files if linted separately.
     gone: int = 0
     #: Descriptions of input that looks like manifests and was not read.
-    unread: Sequence[str] = ()
+    unread: list[str] = field(default_factory=list)
     objects: list[LintObject] = field(default_factory=list)
     #: The first unreadable document of each file that is no manifest.
     no_manifests: list[LintDocument] = field(default_factory=list)
@@ -124,8 +130,13 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
         max_unpacked=request.max_unpacked,
     )
     InputError.raise_any(finding for error in read.errors for finding in error.findings)
-    linted = lint_files(read.files, request)
+    rendering = render(read.files, request.namespace) if request.render else Rendering(read.files)
+    linted = lint_files(rendering.files, request)
+    linted.undecided += [Undecided(_UNRENDERED, each.folder, each.why) for each in rendering.failures]
     linted.unread = [lack.what for lack in read.summary.unread()]
+    linted.unread += [f"{each.folder} was not rendered: {each.why}" for each in rendering.failures]
+    if request.render and not (rendering.n_rendered or rendering.failures):
+        linted.unread.append("nothing was rendered: no kustomization and no chart is found")
     linted.excluded = Counter(each.reason for each in read.summary.passed if each.reason in REASONS)
     return linted
 

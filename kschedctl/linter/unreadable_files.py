@@ -12,10 +12,10 @@ from typing import Final
 from kschedctl.linter.helm_output import is_helm_output
 from kschedctl.linter.lint_files import LintDocument, LintFile
 
-_CHART: Final = "Chart.yaml"
+CHART: Final = "Chart.yaml"
 _TEMPLATES: Final = "templates"
 #: The folder of Go packages for files that only tests read.
-_TEST_DATA: Final = "testdata"
+TEST_DATA: Final = "testdata"
 _BRACES: Final = (b"{{", b"{%")
 #: The interpolations of Terraform and envsubst, which are not YAML outside of quotes.
 _INTERPOLATIONS: Final = (b"${", b"%{")
@@ -57,7 +57,7 @@ class UnreadableFiles:
         has_braces = not is_helm_output(file.text) and any(braces in file.text for braces in _BRACES)
         if has_braces or (_TEMPLATES in folders and not file.rendered):
             is_input = bool(self.chart_of(file)) or (has_braces and seems_manifest(file))
-            return Unreadable.TEMPLATE if is_input and _TEST_DATA not in folders else Unreadable.OTHER
+            return Unreadable.TEMPLATE if is_input and TEST_DATA not in folders else Unreadable.OTHER
         is_manifest = seems_manifest(file) and not _is_interpolated(broken)
         return Unreadable.MANIFEST if is_manifest else Unreadable.OTHER
 
@@ -74,13 +74,13 @@ class UnreadableFiles:
 
     @cached_property
     def _charts(self) -> dict[str, str]:
-        roots = {file.folder for file in self._files if PurePath(file.name).name == _CHART}
+        roots = {file.folder for file in self._files if PurePath(file.name).name == CHART}
         found: dict[str, str] = {}
         for folder in dict.fromkeys(file.folder for file in self._files):
             path = PurePath(folder)
             # A chart in the folder charts of another one is rendered with it.
             outermost_first = [str(each) for each in reversed((path, *path.parents))]
-            charts = (each for each in outermost_first if each in roots or Path(each, _CHART).is_file())
+            charts = (each for each in outermost_first if each in roots or Path(each, CHART).is_file())
             found[folder] = next(charts, _above_templates(path))
         return found
 

@@ -117,8 +117,8 @@ def _finding(diagnosis: Diagnosis) -> Iterator[Block]:
     if diagnosis.stop is not None:
         about.append(f"{diagnosis.stop.value}: {diagnosis.stop.words}")
     about.append(diagnosis.rule.name)
-    if diagnosis.file.template:
-        about.append("line of the rendered template")
+    if diagnosis.file.template or diagnosis.file.built:
+        about.append("line of the rendered output")
     yield Paragraph(", ".join(about), Tone.FAINT, indent=2)
     yield from _frame(diagnosis)
     for related in diagnosis.related:

@@ -83,7 +83,7 @@ def test_every_form_names_the_template_and_reports_of_repositories_its_line(room
     chart(room / "charts/web")
     shown = lint("-").stdout
     assert "charts/web/templates/pod.yaml:8:13 KS119 warning" in shown
-    assert "line of the rendered template" in shown
+    assert "line of the rendered output" in shown
     assert "8 |   nodeName: node-1" in shown
     assert "file=charts/web/templates/pod.yaml,line=7,endLine=7," in lint("-", "-o", "github").stdout
     (entry,) = json.loads(lint("-", "-o", "gitlab").stdout)

@@ -225,6 +225,12 @@ def lint(
     single_files: Annotated[
         bool, typer.Option("--single-files", help="Check each file independently, without the others.")
     ] = False,
+    render: Annotated[
+        bool,
+        typer.Option(
+            "--render", help="Render kustomizations and charts first, with kustomize or kubectl, and with helm."
+        ),
+    ] = False,
     stdin_filename: Annotated[
         str,
         typer.Option(
@@ -274,6 +280,7 @@ def lint(
         config=config,
         fail_zone=fail_zone,
         single_files=single_files,
+        render=render,
         stdin_name=stdin_filename,
         max_bytes=max_bytes(max_unpacked),
     )
