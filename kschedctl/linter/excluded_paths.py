@@ -80,11 +80,12 @@ class ExcludedPaths:
 
     def _patterns_in(self, folder: str) -> GitIgnore | None:
         if folder not in self._patterns:
+            file = Path(folder, gitignore.NAME)
             try:
-                text = Path(folder, gitignore.NAME).read_text(encoding="utf-8", errors="replace")
-                self._patterns[folder] = GitIgnore.of(text)
+                text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
             except OSError:
-                self._patterns[folder] = None
+                text = ""
+            self._patterns[folder] = GitIgnore.of(text) if text else None
         return self._patterns[folder]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final, NamedTuple
 
 NAME: Final = ".gitignore"
-#: The parts of a pattern, longest first: folders of any depth, a range of characters, an escape, or one character.
-_PART: Final = re.compile(
-    r"(?P<deep>(?:^|/)\*\*(?:/|$))|(?P<range>\[[!^]?\]?[^\]]*\])|\\(?P<literal>.)|(?P<one>.)", re.S
-)
-_TRAILING_BLANKS: Final = re.compile(r"(?<!\\) +$")
+#: The parts of a segment between wildcards ``*``: a range of characters, an escape, or one character.
+_PART: Final = re.compile(r"(?P<range>\[[!^]?\]?[^\]]*\])|\\(?P<literal>.)|(?P<one>.)", re.DOTALL)
+_DEEP: Final = "**"
+#: The largest number of ``**`` in a pattern, as each multiplies the time to match a path; other patterns match nothing.
+_MOST_DEEP: Final = 4
 
 
 class _Pattern(NamedTuple):
@@ -59,44 +61,65 @@ class GitIgnore:
 
 
 def _pattern(line: str) -> _Pattern | None:
-    line = _TRAILING_BLANKS.sub("", line)
-    if not line or line.startswith("#"):
+    bare = line.rstrip(" ")
+    if bare.endswith("\\") and bare != line:
+        bare += " "
+    if not bare or bare.startswith("#"):
         return None
-    negated = line.startswith("!")
-    bare = line[negated:]
+    negated = bare.startswith("!")
+    bare = bare[negated:]
     only_folders = bare.endswith("/")
     bare = bare.removesuffix("/")
+    # Several ``**`` in a row mean the same as one.
+    segments = [segment for segment, _ in groupby(bare.removeprefix("/").split("/"))]
+    if not bare or segments.count(_DEEP) > _MOST_DEEP:
+        return None
     # A pattern with a slash is relative to the folder of the file; any other matches at every depth.
     depth = "" if "/" in bare else "(?:.*/)?"
     try:
-        path = re.compile(depth + _regex(bare.removeprefix("/")), re.DOTALL)
+        return _Pattern(re.compile(depth + _regex(segments), re.DOTALL), not negated, only_folders)
     except re.error:
         # git, too, matches nothing with a range that is not valid.
         return None
-    return _Pattern(path, not negated, only_folders) if bare else None
 
 
-def _regex(pattern: str) -> str:
-    # Several ``**`` in a row mean the same as one.
-    pattern = re.sub(r"(?<![^/])(?:\*\*/)+", "**/", pattern)
-    return "".join(_part(part, pattern) for part in _PART.finditer(pattern))
+def _regex(segments: Sequence[str]) -> str:
+    last = len(segments) - 1
+    found = ""
+    for index, segment in enumerate(segments):
+        if segment != _DEEP:
+            found += _segment(segment) + ("/" if index < last else "")
+        elif index < last:
+            found += "(?:.*/)?"
+        else:
+            found += ".+" if index else ".*"
+    return found
 
 
-def _part(part: re.Match[str], pattern: str) -> str:
-    text = part[0]
-    if part["deep"] is not None:
-        return _deep(text, is_first=part.start() == 0, is_last=part.end() == len(pattern))
-    if part["range"] is not None:
-        negation = "^/" if text[1] in "!^" else ""
-        inner = text[1 + bool(negation) : -1].replace("[", r"\[")
-        return f"[{negation}{inner}]"
-    if part["literal"] is not None:
-        return re.escape(part["literal"])
-    return {"*": "[^/]*", "?": "[^/]"}.get(text, re.escape(text))
+def _segment(text: str) -> str:
+    """Return the expression for a pattern without slashes."""
+    first, *others = _between_stars(text)
+    if not others:
+        return first
+    # The shortest match of every part but the last is final: without that, time would grow exponentially with ``*``.
+    return first + "".join(f"(?>[^/]*?{part})" for part in others[:-1]) + f"[^/]*{others[-1]}"
 
 
-def _deep(text: str, *, is_first: bool, is_last: bool) -> str:
-    """Return the expression for ``**/``, ``/**/`` or ``/**``, which begins and ends with the slashes of the text."""
-    if is_last:
-        return ".*" if is_first else "/.+"
-    return "(?:.*/)?" if is_first and not text.startswith("/") else "/(?:.*/)?"
+def _between_stars(text: str) -> list[str]:
+    parts = [""]
+    for part in _PART.finditer(text):
+        if part["one"] == "*":
+            parts.append("")
+        elif part["one"] == "?":
+            parts[-1] += "[^/]"
+        elif part["range"] is not None:
+            parts[-1] += _range(part["range"])
+        else:
+            parts[-1] += re.escape(part["literal"] or part["one"])
+    return parts
+
+
+def _range(text: str) -> str:
+    negation = "^/" if text[1] in "!^" else ""
+    inner = text[1 + bool(negation) : -1].replace("[", r"\[")
+    return f"[{negation}{inner}]"

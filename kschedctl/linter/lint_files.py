@@ -133,9 +133,9 @@ class LintFile:
     @cached_property
     def template(self) -> list[str]:
         """The lines of the template that the file was rendered from; empty if there is none in the current folder."""
-        if not is_helm_output(self.text):
-            return []
         try:
+            if not is_helm_output(self.text) or not Path(self.name).is_file():
+                return []
             return Path(self.name).read_text(errors="replace").split("\n")
         except (OSError, ValueError):
             return []

@@ -25,6 +25,9 @@ _SECONDS: Final = 120
 #: The folders of a chart that its output replaces.
 _OF_CHART: Final = frozenset(("templates", "crds", "charts"))
 _LOGGED: Final = re.compile(r'\berr=(?:"(.*)"|<\n(.*?)\n\s*>)', re.DOTALL)
+#: The parts of a folder's name that the name of a release cannot have, and the length of the longest release name.
+_NO_NAME: Final = re.compile(r"^[^a-z0-9]+|[^a-z0-9-]+|-+$")
+_LONGEST: Final = 40
 _COMPONENT: Final = "Component"
 _LIBRARY: Final = "library"
 
@@ -93,14 +96,19 @@ def _take(out: Rendering, files: Sequence[LintFile] | Iterator[LintFile], source
 
 def _kustomize(folder: str) -> list[str]:
     if shutil.which("kustomize") is not None:
-        return ["kustomize", "build", folder]
-    return ["kubectl", "kustomize", folder]
+        return ["kustomize", "build", _path(folder)]
+    return ["kubectl", "kustomize", _path(folder)]
 
 
 def _helm(folder: str, namespace: str) -> list[str]:
-    release = os.path.basename(os.path.abspath(folder)).lower() or "release"
-    words = ["helm", "template", release, folder, "--include-crds"]
+    release = _NO_NAME.sub("", os.path.basename(os.path.abspath(folder)).lower())[:_LONGEST] or "release"
+    words = ["helm", "template", release, _path(folder), "--include-crds"]
     return [*words, "--namespace", namespace] if namespace else words
+
+
+def _path(folder: str) -> str:
+    """Return a path that no tool takes for an option, whatever the name of the folder is."""
+    return folder if os.path.isabs(folder) else os.path.join(".", folder)
 
 
 def _run(words: Sequence[str]) -> bytes | str:

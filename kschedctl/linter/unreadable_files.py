@@ -105,8 +105,8 @@ def seems_manifest(file: LintFile) -> bool:
     [True, False]
     """
     # In flow style, keys are anywhere in a line; in block style, text that contains JSON has none.
-    start = rb"[{,\[]" if file.text.lstrip()[:1] in (b"{", b"[") else rb"^(?:- +)*"
-    return all(re.search(start + rb"\s*[\"']?" + key + rb"[\"']?\s*:", file.text, re.MULTILINE) for key in _KEYS)
+    start = rb"[{,\[]\s*" if file.text.lstrip()[:1] in (b"{", b"[") else rb"^(?:- +)*[ \t]*"
+    return all(re.search(start + rb"[\"']?" + key + rb"[\"']?[ \t]*:", file.text, re.MULTILINE) for key in _KEYS)
 
 
 def _is_interpolated(document: LintDocument) -> bool:

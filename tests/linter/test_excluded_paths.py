@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from kschedctl.linter.excluded_paths import ExcludedPaths
+from kschedctl.linter.gitignore import GitIgnore
 from kschedctl.linter.lint_files import read_files
 
 FILES = ("a.yaml", "b.yaml", "build/a.yaml", "deep/build/a.yaml", "deep/x/a.yaml", "deep/x/y/b.yaml")
@@ -55,6 +57,10 @@ def read(root: Path, *paths: str, exclude: tuple[str, ...] = ()) -> list[str]:
         {"": "[!a].yaml"},
         {"": "[ab].yaml\n!a.yaml"},
         {"": "[b"},
+        {"": "*a*.*a*l"},
+        {"": "a*.y*l\n!*e*\n"},
+        {"": "d*p/**/y/*"},
+        {"": "a.yaml\\ \n"},
         {"": "\\a.yaml"},
         {"": "a.yaml   \n"},
         {"": "# a.yaml\n\n\r\n"},
@@ -72,6 +78,13 @@ def test_files_that_git_ignores_are_left_out(tmp_path: Path, ignored: dict[str, 
     tree(tmp_path, dict.fromkeys(FILES, "a: 1\n"))
     tree(tmp_path, {os.path.join(folder, ".gitignore"): text for folder, text in ignored.items()})
     assert read(tmp_path) == of_git(tmp_path)
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 40 + "b", "**/a/" * 40 + "b", "a" + " " * 100_000 + "b", "[" * 10_000])
+def test_no_pattern_takes_long(pattern: str) -> None:
+    started = time.process_time()
+    assert not GitIgnore.of(pattern).ignores("/".join(["a" * 60] * 40), is_folder=False)
+    assert time.process_time() - started < 1
 
 
 def of_git(root: Path) -> list[str]:

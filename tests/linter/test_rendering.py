@@ -167,6 +167,26 @@ def test_tools_that_fail(
     assert [file.name for file in done.files] == [file.name for file in files]
 
 
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("charts/web", "template web ./charts/web --include-crds"),
+        ("Web_Shop", "template webshop ./Web_Shop --include-crds"),
+        # The name of a folder is never an option.
+        ("--post-renderer=x", "template post-rendererx ./--post-renderer=x --include-crds"),
+        ("__", "template release ./__ --include-crds"),
+    ],
+)
+def test_names_of_folders_are_no_options(
+    room: Path, monkeypatch: pytest.MonkeyPatch, folder: str, expected: str
+) -> None:
+    tree(room, {f"{folder}/Chart.yaml": "name: web\n", "bin/helm": '#!/bin/sh\necho "$@" >&2\nexit 1\n'})
+    (room / "bin/helm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(room / "bin"))
+    [failure] = render(read_files([folder if not folder.startswith("-") else "."]).files).failures
+    assert failure.why == f"helm template: {expected}"
+
+
 def test_nothing_to_render_is_said(room: Path) -> None:
     tree(room, {"pod.yaml": POD})
     done = lint(".", "--render")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Final
 
 from kschedctl.analyses.handle import AnalysisHandle
@@ -34,7 +35,8 @@ def lint(
     InputError
         If a path cannot be read, or no object is found and ``allow_empty`` is false.
     """
-    linted = lint_paths(paths, request, open_stdin() if STDIN in paths else None)
+    with handle.busy("rendering kustomizations and charts") if request.render else nullcontext():
+        linted = lint_paths(paths, request, open_stdin() if STDIN in paths else None)
     for what in linted.unread:
         handle.warn(what)
     if not (linted.n_objects or allow_empty or any(each.rule.code == _UNREADABLE for each in linted.found)):

@@ -3,8 +3,8 @@
 An object is partial if it is a workload of apps/v1 without a selector or labels, a workload without containers or with
 a container without an image, an object without a name, a claim without access modes, a budget with a single field, an
 object with a patch directive, or in a file that a kustomization lists as a patch. Only KS901 to KS905 check it, as the
-missing fields are at another place. To check the complete object, lint the output of kustomize: ``kustomize build DIR |
-kschedctl lint -``. Standard input is checked as it is: it is never partial.
+missing fields are at another place. To check the complete object, lint the output of kustomize: ``kschedctl lint
+--render DIR`` or ``kustomize build DIR | kschedctl lint -``. Standard input is checked as it is: it is never partial.
 
 If no kustomization is in the folder of the file or above it, and neither the file nor its folder has "patch" in its
 name, the field is probably missing by mistake, and the API server refuses the object: the finding is a warning. In all
@@ -44,5 +44,5 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     elif obj.partial:
         yield Problem(
             message=f"treated as a patch, as {obj.partial}: most rules ignore it",
-            help="lint the result: kustomize build DIR | kschedctl lint -",
+            help="lint the result: --render, or kustomize build DIR | kschedctl lint -",
         )

@@ -6,7 +6,7 @@ rules ignore their fields with placeholders.
 
 Nothing is blocked: the rendered manifests may be correct.
 
-Repair: lint the result, ``helm template CHART | kschedctl lint -``.
+Repair: lint the result, ``kschedctl lint --render CHART`` or ``helm template CHART | kschedctl lint -``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
     many = f" ({counted(len(of_chart), 'file')} could not be read)" if chart else ""
     yield Problem(
         message=f"{what}{many}",
-        help=f"lint the result: helm template {chart or 'CHART'} | kschedctl lint -",
+        help=f"lint the result: {'--render, or ' if chart else ''}helm template {chart or 'CHART'} | kschedctl lint -",
         line=position.line,
         column=position.column,
     )
