@@ -18,6 +18,7 @@ DEPLOYMENT = "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name:
         ({"bold/old.yaml": INGRESS}, ["error"]),
         ({"old/web.yaml": INGRESS}, ["info (1 object in old), exclude: [old]"]),
         ({"a/old-manifests/x/web.yaml": INGRESS}, ["info (1 object in a/old-manifests), exclude: [a/old-manifests]"]),
+        ({"api/testdata/web.yaml": INGRESS}, ["info (1 object in api/testdata), exclude: [api/testdata]"]),
         # Once per version and kind.
         (
             {"old/a.yaml": INGRESS, "old/b/c.yaml": INGRESS, "old/b/d.yaml": DEPLOYMENT},
@@ -36,6 +37,6 @@ def test_old_manifests_are_the_choice_of_the_author(files: dict[str, str], expec
     found = []
     for each in lint(files, "KS905"):
         place = each.message.partition(" (")[2]
-        help_ = each.help.removeprefix("to leave old manifests out, write ").removesuffix(" in the settings")
+        help_ = each.help.removeprefix("to leave the folder out, write ").removesuffix(" in the settings")
         found.append(f"{each.severity} ({place}, {help_}" if place else str(each.severity))
     assert found == expected

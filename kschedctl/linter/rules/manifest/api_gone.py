@@ -2,9 +2,9 @@
 
 The release is that of --kubernetes-version, else that of the snapshot, else the newest known release.
 
-In a folder whose name says that its manifests are old, such as ``old``, ``legacy`` or ``deprecated``, the version is
-the author's choice: the finding is info, once per version and kind, and the help has the setting that leaves the folder
-out.
+In a folder whose name says that its manifests are old or test data, such as ``old``, ``legacy``, ``deprecated`` or
+``testdata``, the version is the author's choice: the finding is info, once per version and kind, and the help has the
+setting that leaves the folder out.
 
 The API server refuses the object ("no matches for kind").
 
@@ -84,9 +84,9 @@ _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
 
-#: The names of folders with manifests of the past, also as a part such as ``old-manifests``.
+#: The names of folders with manifests of the past or for tests, also as a part such as ``old-manifests``.
 _OLD: Final = re.compile(
-    r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained)(?:[-_.].*)?", re.IGNORECASE
+    r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained|testdata)(?:[-_.].*)?", re.IGNORECASE
 )
 
 
@@ -105,7 +105,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             yield Problem(
                 message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
                 steps=("apiVersion",),
-                help=f"to leave old manifests out, write exclude: [{_glob(folder)}] in the settings",
+                help=f"to leave the folder out, write exclude: [{_glob(folder)}] in the settings",
                 severity=Severity.INFO,
             )
         return
@@ -113,7 +113,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 
 
 def _old_folder(name: str) -> str:
-    """Return the outermost folder around a file whose name says that its manifests are old; empty if there is none."""
+    """Return the outermost folder around a file whose name says that its manifests are not current; empty if there is none."""
     outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
     return str(next(outermost_first, ""))
 
