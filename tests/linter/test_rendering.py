@@ -112,8 +112,9 @@ def test_what_cannot_be_built_is_named_and_checked_as_it_is(room: Path) -> None:
 
 @HELM
 def test_charts_are_checked_as_they_are_rendered(room: Path) -> None:
-    tree(room, CHART)
-    assert findings(".") == [("KS902", "charts/web/templates/pod.yaml", "")]
+    tree(room, {**CHART, "pod.yaml": POD})
+    assert findings(".") == [("KS902", "charts/web/templates/pod.yaml", ""), ("KS119", "pod.yaml", "Pod/web")]
+    (room / "pod.yaml").unlink()
     assert findings(".", "--render") == [("KS119", "charts/web/templates/pod.yaml", "Pod/web")]
     (entry,) = json.loads(lint(".", "--render", "-o", "gitlab").stdout)
     assert entry["location"]["lines"]["begin"] == 7

@@ -113,7 +113,7 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 
 
 def _old_folder(name: str) -> str:
-    """Return the outermost folder around a file whose name says that its manifests are not current; empty if there is none."""
+    """Return the outermost folder of old manifests or test data around a file; empty if there is none."""
     outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
     return str(next(outermost_first, ""))
 
