@@ -33,7 +33,7 @@ def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
     """Return the relation of files to kustomizations: those among `files`, and those in their folders and above."""
     known = {_normal(file.name): file.name for file in files}
     found = {path: file for path, file in ((_normal(file.name), file) for file in files) if _is_one(path)}
-    above = {file.name: _folders(_normal(file.name)) for file in files}
+    above = {folder: _up_to_repository(_normal(folder)) for folder in dict.fromkeys(file.folder for file in files)}
     for folder in dict.fromkeys(folder for folders in above.values() for folder in folders):
         found |= {path: file for path, file in _on_disk(folder) if path not in found}
     patches = {path for file in found.values() for path in _listed(file, _PATCHES)}
@@ -41,7 +41,7 @@ def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
     folders = {os.path.dirname(path) for path in found}
     return Kustomizations(
         frozenset(known[path] for path in patches & known.keys()),
-        frozenset(name for name, own in above.items() if not folders.isdisjoint(own)),
+        frozenset(file.name for file in files if not folders.isdisjoint(above[file.folder])),
         frozenset(known[path] for path in (patches | resources) & known.keys()),
     )
 
@@ -86,10 +86,10 @@ def _is_one(path: str) -> bool:
     return os.path.basename(path) in NAMES
 
 
-def _folders(path: str) -> list[str]:
-    """Return the folder of a file and those above it, up to the root of the repository."""
+def _up_to_repository(path: str) -> list[str]:
+    """Return a folder and those above it, up to the root of the repository."""
     found: list[str] = []
-    for folder in Path(path).parents:
+    for folder in (Path(path), *Path(path).parents):
         found.append(str(folder))
         if (folder / ".git").exists():
             break
