@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from kschedctl.errors import InputError
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_text
-from kschedctl.linter.values import at, items, text
+from kschedctl.linter.values import at, items, mapping, text
 from kschedctl.text.tree import YamlNode
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _RESOURCES: Final = ("resources", "components", "bases", "crds")
 _BOOLEANS: Final = frozenset(("true", "false"))
+#: A value that is a boolean in YAML 1.1 and text in YAML 1.2.
+_WORD: Final = re.compile(rb"[:,\[{-][ \t]*(?:y|n|yes|no|on|off)[ \t]*(?:[,\]}#\r\n]|\Z)", re.IGNORECASE)
+#: The types of values that the build quotes in annotations.
+_QUOTED: Final = (bool, int, float)
 
 
 class Kustomizations(NamedTuple):
@@ -51,7 +56,10 @@ def value_in_build(document: LintDocument) -> Any:
 
     Kustomize reads YAML 1.2, and quotes these values where it writes them for the API server, which reads YAML 1.1.
     """
-    if document.json or document.tree is None:
+    annotations = mapping(at(document.value, "metadata", "annotations"))
+    differs = any(isinstance(each, _QUOTED) for each in annotations.values()) or _WORD.search(document.text)
+    # The tree of a document takes long to make.
+    if document.json or not differs or document.tree is None:
         return document.value
     value = _read(document.value, document.tree, document.characters)
     annotations, node = at(value, "metadata", "annotations"), document.tree
@@ -59,9 +67,7 @@ def value_in_build(document: LintDocument) -> Any:
         node = node.children[step][1] if step in node.children else YamlNode(None)
     if isinstance(annotations, dict):
         texts = {key: _text(node.children[key][1], document.characters) for key in annotations if key in node.children}
-        annotations.update(
-            {key: text for key, text in texts.items() if isinstance(annotations[key], bool | int | float)}
-        )
+        annotations.update({key: text for key, text in texts.items() if isinstance(annotations[key], _QUOTED)})
     return value
 
 
