@@ -30,6 +30,7 @@ def lint(
     severity: Severity = Severity.INFO,
     settings: str | Path = "",
     kubernetes_version: str = "",
+    render: bool = False,
     handle: AnalysisHandle | None = None,
 ) -> LintReport:
     """Find the problems of manifests before they are applied.
@@ -55,6 +56,8 @@ def lint(
         folders above.
     kubernetes_version : str
         The release of the API server that receives the manifests; by default the cluster's, else the newest.
+    render : bool
+        True to render kustomizations and charts first, with the installed kustomize or kubectl, and helm.
     handle : AnalysisHandle, optional
         Receives warnings about files that were not read.
 
@@ -77,6 +80,7 @@ def lint(
         cluster=(str(cluster),) if isinstance(cluster, str | Path) else cluster or (),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
+        render=render,
     )
     rules = RuleChoice(
         select=_words(select),

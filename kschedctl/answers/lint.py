@@ -102,6 +102,13 @@ class SummaryData(Data, frozen=True, kw_only=True):
             "API group."
         ),
     ]
+    no_manifests: Annotated[
+        int, Meta(description="The number of files that cannot be read, and are no manifests or of another tool.")
+    ]
+    excluded: Annotated[
+        dict[str, int],
+        Meta(description="The number of files and folders that were left out, by reason, such as .gitignore."),
+    ]
     fixed: Annotated[int, Meta(description="The number of findings that were repaired.")] = 0
     gone: Annotated[int, Meta(description="The number of findings in the baseline that no longer occur.")] = 0
     rules: Annotated[dict[str, int], Meta(description="The number of findings of each rule, by code.")]

@@ -14,7 +14,7 @@ from kschedctl.linter.data_changes import CannotChangeError
 from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import drops_comment, fixed_text
-from kschedctl.linter.lint_files import LintDocument, LintFile, read_text
+from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.run import LintResult
 from kschedctl.linter.values import Steps
 
@@ -85,9 +85,7 @@ def apply_fixes(
         texts = _round(by_document, unsafe=unsafe, tried=tried)
         if not texts:
             break
-        files = [
-            read_text(texts.get(file.name, file.text), file.name, on_disk=file.on_disk) for file in out.linted.files
-        ]
+        files = [file.with_text(texts.get(file.name, file.text)) for file in out.linted.files]
         out.linted = again(files)
     out.count = len(fixable - {_id_of(each) for each in out.linted.found})
     out.texts = {

@@ -26,9 +26,14 @@ class RelatedPlace:
     """The place of another object that contributes to a problem, with an explanation."""
 
     object: str
-    file: str
+    file: LintFile
     region: Region
     message: str
+
+    @property
+    def in_repository(self) -> Region:
+        """The region for tools that show the files of a repository."""
+        return self.file.in_repository(self.region)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +58,19 @@ class Diagnosis:
     fix: Fix | None = None
 
     @property
+    def in_repository(self) -> Region:
+        """The region for tools that show the files of a repository."""
+        return self.file.in_repository(self.region)
+
+    @property
     def severity(self) -> Severity:
         """The severity."""
         return self.finding.severity
+
+    @property
+    def counted(self) -> bool:
+        """True if output for people shows only the number of such findings."""
+        return self.rule.counted and self.severity is Severity.INFO
 
     @property
     def message(self) -> str:
@@ -129,7 +144,7 @@ def object_diagnosis(rule: Rule, problem: Problem, obj: LintObject) -> Diagnosis
         Position(region.line, region.column),
     )
     related = tuple(
-        RelatedPlace(other.object.shown, other.object.file.name, other.object.region(other.steps), other.message)
+        RelatedPlace(other.object.shown, other.object.file, other.object.region(other.steps), other.message)
         for other in problem.related
     )
     return Diagnosis(

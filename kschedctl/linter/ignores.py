@@ -12,6 +12,7 @@ from typing import Any, Final
 from kschedctl.errors import InputError
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.diagnosis import Diagnosis
+from kschedctl.linter.excluded_paths import path_matches
 from kschedctl.linter.ignore import Ignore, Ignored
 from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.manifest_set import LintObject
@@ -78,7 +79,7 @@ class Ignores:
             if ignore.names(code) and ignore.ended is None and _meant(settings, diagnosis, self._folder):
                 return ignore
         for glob, codes in self._per_path:
-            if code in codes and _path_matches(diagnosis.file.name, glob, self._folder):
+            if code in codes and path_matches(diagnosis.file.name, glob, self._folder):
                 return Ignore(codes, f"per-path {glob}", "settings", "", 1, used=True)
         return None
 
@@ -151,17 +152,5 @@ def _meant(ignore: SettingsIgnore, diagnosis: Diagnosis, folder: Path) -> bool:
                 (obj.name, ignore.names),
             )
         )
-    in_path = not ignore.paths or any(_path_matches(diagnosis.file.name, glob, folder) for glob in ignore.paths)
+    in_path = not ignore.paths or any(path_matches(diagnosis.file.name, glob, folder) for glob in ignore.paths)
     return of_object and in_path
-
-
-def _path_matches(name: str, glob: str, folder: Path) -> bool:
-    """Report whether a glob matches a file: its path relative to ``folder``, a folder that contains it, or its name.
-
-    ``*`` also matches ``/``.
-    """
-    path = Path(name).absolute()
-    root = folder.absolute()
-    relative = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-    bare = glob.removeprefix("./").rstrip("/")
-    return fnmatchcase(relative, bare) or fnmatchcase(relative, f"{bare}/*") or fnmatchcase(path.name, bare)

@@ -1,54 +1,121 @@
-"""Files that kustomizations list as patches."""
+"""Kustomizations near manifests: the files that they list as patches, and the files whose objects they may complete."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kschedctl.errors import InputError
-from kschedctl.linter.lint_files import LintFile, read_text
-from kschedctl.linter.values import at, items, text
+from kschedctl.linter.lint_files import LintDocument, LintFile, read_text
+from kschedctl.linter.values import at, items, mapping, text
+from kschedctl.text.tree import YamlNode
 
-_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
+NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_RESOURCES: Final = ("resources", "components", "bases", "crds")
+_BOOLEANS: Final = frozenset(("true", "false"))
+#: A value that is a boolean in YAML 1.1 and text in YAML 1.2.
+_WORD: Final = re.compile(rb"[:,\[{-][ \t]*(?:y|n|yes|no|on|off)[ \t]*(?:[,\]}#\r\n]|\Z)", re.IGNORECASE)
+#: The types of values that the build quotes in annotations.
+_QUOTED: Final = (bool, int, float)
 
 
-def patches(files: Sequence[LintFile]) -> frozenset[str]:
-    """Return the names of the files that a kustomization lists as patches.
+class Kustomizations(NamedTuple):
+    """The relation of files to kustomizations, by the names of files."""
 
-    Kustomizations among `files` count, and those in the folders of `files` and in the parents of these folders.
-    """
+    #: The files that a kustomization lists as patches.
+    patches: frozenset[str] = frozenset()
+    #: The files with a kustomization in their folder or above it.
+    below: frozenset[str] = frozenset()
+    #: The files that a kustomization reads: patches and resources.
+    read: frozenset[str] = frozenset()
+
+
+def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
+    """Return the relation of files to kustomizations: those among `files`, and those in their folders and above."""
     known = {_normal(file.name): file.name for file in files}
-    found: set[str] = set()
-    seen: set[str] = set()
-    for file in files:
-        if Path(file.name).name in _NAMES:
-            seen.add(_normal(file.name))
-            found |= set(_listed(file))
-    own = dict.fromkeys(file.folder for file in files if file.on_disk)
-    for folder in dict.fromkeys(Path(above) for each in own for above in (each, os.path.dirname(each) or "..")):
-        for name in _NAMES:
-            path = folder / name
-            if _normal(str(path)) not in seen and path.is_file():
-                seen.add(_normal(str(path)))
-                found |= set(_of_path(path))
-    return frozenset(known[path] for path in found & known.keys())
+    found = {path: file for path, file in ((_normal(file.name), file) for file in files) if _is_one(path)}
+    above = {folder: _up_to_repository(_normal(folder)) for folder in dict.fromkeys(file.folder for file in files)}
+    for folder in dict.fromkeys(folder for folders in above.values() for folder in folders):
+        found |= {path: file for path, file in _on_disk(folder) if path not in found}
+    patches = {path for file in found.values() for path in _listed(file, _PATCHES)}
+    resources = {path for file in found.values() for path in _listed(file, _RESOURCES)}
+    folders = {os.path.dirname(path) for path in found}
+    return Kustomizations(
+        frozenset(known[path] for path in patches & known.keys()),
+        frozenset(file.name for file in files if not folders.isdisjoint(above[file.folder])),
+        frozenset(known[path] for path in (patches | resources) & known.keys()),
+    )
 
 
-def _of_path(path: Path) -> Iterator[str]:
-    try:
-        file = read_text(path.read_bytes(), str(path))
-    except (OSError, InputError):
-        return
-    yield from _listed(file)
+def value_in_build(document: LintDocument) -> Any:
+    """Return a document as Kustomize reads it: ``yes`` and ``on`` are text, and so are all values of annotations.
+
+    Kustomize reads YAML 1.2, and quotes these values where it writes them for the API server, which reads YAML 1.1.
+    """
+    annotations = mapping(at(document.value, "metadata", "annotations"))
+    differs = any(isinstance(each, _QUOTED) for each in annotations.values()) or _WORD.search(document.text)
+    # The tree of a document takes long to make.
+    if document.json or not differs or document.tree is None:
+        return document.value
+    value = _read(document.value, document.tree, document.characters)
+    annotations, node = at(value, "metadata", "annotations"), document.tree
+    for step in ("metadata", "annotations"):
+        node = node.children[step][1] if step in node.children else YamlNode(None)
+    if isinstance(annotations, dict):
+        texts = {key: _text(node.children[key][1], document.characters) for key in annotations if key in node.children}
+        annotations.update({key: text for key, text in texts.items() if isinstance(annotations[key], _QUOTED)})
+    return value
 
 
-def _listed(file: LintFile) -> Iterator[str]:
+def _read(value: Any, node: YamlNode, characters: str) -> Any:
+    if isinstance(value, dict):
+        children = node.children
+        return {
+            key: _read(each, children[key][1], characters) if key in children else each for key, each in value.items()
+        }
+    if isinstance(value, list) and len(value) == len(node.elements):
+        return [_read(each, inner, characters) for each, inner in zip(value, node.elements, strict=True)]
+    if isinstance(value, bool) and (text := _text(node, characters)).lower() not in _BOOLEANS:
+        return text
+    return value
+
+
+def _text(node: YamlNode, characters: str) -> str:
+    return characters[node.start : node.end] if node.start is not None else ""
+
+
+def _is_one(path: str) -> bool:
+    return os.path.basename(path) in NAMES
+
+
+def _up_to_repository(path: str) -> list[str]:
+    """Return a folder and those above it, up to the root of the repository."""
+    found: list[str] = []
+    for folder in (Path(path), *Path(path).parents):
+        found.append(str(folder))
+        if (folder / ".git").exists():
+            break
+    return found
+
+
+def _on_disk(folder: str) -> Iterator[tuple[str, LintFile]]:
+    for name in NAMES:
+        path = Path(folder, name)
+        try:
+            if path.is_file():
+                yield str(path), read_text(path.read_bytes(), str(path))
+        except (OSError, InputError):
+            continue
+
+
+def _listed(file: LintFile, fields: Sequence[str]) -> Iterator[str]:
     folder = os.path.dirname(file.name)
     for document in file.documents:
-        for field in _FIELDS:
+        for field in fields:
             for entry in items(at(document.value, field)):
                 name = _path_of(entry)
                 if name and "\n" not in name:

@@ -16,6 +16,8 @@ from kschedctl.errors import InputError
 from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location, Position
+from kschedctl.linter.excluded_paths import ExcludedPaths
+from kschedctl.linter.helm_output import is_helm_output, line_in_template, split_by_source, template_path
 from kschedctl.linter.regions import Region, region_in_json, region_in_yaml
 from kschedctl.linter.values import Steps
 from kschedctl.snapshot.names import HIDDEN
@@ -122,12 +124,41 @@ class LintFile:
     text: bytes = field(repr=False)
     #: True if the file can be written: not standard input, compressed, or a member of an archive.
     on_disk: bool = False
+    #: True if the text is the output of a tool such as Helm, which is applied as it is: it contains no patches.
+    rendered: bool = False
+    #: True if the name is that of a kustomization, and the text is its output.
+    built: bool = False
     documents: list[LintDocument] = field(default_factory=list, repr=False)
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the file, without line ends."""
         return [line.rstrip("\r") for line in self.text.decode(errors="replace").split("\n")]
+
+    def with_text(self, text: bytes) -> LintFile:
+        """Return the file with another text."""
+        changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
+        changed.built = self.built
+        return changed
+
+    @cached_property
+    def template(self) -> list[str]:
+        """The lines of the template that the file was rendered from; empty if there is none in the current folder."""
+        try:
+            if not is_helm_output(self.text) or not Path(self.name).is_file():
+                return []
+            return Path(self.name).read_text(errors="replace").split("\n")
+        except (OSError, ValueError):
+            return []
+
+    def in_repository(self, region: Region) -> Region:
+        """Return the region in the stored file: the line of the template, or the start of the kustomization."""
+        if self.built:
+            return Region(1, 1, 1, 1)
+        if not self.template or region.line > len(self.lines):
+            return region
+        line = line_in_template(self.template, self.lines[region.line - 1])
+        return Region(line, 1, line, len(self.template[line - 1]) + 1)
 
     @cached_property
     def folder(self) -> str:
@@ -151,6 +182,7 @@ def read_files(
     stdin: BinaryIO | None = None,
     *,
     stdin_name: str = "",
+    excluded: ExcludedPaths | None = None,
     max_unpacked: int | None = None,
 ) -> ReadResult:
     """Read files, folders, archives and ``-`` for standard input.
@@ -158,14 +190,18 @@ def read_files(
     Parameters
     ----------
     stdin_name : str
-        The name to report for standard input; ``-`` if empty.
+        The name to report for standard input; ``-`` if empty. The folder of a chart is where the templates are that
+        the output of Helm names.
+    excluded : ExcludedPaths or None
+        The paths to leave out of folders; ``None`` for those that are left out without settings.
     max_unpacked : int or None
         The maximum number of bytes to unpack from archives and compressed files; ``None`` for the default.
     """
     found = ReadResult()
     unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
     seen = set()
-    for source in _sources(paths, stdin, found.summary, unpacking):
+    excluded = ExcludedPaths((), Path()) if excluded is None else excluded
+    for source in _sources(paths, stdin, found.summary, unpacking, excluded):
         if isinstance(source, InputError):
             found.errors.append(source)
             continue
@@ -174,34 +210,56 @@ def read_files(
         seen.add(source.identity)
         try:
             whole = whole_source(source, unpacking) if source.path else source
-            found.files.append(_file(whole, stdin_name))
+            found.files += _files(whole, stdin_name)
         except InputError as error:
             found.errors.append(error)
     return found
 
 
 def _sources(
-    paths: Sequence[str | Path], stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking
+    paths: Sequence[str | Path],
+    stdin: BinaryIO | None,
+    summary: ReadSummary,
+    unpacking: Unpacking,
+    excluded: ExcludedPaths,
 ) -> Iterator[Source | InputError]:
     """Yield the files, then those in hidden folders that look like manifests, as CI systems store them there."""
-    yield from read_sources(paths, stdin, summary, unpacking)
+    yield from read_sources(paths, stdin, summary, unpacking, excluded.below)
     hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
     summary.passed = [each for each in summary.passed if each not in hidden]
     for each in hidden:
         yield from read_sources([each.name], None, summary, unpacking)
 
 
-def _file(source: Source, stdin_name: str) -> LintFile:
-    from_stdin = source.name == "standard input"
-    name = (stdin_name or "-") if from_stdin else source.name.removeprefix("./")
+def _files(source: Source, stdin_name: str) -> Iterator[LintFile]:
+    text = utf8_text(source.content, source.name)
+    if source.name == "standard input":
+        yield from rendered_files(text, stdin_name)
+        return
     # Decompressed files and members of archives are never written.
-    on_disk = not from_stdin and Path(source.name).is_file() and not source.name.endswith(".gz")
-    return read_text(utf8_text(source.content, source.name), name, on_disk=on_disk)
+    on_disk = Path(source.name).is_file() and not source.name.endswith(".gz")
+    yield read_text(text, source.name.removeprefix("./"), on_disk=on_disk)
 
 
-def read_text(text: bytes, name: str, *, on_disk: bool = False) -> LintFile:
+def rendered_files(text: bytes, name: str) -> Iterator[LintFile]:
+    """Yield the output of a tool such as Helm: a file per template that it names, else one file.
+
+    Parameters
+    ----------
+    name : str
+        The name of the one file; ``-`` if empty. If it is a folder, the templates of its chart are meant.
+    """
+    chart_folder = name if name and Path(name).is_dir() else ""
+    if (name and not chart_folder) or not is_helm_output(text):
+        yield read_text(text, name or "-", rendered=True)
+        return
+    for source, part in split_by_source(text):
+        yield read_text(part, template_path(source, chart_folder) if source else "-", rendered=True)
+
+
+def read_text(text: bytes, name: str, *, on_disk: bool = False, rendered: bool = False) -> LintFile:
     """Read the text of one file."""
-    file = LintFile(name, text, on_disk)
+    file = LintFile(name, text, on_disk, rendered)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file, begin):
         file.documents = list(_yaml_documents(file))

@@ -12,18 +12,27 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from kschedctl.api.defaults import NAMESPACED
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.errors import InputError
+from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import ObjectRef
 from kschedctl.findings.location import Location
+from kschedctl.linter.field_steps import steps_of
+from kschedctl.linter.kustomize import Kustomizations, value_in_build
 from kschedctl.linter.lint_files import LintDocument, LintFile
-from kschedctl.linter.partial_objects import is_live, why_partial
+from kschedctl.linter.partial_objects import DIRECTIVE, is_live, why_partial
 from kschedctl.linter.regions import Region
-from kschedctl.linter.values import Steps, at, converted, items, mapping, text
+from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
+from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, items, mapping, text, unfilled
+from kschedctl.snapshot.decoding import decode
 
 #: Former API groups of kinds, with the present group.
 _FORMER_GROUPS: Final = {"extensions": "apps"}
@@ -32,6 +41,8 @@ _CLUSTER_SCOPED: Final = frozenset(
 )
 #: The suffix of list kinds; a list may contain objects of any kind.
 _LISTS: Final = "List"
+#: The part of names of files and folders that contain patches.
+_PATCH: Final = "patch"
 
 
 class Key(NamedTuple):
@@ -114,6 +125,8 @@ class LintObject:
         """The reason why the object is partial; empty if it is complete."""
         if self.patched:
             return "a kustomization lists the file as a patch"
+        if self.file.rendered:
+            return ""
         may_patch = b"$patch" in self.document.text or b"$retainKeys" in self.document.text
         return why_partial(self.raw, self.group, self.api_version, self.kind, may_patch=may_patch)
 
@@ -127,11 +140,30 @@ class LintObject:
         """True if the kind is unknown in its API group, but another group has a known kind of that name."""
         return (self.group, self.kind) not in KINDS and any(kind == self.kind for _, kind in KINDS)
 
-    @cached_property
+    @property
     def typed(self) -> ApiObject | None:
-        """The object as an API type; ``None`` if its kind is unknown, or it is malformed or has placeholders."""
+        """The object as an API type; ``None`` if its kind is unknown, or for the reason `why_untyped`."""
+        return self._decoded[0]
+
+    @property
+    def why_untyped(self) -> str:
+        """The field that is malformed or has a placeholder, if a verdict depends on it; empty if there is none."""
+        return self._decoded[1]
+
+    @cached_property
+    def _decoded(self) -> tuple[ApiObject | None, str]:
         kind = KINDS.get((self.group, self.kind))
-        return None if kind is None else converted(self.raw, kind)
+        if kind is None:
+            return None, ""
+        try:
+            typed = decode(self.raw, kind)
+        except InputError as error:
+            field = error.findings[0].field
+            why = "cannot be read" if is_rendered(at(self.raw, *steps_of(self.raw, field))) else NOT_FILLED_IN
+            return None, f"{field} {why}"
+        # Fields that scheduling does not depend on, such as a command, are not decoded.
+        found = None if is_rendered(self.raw) else unfilled(msgspec.to_builtins(typed))
+        return (typed, "") if found is None else (None, f"{field_path(found)} {NOT_FILLED_IN}")
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file."""
@@ -151,15 +183,17 @@ class LintManifests:
     files: Sequence[LintFile]
     #: The namespace of ``-n``; empty if there is none.
     namespace: str = ""
-    #: The files that kustomizations list as patches.
-    patches: frozenset[str] = frozenset()
+    #: The relation of the files to kustomizations.
+    kustomizations: Kustomizations = field(default_factory=Kustomizations)
 
     def __post_init__(self) -> None:
         self.objects: list[LintObject] = []
         for file in self.files:
-            patched = file.name in self.patches
+            patched = file.name in self.kustomizations.patches
+            built = file.name in self.kustomizations.read
             for document in file.documents:
-                self.objects += objects_of(document, self.namespace, patched=patched)
+                value = value_in_build(document) if built else document.value
+                self.objects += objects_of(document, self.namespace, value, patched=patched)
         self._seen: dict[tuple[str, str], list[LintObject]] = {}
 
     @cached_property
@@ -173,6 +207,17 @@ class LintManifests:
         found: dict[str, list[LintObject]] = defaultdict(list)
         for obj in self.whole:
             found[obj.type].append(obj)
+        return found
+
+    def of_version(self, api_version: str, kind: str) -> list[LintObject]:
+        """Return the objects of an API version and kind as written, including partial objects."""
+        return self._by_version[api_version, kind]
+
+    @cached_property
+    def _by_version(self) -> dict[tuple[str, str], list[LintObject]]:
+        found: dict[tuple[str, str], list[LintObject]] = defaultdict(list)
+        for obj in self.objects:
+            found[obj.api_version, obj.kind].append(obj)
         return found
 
     @cached_property
@@ -205,6 +250,12 @@ class LintManifests:
         """Report whether any object of a kind has the name, in any namespace and any number of times."""
         return any(other.name == name for other in self.by_type.get(type_, ()))
 
+    def is_incomplete(self, obj: LintObject) -> bool:
+        """Report whether an object is partial, and neither a kustomization nor its path tells that it is a patch."""
+        if not obj.partial or obj.partial == DIRECTIVE or obj.file.name in self.kustomizations.below:
+            return False
+        return not any(_PATCH in part.lower() for part in Path(obj.file.name).parts[-2:])
+
     def is_variant(self, obj: LintObject) -> bool:
         """Report whether another file has an object with the same key."""
         return any(other.file is not obj.file for other in self._by_key.get(obj.key, ()))
@@ -223,16 +274,32 @@ class LintManifests:
         return next(iter(self._broken_in.get(obj.file.folder, ())), None)
 
     @cached_property
+    def unreadable(self) -> UnreadableFiles:
+        """The files that cannot be read, with the reasons."""
+        return UnreadableFiles(self.files)
+
+    @cached_property
     def _broken_in(self) -> dict[str, list[LintDocument]]:
         found: dict[str, list[LintDocument]] = defaultdict(list)
-        for file in self.files:
+        manifests = (
+            file for file in self.files if self.unreadable.of.get(file.name, Unreadable.OTHER) is not Unreadable.OTHER
+        )
+        for file in manifests:
             found[file.folder] += [document for document in file.documents if document.broken is not None]
         return found
 
 
-def objects_of(document: LintDocument, namespace: str = "", *, patched: bool = False) -> Iterator[LintObject]:
-    """Yield the objects of a document: the document itself, or the items of a list, nested lists included."""
-    waiting: list[tuple[Steps, Any]] = [((), document.value)]
+def objects_of(
+    document: LintDocument, namespace: str = "", value: Any = None, *, patched: bool = False
+) -> Iterator[LintObject]:
+    """Yield the objects of a document: the document itself, or the items of a list, nested lists included.
+
+    Parameters
+    ----------
+    value : any
+        The document as another tool reads it; ``None`` for the document as it is.
+    """
+    waiting: list[tuple[Steps, Any]] = [((), document.value if value is None else value)]
     while waiting:
         inside, raw = waiting.pop()
         api_version, kind = text(at(raw, "apiVersion")), text(at(raw, "kind"))

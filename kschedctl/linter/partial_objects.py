@@ -22,6 +22,8 @@ TEMPLATES: Final[Mapping[str, Steps]] = {
     "argoproj.io/Rollout": ("spec", "template"),
 }
 _SELECTED: Final = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
+#: The reason why an object with a patch directive is partial.
+DIRECTIVE: Final = "it has a patch directive"
 _PATCH_KEYS: Final = frozenset(("$patch", "$retainKeys"))
 
 
@@ -39,7 +41,7 @@ def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str,
     'it has no selector'
     """
     if may_patch and _has_directive(raw):
-        return "it has a patch directive"
+        return DIRECTIVE
     metadata = mapping(raw.get("metadata"))
     known = (group, kind) in KINDS
     if known and not metadata.get("name") and not metadata.get("generateName"):

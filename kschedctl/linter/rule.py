@@ -111,7 +111,7 @@ class Rule:
     on: bool = field(default=True, kw_only=True)
     #: True if a rule that is off runs where the manifest set is complete: by the settings, or with a snapshot.
     if_complete: bool = field(default=False, kw_only=True)
-    #: True if output for people shows only the number of findings.
+    #: True if output for people shows only the number of findings that are info.
     counted: bool = field(default=False, kw_only=True)
     #: True if the rule needs a snapshot.
     snapshot: bool = field(default=False, kw_only=True)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.diagnosis import ORDER, Diagnosis, sorted_diagnoses
+from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths
 from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
-from kschedctl.linter.kustomize import patches
-from kschedctl.linter.lint_files import LintFile, read_files
+from kschedctl.linter.kustomize import kustomizations
+from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
 from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.rendering import Rendering, render
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rule_runner import check, unused_ignores
 from kschedctl.linter.settings import Settings
@@ -24,6 +27,9 @@ from kschedctl.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
     from kschedctl.linter.overlay import ClusterQueries
+
+#: The rule that is not decided for what cannot be rendered.
+_UNRENDERED: Final = "KS902"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +53,8 @@ class LintRequest:
     keep_baseline: bool = True
     stdin_name: str = ""
     max_unpacked: int | None = None
+    #: True if kustomizations and charts are rendered first.
+    render: bool = False
     #: True if each file is linted separately, as a manifest set of its own.
     single_files: bool = False
     today: date = field(default_factory=date.today)
@@ -67,8 +75,12 @@ class LintResult:
     #: The number of findings of the baseline that do not occur; the least of all files if linted separately.
     gone: int = 0
     #: Descriptions of input that looks like manifests and was not read.
-    unread: Sequence[str] = ()
+    unread: list[str] = field(default_factory=list)
     objects: list[LintObject] = field(default_factory=list)
+    #: The first unreadable document of each file that is no manifest.
+    no_manifests: list[LintDocument] = field(default_factory=list)
+    #: The number of files and folders that were left out, by the reason.
+    excluded: Counter[str] = field(default_factory=Counter)
 
     def at_least(self, severity: Severity) -> int:
         """Return the number of findings of a severity or a worse one."""
@@ -110,10 +122,22 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
     ConfigError
         If the baseline cannot be read.
     """
-    read = read_files(paths, stdin, stdin_name=request.stdin_name, max_unpacked=request.max_unpacked)
+    read = read_files(
+        paths,
+        stdin,
+        stdin_name=request.stdin_name,
+        excluded=ExcludedPaths(request.settings.exclude, request.settings.folder),
+        max_unpacked=request.max_unpacked,
+    )
     InputError.raise_any(finding for error in read.errors for finding in error.findings)
-    linted = lint_files(read.files, request)
+    rendering = render(read.files, request.namespace) if request.render else Rendering(read.files)
+    linted = lint_files(rendering.files, request)
+    linted.undecided += [Undecided(_UNRENDERED, each.folder, each.why) for each in rendering.failures]
     linted.unread = [lack.what for lack in read.summary.unread()]
+    linted.unread += [f"{each.folder} was not rendered: {each.why}" for each in rendering.failures]
+    if request.render and not (rendering.n_rendered or rendering.failures):
+        linted.unread.append("nothing was rendered: no kustomization and no chart is found")
+    linted.excluded = Counter(each.reason for each in read.summary.passed if each.reason in REASONS)
     return linted
 
 
@@ -128,7 +152,7 @@ def lint_files(files: Sequence[LintFile], request: LintRequest) -> LintResult:
 
 def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResult) -> int:
     """Lint files as one manifest set; return the number of findings of the baseline that do not occur."""
-    manifests, settings = LintManifests(files, request.namespace, patches(files)), request.settings
+    manifests, settings = LintManifests(files, request.namespace, kustomizations(files)), request.settings
     overlay = request.overlay(manifests) if request.overlay is not None else None
     context = LintContext(
         manifests,
@@ -158,4 +182,5 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
     linted.found += found
     linted.undecided += dict.fromkeys(context.undecided)
     linted.objects += manifests.objects
+    linted.no_manifests += manifests.unreadable.no_manifests
     return gone

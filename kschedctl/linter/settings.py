@@ -111,6 +111,8 @@ class _Written(_Mapping, frozen=True, kw_only=True):
     #: The codes of rules whose findings in files are suppressed, by glob of the files.
     per_path: dict[str, tuple[str, ...]] = {}
     ignores: tuple[SettingsIgnore, ...] = ()
+    #: Globs of files and folders that are not read, unless a path names them.
+    exclude: tuple[str, ...] = ()
     baseline: str = ""
     snapshot: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()

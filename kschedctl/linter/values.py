@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -15,8 +15,15 @@ T = TypeVar("T")
 #: The path from an object to a value in it: keys and indices.
 Steps: TypeAlias = tuple[Step, ...]
 
-#: Placeholders of Helm, Jinja, envsubst, and of people; ``$(VAR)`` is none, as the kubelet expands it.
-_PLACEHOLDER: Final = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z][^<>]*>|\$[A-Za-z_]")
+#: Placeholders of Helm, Jinja, envsubst, Kustomize (``$(VAR)``, which the kubelet expands only in commands and in
+#: variables) and of people, also as ``__VAR__``.
+_PLACEHOLDER: Final = re.compile(
+    r"\{\{|\{%|\$[{(]|<[A-Za-z][^<>]*>|\$[A-Za-z_]|(?<![A-Za-z0-9])__[A-Za-z]\w*?__(?![A-Za-z0-9])"
+)
+#: The fields of decoded objects on which no verdict depends, so that a placeholder in them does not matter.
+_WITHOUT_EFFECT: Final = frozenset(("annotations", "image"))
+#: The end of a sentence about a field with a placeholder.
+NOT_FILLED_IN: Final = "has a placeholder that is not filled in"
 
 
 def is_rendered(value: Any) -> bool:
@@ -25,7 +32,9 @@ def is_rendered(value: Any) -> bool:
     Examples
     --------
     >>> [is_rendered(value) for value in ("web", "{{ .Values.name }}", "${ZONE}", "<your zone>", "$ZONE", "$(NODE)")]
-    [True, False, False, False, False, True]
+    [True, False, False, False, False, False]
+    >>> [is_rendered(value) for value in ("__ZONE__", "zone-__ZONE__", "a__b__c")]
+    [False, False, True]
     >>> is_rendered({"replicas": 3, "labels": ["$APP"]})
     False
     """
@@ -36,6 +45,32 @@ def is_rendered(value: Any) -> bool:
     if isinstance(value, list):
         return all(map(is_rendered, value))
     return True
+
+
+def unfilled(value: Any, steps: Steps = ()) -> Steps | None:
+    """Return the path of the first field of a decoded object that has a placeholder; ``None`` if there is none.
+
+    Images and annotations are left out, as no verdict depends on them.
+
+    Examples
+    --------
+    >>> unfilled({"spec": {"containers": [{"name": "web", "image": "web:${TAG}"}], "nodeName": "${NODE}"}})
+    ('spec', 'nodeName')
+    """
+    if isinstance(value, dict):
+        pairs: Iterable[tuple[Step, Any]] = value.items()
+    elif isinstance(value, list | tuple):
+        pairs = enumerate(value)
+    else:
+        return None if is_rendered(value) else steps
+    for step, each in pairs:
+        if step in _WITHOUT_EFFECT:
+            continue
+        if not is_rendered(step):
+            return (*steps, step)
+        if (found := unfilled(each, (*steps, step))) is not None:
+            return found
+    return None
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -42,7 +42,7 @@ class LintView(View):
     @property
     def told(self) -> Sequence[Diagnosis]:
         """The findings that are printed one by one."""
-        return [each for each in self.linted.found if not each.rule.counted]
+        return [each for each in self.linted.found if not each.counted]
 
     @property
     def by_severity(self) -> Sequence[Diagnosis]:
@@ -93,10 +93,15 @@ def _beside(view: LintView) -> Iterator[str]:
     if linted.gone:
         yield f"obsolete in the baseline: {counted(linted.gone, 'finding')}; --update-baseline removes them"
     if linted.n_partial:
-        patches = "1 patch" if linted.n_partial == 1 else f"{linted.n_partial} patches"
-        yield f"skipped by most rules: {patches}"
+        yield f"skipped by most rules: {counted(linted.n_partial, 'partial object')}"
     if linted.n_live:
         yield f"read from a cluster: {counted(linted.n_live, 'object')}, without the fields that the cluster sets"
+    if linted.no_manifests:
+        files, first_name = counted(len(linted.no_manifests), "unreadable file"), linted.no_manifests[0].file.name
+        yield f"no manifests: {files}, such as {first_name}"
+    if linted.excluded:
+        reasons = ", ".join(f"{n} by {reason}" for reason, n in sorted(linted.excluded.items()))
+        yield f"left out: {reasons}"
     if linted.undecided:
         rules = ", ".join(sorted({each.rule for each in linted.undecided}))
         first = linted.undecided[0]
@@ -111,10 +116,13 @@ def _finding(diagnosis: Diagnosis) -> Iterator[Block]:
     about = [diagnosis.shown_object] if diagnosis.object is not None else []
     if diagnosis.stop is not None:
         about.append(f"{diagnosis.stop.value}: {diagnosis.stop.words}")
-    yield Paragraph(", ".join([*about, diagnosis.rule.name]), Tone.FAINT, indent=2)
+    about.append(diagnosis.rule.name)
+    if diagnosis.file.template or diagnosis.file.built:
+        about.append("line of the rendered output")
+    yield Paragraph(", ".join(about), Tone.FAINT, indent=2)
     yield from _frame(diagnosis)
     for related in diagnosis.related:
-        place = f"{related.file}:{related.region.line}"
+        place = f"{related.file.name}:{related.region.line}"
         yield Paragraph(f"see {place}: {related.object}: {related.message}", indent=2)
     if diagnosis.help:
         fix = diagnosis.fix

@@ -23,7 +23,7 @@ class GitHub(FindingsForm):
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the annotations, then a line with the number of findings."""
         for each in run.by_severity:
-            region = each.region
+            region = each.in_repository
             properties = {
                 "file": each.file.name.removeprefix("./"),
                 "line": str(region.line),

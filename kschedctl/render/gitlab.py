@@ -31,7 +31,7 @@ class GitLab(FindingsForm):
 
         root = repository_root(Path.cwd())
         seen: Counter[str] = Counter()
-        entries = [_entry(each, root, seen) for each in run.linted.found]
+        entries = [_entry(each, root, seen) for each in run.told]
         yield f"{json_text(msgspec.json.format(msgspec.json.encode(entries), indent=2))}\n"
 
 
@@ -39,6 +39,7 @@ def _entry(each: Diagnosis, root: Path, seen: Counter[str]) -> dict[str, Any]:
     # GitLab drops all but one of the entries with equal fingerprints.
     seen[each.fingerprint] += 1
     n = seen[each.fingerprint]
+    region = each.in_repository
     about = f"{each.shown_object}: " if each.shown_object else ""
     return {
         "description": f"{about}{each.message}",
@@ -47,6 +48,6 @@ def _entry(each: Diagnosis, root: Path, seen: Counter[str]) -> dict[str, Any]:
         "severity": _SEVERITIES[each.severity],
         "location": {
             "path": unquote(relative_uri(each.file.name, root)),
-            "lines": {"begin": each.region.line, "end": max(each.region.end_line, each.region.line)},
+            "lines": {"begin": region.line, "end": max(region.end_line, region.line)},
         },
     }

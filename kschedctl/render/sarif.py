@@ -62,9 +62,10 @@ def _run(run: LintView) -> dict[str, Any]:
     root = repository_root(Path.cwd())
     rules = list(run.linted.rules)
     index = {rule.code: i for i, rule in enumerate(rules)}
-    found: Sequence[Diagnosis] = run.linted.found[:_MOST]
+    found: Sequence[Diagnosis] = run.told[:_MOST]
     results = [_result(each, index, root) for each in found]
-    results += [_ignored(each, index, root) for each in run.linted.ignored[: _MOST - len(results)]]
+    ignored = [each for each in run.linted.ignored if not each.diagnosis.counted]
+    results += [_ignored(each, index, root) for each in ignored[: _MOST - len(results)]]
     return {
         "tool": {
             "driver": {
@@ -103,7 +104,7 @@ def _result(each: Diagnosis, index: dict[str, int], root: Path) -> dict[str, Any
         "ruleId": each.rule.code,
         "level": _LEVELS[each.severity],
         "message": {"text": f"{about}{each.message}.{help_}{place}"},
-        "locations": [{**_location(each.file.name, each.region, root), **_logical(each)}],
+        "locations": [{**_location(each.file.name, each.in_repository, root), **_logical(each)}],
         "partialFingerprints": {"kschedctl/v1": each.fingerprint},
     }
     if each.rule.code in index:
@@ -112,7 +113,7 @@ def _result(each: Diagnosis, index: dict[str, int], root: Path) -> dict[str, Any
         result["relatedLocations"] = [
             {
                 "id": i,
-                **_location(other.file, other.region, root),
+                **_location(other.file.name, other.in_repository, root),
                 "message": {"text": f"{other.object}: {other.message}"},
             }
             for i, other in enumerate(each.related, 1)

@@ -73,6 +73,8 @@ class ManifestChoice:
         True to check whether all pods fit without one of the zones.
     single_files : bool
         True to check each file by itself.
+    render : bool
+        True to render kustomizations and charts first.
     stdin_name : str
         The name of standard input in findings.
     max_bytes : int or None
@@ -86,6 +88,7 @@ class ManifestChoice:
     config: str = ""
     fail_zone: bool = False
     single_files: bool = False
+    render: bool = False
     stdin_name: str = ""
     max_bytes: int | None = None
 
@@ -126,6 +129,7 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
         stdin_name=manifests.stdin_name,
         max_unpacked=manifests.max_bytes,
         single_files=manifests.single_files,
+        render=manifests.render,
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeAlias
 
 from kschedctl.errors import InputError
 from kschedctl.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
@@ -19,6 +19,8 @@ from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.unpacking import Unpacking, drained, size_text
 from kschedctl.text.encoding import utf8_text
 
+#: Returns the reason for leaving out a path, and an empty text to read it; the second argument is true for a folder.
+Exclusion: TypeAlias = Callable[[str, bool], str]
 STDIN: Final = "-"
 #: The size in bytes from which an uncompressed file is streamed.
 LARGE: Final = 64 * 1024 * 1024
@@ -56,7 +58,11 @@ class Source:
 
 
 def read_sources(
-    paths: Sequence[str | Path], stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking
+    paths: Sequence[str | Path],
+    stdin: BinaryIO | None,
+    summary: ReadSummary,
+    unpacking: Unpacking,
+    exclusion_below: Callable[[str], Exclusion] | None = None,
 ) -> Iterator[Source | InputError]:
     """Yield the files at the given paths, one at a time, in a fixed order.
 
@@ -71,6 +77,8 @@ def read_sources(
         Records the skipped files of folders and archives, and the reasons.
     unpacking : Unpacking
         The limits on decompressed data.
+    exclusion_below : callable or None
+        Returns the paths to leave out below a folder of ``paths``; ``None`` to read all.
 
     Yields
     ------
@@ -83,7 +91,8 @@ def read_sources(
             if name == STDIN:
                 yield from _read_stdin(stdin, summary, unpacking)
             elif Path(path).is_dir():
-                yield from _read_folder(name, summary, unpacking)
+                exclusion = exclusion_below(name) if exclusion_below is not None else _read_all
+                yield from _read_folder(name, summary, unpacking, exclusion)
             else:
                 with open(path, "rb", buffering=0) as raw:
                     yield from _read_named(raw, name, summary, unpacking)
@@ -194,13 +203,22 @@ def _members(
             yield Source(name, member.content, False, member.modified, identity=name)
 
 
-def _read_folder(folder: str, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
+def _read_all(_: str, __: bool) -> str:
+    return ""
+
+
+def _read_folder(
+    folder: str, summary: ReadSummary, unpacking: Unpacking, exclusion: Exclusion
+) -> Iterator[Source | InputError]:
     # A stack instead of recursion, as folders can be nested deeper than Python calls.
     waiting: list[tuple[str, bool]] = [(folder, False)]
     while waiting:
         path, hidden = waiting.pop()
         try:
             is_folder = path == folder or stat.S_ISDIR(os.lstat(path).st_mode)
+            if path != folder and (why := exclusion(path, is_folder)):
+                summary.passed.append(SkippedFile(path, why))
+                continue
             if is_folder:
                 entries = sorted(os.listdir(path))
         except OSError as error:

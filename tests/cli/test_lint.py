@@ -24,6 +24,15 @@ spec:
   - name: web
     image: nginx
 """
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+"""
 CLEAN = POD.replace("  nodeName: node-1\n", "")
 INFO = CLEAN.replace("  containers:", "  nodeSelector:\n    kubernetes.io/hostname: node-1\n  containers:")
 ERROR = POD.replace("nodeName: node-1", "priority: 7")
@@ -79,7 +88,9 @@ def fails(code: str) -> str:
         (CLEAN, ["--unsafe-fixes"], 2),
         (CLEAN, ["--baseline", "none.jsonl"], 2),
         (CLEAN, ["--kubernetes-version", "1.1"], 2),
-        ("a: [\n", [], 1),
+        ("apiVersion: v1\nkind: Pod\na: [\n", [], 1),
+        ("a: [\n", [], 2),
+        ("a: [\n", ["--allow-empty"], 0),
         ("a: 1\n", [], 2),
         ("a: 1\n", ["--allow-empty"], 0),
         ("a: {{ b }}\n", [], 2),
@@ -281,6 +292,63 @@ def test_kustomizations_list_patches(room: Path) -> None:
     (room / "web.yaml").write_text(POD)
     (room / "kustomization.yaml").write_text("patches:\n- path: ./web.yaml\n")
     assert rules(lint("web.yaml", "-o", "json")) == ["KS908"]
+
+
+@pytest.mark.parametrize(
+    ("path", "kustomization", "words", "expected"),
+    [
+        # An object that is not complete is a mistake, unless its place tells of a patch.
+        ("web.yaml", "", [], [("KS908", "warning")]),
+        ("web.yaml", "kustomization.yaml", [], [("KS908", "info")]),
+        ("prod/more/web.yaml", "kustomization.yaml", ["prod"], [("KS908", "info")]),
+        ("prod/web.yaml", "other/kustomization.yaml", ["prod", "other"], [("KS908", "warning")]),
+        ("patches/web.yaml", "", [], [("KS908", "info")]),
+        ("web-patch.yaml", "", [], [("KS908", "info")]),
+        # Standard input is applied as it is.
+        ("-", "kustomization.yaml", [], [("KS906", "error")]),
+        ("-", "kustomization.yaml", ["-", "--stdin-filename", "web.yaml"], [("KS906", "error")]),
+    ],
+)
+def test_only_patches_may_lack_fields(
+    room: Path, path: str, kustomization: str, words: list[str], expected: list[tuple[str, str]]
+) -> None:
+    text = DEPLOYMENT.replace("image: nginx", "imgae: nginx")
+    for name, content in ((path, text), (kustomization, "resources: []\n")):
+        if name not in ("-", ""):
+            (room / name).parent.mkdir(parents=True, exist_ok=True)
+            (room / name).write_text(content)
+    done = lint(*(words or [path]), "--ignore", "KS904", "-o", "json", text=text)
+    assert [(each["rule"], each["severity"]) for each in json.loads(done.stdout)["findings"]] == expected
+    assert code(done) == int(expected[0][1] != "info")
+
+
+def test_files_that_are_not_checked_are_counted(room: Path) -> None:
+    for name, text in (
+        ("web.yaml", CLEAN),
+        ("tsconfig.json", "{\n  // options\n}\n"),
+        ("old/web.yaml", POD),
+        ("vendor/web.yaml", POD),
+        (".gitignore", "/web.tmp.yaml\n"),
+        ("web.tmp.yaml", POD),
+        (".kschedctl.yaml", "exclude: old\n"),
+    ):
+        (room / name).parent.mkdir(exist_ok=True)
+        (room / name).write_text(text)
+    done = lint(".")
+    assert code(done) == 0
+    assert "No findings in 2 files with 1 object." in done.stdout
+    assert "no manifests: 1 unreadable file, such as tsconfig.json" in done.stdout
+    assert "left out: 1 by .gitignore, 1 by exclude in the settings, 1 by vendor" in done.stdout
+    summary = json.loads(lint(".", "-o", "json").stdout)["summary"]
+    assert summary["noManifests"] == 1
+    assert summary["excluded"] == {".gitignore": 1, "exclude in the settings": 1, "vendor": 1}
+
+
+def test_a_file_that_is_not_complete_is_shown(room: Path) -> None:
+    (room / "web.yaml").write_text(DEPLOYMENT.replace("image: nginx", "imgae: nginx"))
+    shown = lint("web.yaml").stdout
+    assert "KS908 warning a container has no image, and no kustomization is near" in shown
+    assert "Deployment/web, A: the API server refuses the object, partial" in shown
 
 
 def test_rules_are_listed(room: Path) -> None:

@@ -193,8 +193,18 @@ def test_people_see_only_how_many_patches_there_are() -> None:
     patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n"
     text = rendered("human", {"patch.yaml": patch})
     assert "KS908" not in text
-    assert "skipped by most rules: 1 patch" in text
+    assert "skipped by most rules: 1 partial object" in text
     assert [each["rule"] for each in json.loads(rendered("json", {"patch.yaml": patch}))["findings"]] == ["KS908"]
+
+
+@pytest.mark.parametrize("form", ["sarif", "gitlab", "github", "junit", "concise"])
+def test_no_form_but_json_lists_what_people_see_only_as_a_number(form: str) -> None:
+    patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n"
+    live = "apiVersion: v1\nkind: Service\nmetadata: {name: web, uid: 4f5a}\n"
+    text = rendered(form, {"patch.yaml": patch, "live.yaml": live})
+    reported = json.loads(text)["runs"][0]["results"] if form == "sarif" else text
+    assert "KS908" not in str(reported)
+    assert "KS909" not in str(reported)
 
 
 def test_ignores_of_the_settings_have_an_end() -> None:

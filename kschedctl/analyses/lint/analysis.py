@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Final
 
 from kschedctl.analyses.handle import AnalysisHandle
@@ -34,11 +35,16 @@ def lint(
     InputError
         If a path cannot be read, or no object is found and ``allow_empty`` is false.
     """
-    linted = lint_paths(paths, request, open_stdin() if STDIN in paths else None)
+    with handle.busy("rendering kustomizations and charts") if request.render else nullcontext():
+        linted = lint_paths(paths, request, open_stdin() if STDIN in paths else None)
     for what in linted.unread:
         handle.warn(what)
     if not (linted.n_objects or allow_empty or any(each.rule.code == _UNREADABLE for each in linted.found)):
         templates = next((each for each in linted.found if each.rule.code == _TEMPLATES), None)
         hint = templates.help if templates is not None else "use --allow-empty to accept this"
+        if linted.no_manifests and templates is None:
+            first = linted.no_manifests[0]
+            assert first.broken is not None
+            hint = f"{first.file.name} cannot be read: {first.broken.problem}; {hint}"
         raise InputError("no Kubernetes object is found", where=listed(list(paths)), hint=hint)
     return linted

@@ -37,6 +37,8 @@ def report(linted: LintResult, fixed: int = 0) -> LintReport:
             partial=linted.n_partial,
             live=linted.n_live,
             foreign=linted.n_foreign,
+            no_manifests=len(linted.no_manifests),
+            excluded=dict(sorted(linted.excluded.items())),
             fixed=fixed,
             gone=linted.gone,
             rules=dict(sorted(Counter(each.rule.code for each in linted.found).items())),
@@ -63,7 +65,7 @@ def finding(diagnosis: Diagnosis) -> FindingData:
         message=diagnosis.message,
         help=diagnosis.help,
         related=tuple(
-            RelatedData(each.object, each.file, each.region.line, each.region.column, each.message)
+            RelatedData(each.object, each.file.name, each.region.line, each.region.column, each.message)
             for each in diagnosis.related
         ),
         fix=FixData(fix.title, fix.safe) if fix is not None else None,

@@ -231,10 +231,19 @@ def lint(
     single_files: Annotated[
         bool, typer.Option("--single-files", help="Check each file independently, without the others.")
     ] = False,
+    render: Annotated[
+        bool,
+        typer.Option(
+            "--render", help="Render kustomizations and charts first, with kustomize or kubectl, and with helm."
+        ),
+    ] = False,
     stdin_filename: Annotated[
         str,
         typer.Option(
-            "--stdin-filename", metavar="FILE", help="File name to report for standard input.", show_default=False
+            "--stdin-filename",
+            metavar="FILE",
+            help="File name to report for standard input; for the output of helm template, the folder of the chart.",
+            show_default=False,
         ),
     ] = "",
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Succeed if no object is found.")] = False,
@@ -277,6 +286,7 @@ def lint(
         config=config,
         fail_zone=fail_zone,
         single_files=single_files,
+        render=render,
         stdin_name=stdin_filename,
         max_bytes=max_bytes(max_unpacked),
     )

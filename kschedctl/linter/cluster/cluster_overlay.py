@@ -43,16 +43,22 @@ class ClusterOverlay:
         self.before = before
         release = before.release_choice.release
         edits: list[Apply] = []
+        #: The reasons why objects of the manifests are not applied, by kind and name.
+        self.not_applied: dict[tuple[str, str], str] = {}
         for obj in manifests.whole:
             typed = obj.typed
-            if typed is None or isinstance(typed, (*WORKLOADS, PodTemplate)) or manifests.is_variant(obj):
+            if isinstance(typed, (*WORKLOADS, PodTemplate)):
                 continue
-            edit = Apply(((with_namespace(typed, self._namespace), obj.location),), source="manifests")
-            try:
-                edit.apply(before.cluster, release=release)
-            except InputError:
-                continue
-            edits.append(edit)
+            why = "several files have it" if manifests.is_variant(obj) else obj.why_untyped
+            if typed is not None and not why:
+                edit = Apply(((with_namespace(typed, self._namespace), obj.location),), source="manifests")
+                try:
+                    edit.apply(before.cluster, release=release)
+                    edits.append(edit)
+                except InputError as error:
+                    why = error.findings[0].problem
+            if why:
+                self.not_applied[obj.kind, obj.name] = why
         self.cluster = before
         if edits:
             applied = apply_edits(before.cluster, edits, release=release).cluster

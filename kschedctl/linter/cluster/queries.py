@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from kschedctl.api.workload import DaemonSet
+from kschedctl.api.kind_names import is_namespaced
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
+from kschedctl.linter.cluster.references import references
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
@@ -34,19 +37,45 @@ def overlay_of(context: LintContext) -> ClusterOverlay:
 def trial_of(pods: WorkloadPods, context: LintContext, rule: str) -> Trial | None:
     """Return the trial of pods that a scheduler of the cluster schedules; ``None`` if there are none.
 
-    There are none for a DaemonSet, for pods that name a node, for pods of another scheduler, and if the pods are
-    refused; the latter is noted as undecided for the rule.
+    There are none for a DaemonSet, for pods that name a node, for pods of another scheduler, and, noted as undecided
+    for the rule, if the pods are refused, or they or an object that they name cannot be read.
     """
-    trial = overlay_of(context).trial(pods)
-    if trial is None or isinstance(trial.workload, DaemonSet):
+    trial = readable_trial(pods, context, rule) if pods.type != "apps/DaemonSet" else None
+    if trial is None:
         return None
-    if trial.refusal is not None:
-        context.cannot_decide(rule, pods.obj, trial.refusal.problem)
+    why = _not_applied(pods, trial, overlay_of(context)) or (trial.refusal.problem if trial.refusal is not None else "")
+    if why:
+        context.cannot_decide(rule, pods.obj, why)
         return None
     spec = trial.pod.spec if trial.made else None
     if spec is None or spec.node_name or spec.scheduler_name not in trial.base.configuration.profiles:
         return None
     return trial
+
+
+def readable_trial(pods: WorkloadPods, context: LintContext, rule: str) -> Trial | None:
+    """Return the trial of a workload or pod; ``None`` if there is none.
+
+    If the reason is that a field cannot be read, the rule is noted as undecided.
+    """
+    if pods.obj.why_untyped:
+        context.cannot_decide(rule, pods.obj, pods.obj.why_untyped)
+    return overlay_of(context).trial(pods)
+
+
+def _not_applied(pods: WorkloadPods, trial: Trial, overlay: ClusterOverlay) -> str:
+    """Return the reason why an object that pods name is in the manifests and not in the cluster; empty if none is."""
+    cluster = overlay.cluster.cluster
+    namespace = trial.workload.namespace
+    named = [(each.kind, each.name) for each in references(pods)]
+    claims = (cluster.get(kind, name, namespace) for kind, name in named if kind is PersistentVolumeClaim)
+    classes = (claim.spec.storage_class_name for claim in claims if claim is not None)
+    named += [(StorageClass, name) for name in classes if name]
+    for kind, name in named:
+        why = overlay.not_applied.get((kind.__name__, name))
+        if why and cluster.get(kind, name, namespace if is_namespaced(kind) else "") is None:
+            return f"{kind.__name__} {name}: {why}"
+    return ""
 
 
 def rejecting(decision: Decision) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedctl.api.wording import listed
 from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.node_selection import nodes_matching_pod
-from kschedctl.linter.cluster.queries import overlay_of
+from kschedctl.linter.cluster.queries import readable_trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
@@ -35,7 +35,7 @@ OPTIONS = {"snapshot": snapshot(node("a"), node("b", pool="gpu", taint="gpu"))}
 
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
-    trial = overlay_of(context).trial(pods) if pods.type == "apps/DaemonSet" else None
+    trial = readable_trial(pods, context, "KS514") if pods.type == "apps/DaemonSet" else None
     workload = trial.workload if trial is not None else None
     if trial is None or not isinstance(workload, DaemonSet) or workload.spec.template is None:
         return

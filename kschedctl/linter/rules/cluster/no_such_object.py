@@ -11,21 +11,20 @@ Repair: add the object, or name an existing one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass, RuntimeClass
-from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from kschedctl.api.classes import PriorityClass, RuntimeClass
+from kschedctl.api.device import DeviceClass
 from kschedctl.api.kind_names import is_namespaced
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import similar
 from kschedctl.linter.cluster.queries import overlay_of
+from kschedctl.linter.cluster.references import references
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem, Stage
-from kschedctl.linter.values import Steps, at, is_rendered, numbered, text
+from kschedctl.linter.values import is_rendered, text
 
 FAILS = """v1 Pod web
 priorityClassName: shpo  # <-
@@ -33,13 +32,14 @@ priorityClassName: shpo  # <-
 PASSES = FAILS.replace("shpo", "shop")
 OPTIONS = {"snapshot": snapshot(node("a"), "scheduling.k8s.io/v1 PriorityClass shop\nvalue: 1000\n")}
 
-_B, _C = Stage.PODS_REFUSED, Stage.WAITS
+#: The kinds without which the API server refuses the pods.
+_REFUSED = (PriorityClass, RuntimeClass)
 
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     cluster = overlay_of(context).cluster
     namespace = pods.namespace or "default"
-    for kind, name, steps, stop in _named(pods):
+    for kind, name, steps in references(pods):
         if not name or not is_rendered(name) or _is_there(kind, name, namespace, context):
             continue
         known = sorted(each.name for each in cluster.cluster.list(kind))
@@ -55,7 +55,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             message=f"{kind.__name__} {name} not found" + (f" in namespace {namespace}" if is_namespaced(kind) else ""),
             steps=steps,
             help=f"did you mean {near[0]}?" if near else "add it, or name an existing one",
-            stop=stop,
+            stop=Stage.PODS_REFUSED if kind in _REFUSED else Stage.WAITS,
         )
     scheduler = text(pods.spec.get("schedulerName"))
     profiles = overlay_of(context).before.configuration.profiles
@@ -78,23 +78,3 @@ def _is_there(kind: type[ApiObject], name: str, namespace: str, context: LintCon
         return True
     # Variants, which several files contain, are not applied to the snapshot, but one of them will exist.
     return any(obj.kind == kind.__name__ and obj.name == name for obj in context.manifests.whole)
-
-
-def _named(pods: WorkloadPods) -> Iterator[tuple[type[ApiObject], str, Steps, Stage]]:
-    spec = pods.spec
-    name = text(spec.get("priorityClassName"))
-    if name not in {each.name for each in SYSTEM_CLASSES}:
-        yield PriorityClass, name, pods.of_spec("priorityClassName"), _B
-    yield RuntimeClass, text(spec.get("runtimeClassName")), pods.of_spec("runtimeClassName"), _B
-    for steps, claim in pods.claims():
-        yield PersistentVolumeClaim, claim, steps, _C
-    for steps, raw in numbered(spec.get("resourceClaims"), pods.of_spec("resourceClaims")):
-        for field, kind in (
-            ("resourceClaimName", ResourceClaim),
-            ("resourceClaimTemplateName", ResourceClaimTemplate),
-        ):
-            yield kind, text(at(raw, field)), (*steps, field), _C
-    templates: Any = at(pods.obj.raw, "spec", "volumeClaimTemplates")
-    for steps, raw in numbered(templates, ("spec", "volumeClaimTemplates")):
-        name = text(at(raw, "spec", "storageClassName"))
-        yield StorageClass, name, (*steps, "spec", "storageClassName"), _C

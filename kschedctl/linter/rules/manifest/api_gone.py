@@ -4,6 +4,10 @@ The release is that of --kubernetes-version, else that of the snapshot, else the
 misspelt, or as one of another group, only if the version is one of Kubernetes itself and a similar kind, or the same
 kind in another version, exists.
 
+In a folder whose name says that its manifests are old or test data, such as ``old``, ``legacy``, ``deprecated`` or
+``testdata``, the version is the author's choice: the finding is info, once per version and kind, and the help has the
+setting that leaves the folder out.
+
 The API server refuses the object ("no matches for kind").
 
 Repair: the kind or version that the message names; ``kubectl convert`` and the deprecation guide of Kubernetes describe
@@ -12,12 +16,15 @@ the changes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Final
 
 from kschedctl.api.schema.fields import kinds_by_version
 from kschedctl.api.spelling import nearest
-from kschedctl.api.wording import listed
+from kschedctl.api.wording import counted, listed
+from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
@@ -83,6 +90,11 @@ _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
 
+#: The names of folders with manifests of the past or for tests, also as a part such as ``old-manifests``.
+_OLD: Final = re.compile(
+    r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained|testdata)(?:[-_.].*)?", re.IGNORECASE
+)
+
 
 def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     kinds = _GONE.get(obj.api_version, {})
@@ -91,12 +103,24 @@ def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if gone is None:
         yield from _never_served(obj)
     elif minor >= gone[0]:
-        since, instead = gone
-        yield Problem(
-            message=f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}",
-            steps=("apiVersion",),
-            help=f"use {instead}" if instead else "it was removed",
-        )
+        yield from _gone(obj, context, *gone)
+
+
+def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:
+    """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
+    message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
+    if folder := _old_folder(obj.file.name):
+        same = context.manifests.of_version(obj.api_version, obj.kind)
+        in_folder = [other for other in same if _old_folder(other.file.name) == folder]
+        if in_folder[0] is obj:
+            yield Problem(
+                message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
+                steps=("apiVersion",),
+                help=f"to leave the folder out, write exclude: [{_glob(folder)}] in the settings",
+                severity=Severity.INFO,
+            )
+        return
+    yield Problem(message=message, steps=("apiVersion",), help=f"use {instead}" if instead else "it was removed")
 
 
 def _never_served(obj: LintObject) -> Iterator[Problem]:
@@ -111,3 +135,15 @@ def _never_served(obj: LintObject) -> Iterator[Problem]:
         yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
     elif meant := nearest(obj.kind, served):
         yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")
+
+
+def _old_folder(name: str) -> str:
+    """Return the outermost folder of old manifests or test data around a file; empty if there is none."""
+    outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
+    return str(next(outermost_first, ""))
+
+
+def _glob(folder: str) -> str:
+    """Return the glob for a folder; the settings know no absolute paths, so that the name of such a folder is used."""
+    path = PurePath(folder)
+    return path.name if path.is_absolute() else path.as_posix()

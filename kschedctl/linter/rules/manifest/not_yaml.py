@@ -1,7 +1,8 @@
 """A document is not YAML, or is YAML that Kubernetes does not read.
 
 The content of the document is not known. The other documents of the file are checked nevertheless. Rules that report a
-missing object report nothing if the object may be in this document. Unfilled templates are reported by KS902.
+missing object report nothing if the object may be in this document. Unfilled templates are reported by KS902. Files
+without the keys ``apiVersion`` and ``kind``, such as tsconfig.json, and templates of Terraform are counted only.
 
 The API server never receives the document: kubectl apply and other tools stop there.
 
@@ -12,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.linter.charts import is_template
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.rule import Problem
+from kschedctl.linter.unreadable_files import Unreadable
 
 FAILS = """v1 Pod web
 nodeSelector: {pool: web
@@ -25,7 +26,7 @@ PASSES = FAILS.replace("{pool: web", "{pool: web}")
 
 
 def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
-    if is_template(file):
+    if context.manifests.unreadable.of.get(file.name) is not Unreadable.MANIFEST:
         return
     for document in file.documents:
         if document.broken is not None:

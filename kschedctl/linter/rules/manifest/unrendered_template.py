@@ -1,11 +1,12 @@
 """A file is an unfilled template, so it is not YAML.
 
-The file contains ``{{`` or ``{%``, or is in the templates folder of a chart. The rule reports once per chart. Documents
-of the file that are valid YAML are checked; rules ignore their fields with placeholders.
+The file contains ``{{`` or ``{%``, or is in a chart. The rule reports once per chart, with its subcharts; it ignores
+templates in folders named testdata, and those of Terraform. Documents of the file that are valid YAML are checked;
+rules ignore their fields with placeholders.
 
 Nothing is blocked: the rendered manifests may be correct.
 
-Repair: lint the result, ``helm template CHART | kschedctl lint -``.
+Repair: lint the result, ``kschedctl lint --render CHART`` or ``helm template CHART | kschedctl lint -``.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from collections.abc import Iterator
 
 from kschedctl.api.wording import counted
 from kschedctl.findings.location import Position
-from kschedctl.linter.charts import chart_of, is_template
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.rule import Problem
+from kschedctl.linter.unreadable_files import Unreadable
 from kschedctl.snapshot.templates import unrendered
 
 FAILS = """apiVersion: v1
@@ -31,12 +32,12 @@ PASSES = FAILS.replace("{{ .Release.Name }}", '"{{ .Release.Name }}"')
 
 
 def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
-    if not _broken(file):
+    unreadable = context.manifests.unreadable
+    if unreadable.of.get(file.name) is not Unreadable.TEMPLATE:
         return
-    chart = chart_of(file)
-    of_chart = (
-        [other for other in context.manifests.files if chart_of(other) == chart and _broken(other)] if chart else [file]
-    )
+    chart = unreadable.chart_of(file)
+    templates = (other for other in context.manifests.files if unreadable.of.get(other.name) is Unreadable.TEMPLATE)
+    of_chart = [other for other in templates if unreadable.chart_of(other) == chart] if chart else [file]
     if of_chart[0] is not file:
         return
     told = unrendered(file.text, file.name)
@@ -45,7 +46,7 @@ def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
     many = f" ({counted(len(of_chart), 'file')} could not be read)" if chart else ""
     yield Problem(
         message=f"{what}{many}",
-        help=f"lint the result: helm template {chart or 'CHART'} | kschedctl lint -",
+        help=f"lint the result: {'--render, or ' if chart else ''}helm template {chart or 'CHART'} | kschedctl lint -",
         line=position.line,
         column=position.column,
     )
@@ -58,7 +59,3 @@ def _first_braces(file: LintFile) -> Position:
         if (at := max(line.find("{{"), line.find("{%"))) >= 0:
             return Position(number, at + 1)
     return Position(broken.before + 1, 1)
-
-
-def _broken(file: LintFile) -> bool:
-    return any(document.broken is not None for document in file.documents) and is_template(file)

@@ -1,0 +1,212 @@
+"""Rendering of kustomizations and charts, with the tools of the user: ``kustomize`` or ``kubectl``, and ``helm``."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple
+
+from kschedctl.errors import InputError
+from kschedctl.findings.shortened import shortened
+from kschedctl.linter.kustomize import NAMES
+from kschedctl.linter.lint_files import LintFile, read_text, rendered_files
+from kschedctl.linter.unreadable_files import CHART, TEST_DATA
+from kschedctl.linter.values import at
+from kschedctl.text.encoding import utf8_text
+
+#: The seconds after which a tool is ended.
+_SECONDS: Final = 120
+#: The folders of a chart that its output replaces.
+_OF_CHART: Final = frozenset(("templates", "crds", "charts"))
+_LOGGED: Final = re.compile(r'\berr=(?:"(.*)"|<\n(.*?)\n\s*>)', re.DOTALL)
+#: The parts of a folder's name that the name of a release cannot have, and the length of the longest release name.
+_NO_NAME: Final = re.compile(r"^[^a-z0-9]+|[^a-z0-9-]+|-+$")
+_LONGEST: Final = 40
+_COMPONENT: Final = "Component"
+_LIBRARY: Final = "library"
+
+
+class Failure(NamedTuple):
+    """A kustomization or chart that was not rendered, and the reason."""
+
+    folder: str
+    why: str
+
+
+class _Source(NamedTuple):
+    """A kustomization or chart: its file, and the files that its output replaces."""
+
+    file: LintFile
+    replaced: frozenset[str]
+
+
+@dataclass(slots=True)
+class Rendering:
+    """The result of rendering."""
+
+    #: The output, and the files that no output replaces.
+    files: list[LintFile]
+    #: The sources that were not rendered; their files are among `files`.
+    failures: list[Failure] = field(default_factory=list)
+    #: The number of sources that were rendered.
+    n_rendered: int = 0
+
+
+def render(files: Sequence[LintFile], namespace: str = "") -> Rendering:
+    """Render the kustomizations and charts among files, except bases, components, subcharts and library charts.
+
+    Those in folders named testdata are left as they are, too.
+
+    Parameters
+    ----------
+    namespace : str
+        The namespace of the release of charts; empty for Helm's default.
+    """
+    out = Rendering([])
+    replaced: set[str] = set()
+    for source in _kustomizations(files):
+        output = _run(_kustomize(source.file.folder))
+        if isinstance(output, bytes):
+            built = read_text(output, source.file.name, rendered=True)
+            built.built = True
+            _take(out, [built], source, replaced)
+        else:
+            out.failures.append(Failure(source.file.folder, output))
+    for source in _charts(files):
+        output = _run(_helm(source.file.folder, namespace))
+        if isinstance(output, bytes):
+            _take(out, rendered_files(output, source.file.folder), source, replaced)
+        else:
+            out.failures.append(Failure(source.file.folder, output))
+    out.files += [file for file in files if file.name not in replaced]
+    return out
+
+
+def _take(out: Rendering, files: Sequence[LintFile] | Iterator[LintFile], source: _Source, replaced: set[str]) -> None:
+    out.files += files
+    out.n_rendered += 1
+    replaced |= source.replaced
+
+
+def _kustomize(folder: str) -> list[str]:
+    if shutil.which("kustomize") is not None:
+        return ["kustomize", "build", _path(folder)]
+    return ["kubectl", "kustomize", _path(folder)]
+
+
+def _helm(folder: str, namespace: str) -> list[str]:
+    release = _NO_NAME.sub("", os.path.basename(os.path.abspath(folder)).lower())[:_LONGEST] or "release"
+    words = ["helm", "template", release, _path(folder), "--include-crds"]
+    return [*words, "--namespace", namespace] if namespace else words
+
+
+def _path(folder: str) -> str:
+    """Return a path that no tool takes for an option, whatever the name of the folder is."""
+    return folder if os.path.isabs(folder) else os.path.join(".", folder)
+
+
+def _run(words: Sequence[str]) -> bytes | str:
+    """Return the output of a command, or the reason why there is none."""
+    if shutil.which(words[0]) is None:
+        return "helm is not installed" if words[0] == "helm" else "neither kustomize nor kubectl is installed"
+    command = " ".join(words[:2])
+    try:
+        code, output, errors = _printed(words)
+        if code == 0:
+            return utf8_text(output, command)
+    except subprocess.TimeoutExpired:
+        return f"{command} took more than {_SECONDS} s"
+    except (OSError, InputError) as error:
+        return f"{command}: {error}"
+    return f"{command}: {shortened(_error(errors.decode(errors='replace')))}"
+
+
+def _printed(words: Sequence[str]) -> tuple[int, bytes, bytes]:
+    """Return the exit code and both outputs of a command; if it takes too long, end it with all that it has started."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=_SECONDS)
+        except BaseException:
+            # A child such as git would keep the pipes open.
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, output, errors
+
+
+def _error(printed: str) -> str:
+    """Return the error in what a tool printed; kubectl writes it as a log line.
+
+    Examples
+    --------
+    >>> _error("# Warning: 'vars' is deprecated." + chr(10) + "Error: no such file" + chr(10))
+    'no such file'
+    >>> _error('E1123 04:43 20511 run.go:72] "command failed" err=<' + chr(10) + ' no such file' + chr(10) + ' >')
+    'no such file'
+    """
+    logged = _LOGGED.search(printed)
+    said = logged[1] or logged[2] if logged is not None else printed
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("#")]
+    error = next((line for line in lines if line.lower().startswith("error")), lines[0] if lines else "no message")
+    return error.removeprefix("error:").removeprefix("Error:").strip()
+
+
+def _kustomizations(files: Sequence[LintFile]) -> Iterator[_Source]:
+    known = {_normal(file.name): file.name for file in files}
+    own = {_normal(file.folder): file for file in files if PurePath(file.name).name in NAMES and file.on_disk}
+    named = {folder: {_normal(os.path.join(folder, text)) for text in _texts(file)} for folder, file in own.items()}
+    bases = {path for folder, paths in named.items() for path in paths if path != folder}
+    for folder, file in own.items():
+        is_component = any(at(document.value, "kind") == _COMPONENT for document in file.documents)
+        if folder not in bases and not is_component and TEST_DATA not in PurePath(file.folder).parts:
+            paths = _closure(folder, named)
+            replaced = {known[path] for path in paths & known.keys()} | {own[path].name for path in paths & own.keys()}
+            yield _Source(file, frozenset(replaced))
+
+
+def _closure(folder: str, named: dict[str, set[str]]) -> set[str]:
+    """Return the folders of a kustomization and of those that it refers to, and the files that they name."""
+    found: set[str] = set()
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += named.get(path, ())
+    return found
+
+
+def _texts(file: LintFile) -> Iterator[str]:
+    """Yield the texts of a kustomization that may be paths; an entry of a generator is ``KEY=PATH``."""
+    waiting: list[Any] = [document.value for document in file.documents]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and "\n" not in value and "\0" not in value:
+            yield value.rpartition("=")[2]
+
+
+def _charts(files: Sequence[LintFile]) -> Iterator[_Source]:
+    own = [file for file in files if PurePath(file.name).name == CHART and file.on_disk]
+    folders = {PurePath(file.folder) for file in own}
+    for file in own:
+        folder = PurePath(file.folder)
+        is_library = any(at(document.value, "type") == _LIBRARY for document in file.documents)
+        if is_library or TEST_DATA in folder.parts or not folders.isdisjoint(folder.parents):
+            continue
+        inside = (each.name for each in files if PurePath(each.name).is_relative_to(folder))
+        replaced = (name for name in inside if PurePath(name).relative_to(folder).parts[0] in _OF_CHART)
+        yield _Source(file, frozenset(replaced))
+
+
+def _normal(name: str) -> str:
+    return os.path.normpath(os.path.abspath(name))

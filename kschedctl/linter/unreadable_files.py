@@ -1,0 +1,119 @@
+"""Files that cannot be read as YAML or JSON: manifests with an error, templates, and files of other kinds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Final
+
+from kschedctl.linter.helm_output import is_helm_output
+from kschedctl.linter.lint_files import LintDocument, LintFile
+
+CHART: Final = "Chart.yaml"
+_TEMPLATES: Final = "templates"
+#: The folder of Go packages for files that only tests read.
+TEST_DATA: Final = "testdata"
+_BRACES: Final = (b"{{", b"{%")
+#: The interpolations of Terraform and envsubst, which are not YAML outside of quotes.
+_INTERPOLATIONS: Final = (b"${", b"%{")
+_DIRECTIVE: Final = re.compile(rb"^[ \t]*%\{", re.MULTILINE)
+_KEYS: Final = (b"apiVersion", b"kind")
+
+
+class Unreadable(StrEnum):
+    """The reason why a file, or a document of it, cannot be read."""
+
+    #: A manifest with an error.
+    MANIFEST = "manifest"
+    #: A manifest or a part of a chart that is to be rendered first.
+    TEMPLATE = "template"
+    #: A file that is no manifest, or that another tool such as Terraform completes.
+    OTHER = "other"
+
+
+class UnreadableFiles:
+    """The unreadable files among the files of a run."""
+
+    def __init__(self, files: Sequence[LintFile]) -> None:
+        self._files = files
+
+    @cached_property
+    def of(self) -> dict[str, Unreadable]:
+        """The reason why a file cannot be read, by the name of the file; readable files are left out."""
+        broken = ((file, first) for file in self._files if (first := _first_broken(file)) is not None)
+        return {file.name: self._why(file, document) for file, document in broken}
+
+    @property
+    def no_manifests(self) -> list[LintDocument]:
+        """The first unreadable document of each file that is no manifest."""
+        files = (file for file in self._files if self.of.get(file.name) is Unreadable.OTHER)
+        return [document for file in files if (document := _first_broken(file)) is not None]
+
+    def _why(self, file: LintFile, broken: LintDocument) -> Unreadable:
+        folders = PurePath(file.folder).parts
+        has_braces = not is_helm_output(file.text) and any(braces in file.text for braces in _BRACES)
+        if has_braces or (_TEMPLATES in folders and not file.rendered):
+            is_input = bool(self.chart_of(file)) or (has_braces and seems_manifest(file))
+            return Unreadable.TEMPLATE if is_input and TEST_DATA not in folders else Unreadable.OTHER
+        is_manifest = seems_manifest(file) and not _is_interpolated(broken)
+        return Unreadable.MANIFEST if is_manifest else Unreadable.OTHER
+
+    def chart_of(self, file: LintFile) -> str:
+        """Return the path of the outermost chart around a file; empty if the file is in no chart.
+
+        Examples
+        --------
+        >>> file = LintFile("charts/web/templates/deployment.yaml", b"")
+        >>> UnreadableFiles([file]).chart_of(file)
+        'charts/web'
+        """
+        return self._charts[file.folder]
+
+    @cached_property
+    def _charts(self) -> dict[str, str]:
+        roots = {file.folder for file in self._files if PurePath(file.name).name == CHART}
+        found: dict[str, str] = {}
+        for folder in dict.fromkeys(file.folder for file in self._files):
+            path = PurePath(folder)
+            # A chart in the folder charts of another one is rendered with it.
+            outermost_first = [str(each) for each in reversed((path, *path.parents))]
+            charts = (each for each in outermost_first if each in roots or Path(each, CHART).is_file())
+            found[folder] = next(charts, _above_templates(path))
+        return found
+
+
+def _above_templates(folder: PurePath) -> str:
+    if _TEMPLATES not in folder.parts:
+        return ""
+    above = folder.parts[: folder.parts.index(_TEMPLATES)]
+    return str(PurePath(*above)) if above else "."
+
+
+def _first_broken(file: LintFile) -> LintDocument | None:
+    return next((document for document in file.documents if document.broken is not None), None)
+
+
+def seems_manifest(file: LintFile) -> bool:
+    """Report whether the text of a file has the keys ``apiVersion`` and ``kind``.
+
+    Examples
+    --------
+    >>> [seems_manifest(LintFile("a", text)) for text in (b"kind: Pod" + bytes([10]) + b"apiVersion: v1", b"kind: x")]
+    [True, False]
+    """
+    # In flow style, keys are anywhere in a line; in block style, text that contains JSON has none.
+    start = rb"[{,\[]\s*" if file.text.lstrip()[:1] in (b"{", b"[") else rb"^(?:- +)*[ \t]*"
+    return all(re.search(start + rb"[\"']?" + key + rb"[\"']?[ \t]*:", file.text, re.MULTILINE) for key in _KEYS)
+
+
+def _is_interpolated(document: LintDocument) -> bool:
+    """Report whether the document has a directive of Terraform, or an interpolation where it cannot be read."""
+    if _DIRECTIVE.search(document.text):
+        return True
+    position = document.broken.position if document.broken is not None else None
+    lines = document.text.split(b"\n")
+    wrong = lines[position.line - 1] if position is not None and position.line <= len(lines) else b""
+    return any(mark in wrong for mark in _INTERPOLATIONS)

@@ -1,0 +1,195 @@
+"""Rendering with the tools of the user: real ones where they are installed, and scripts for their errors.
+
+``kubectl kustomize`` and ``helm template`` run if they are installed. A script stands for the tool only where the test
+is about a tool that fails, is missing, or does not end.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kschedctl.cli.main import app
+from kschedctl.linter import rendering
+from kschedctl.linter.lint_files import read_files
+from kschedctl.linter.rendering import render
+
+KUSTOMIZE = pytest.mark.skipif(
+    not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed"
+)
+HELM = pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+"""
+PATCH = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {nodeName: node-1}}}
+"""
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: a, containers: [{name: a, image: b}]}\n"
+OVERLAYS = {
+    "base/web.yaml": DEPLOYMENT,
+    "base/kustomization.yaml": "resources: [web.yaml]\n",
+    "parts/node.yaml": PATCH,
+    "parts/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+    "patches: [{path: node.yaml}]\n",
+    "dev/kustomization.yaml": "resources: [../base]\nnamePrefix: dev-\n",
+    "prod/kustomization.yaml": "resources: [../base]\ncomponents: [../parts]\nnamePrefix: prod-\n",
+}
+CHART = {
+    "charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+    "charts/web/values.yaml": "node: node-1\n",
+    "charts/web/templates/pod.yaml": "{{- if .Values.node }}\napiVersion: v1\nkind: Pod\nmetadata:\n"
+    "  name: {{ .Release.Name }}\nspec:\n  nodeName: {{ .Values.node }}\n"
+    "  containers: [{name: web, image: nginx}]\n{{- end }}\n",
+}
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    return tmp_path
+
+
+def tree(root: Path, texts: Mapping[str, str]) -> None:
+    for name, text in texts.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def lint(*words: str) -> Result:
+    return CliRunner().invoke(app, ["lint", *words], env={"COLUMNS": "200"})
+
+
+def findings(*words: str) -> list[tuple[str, str, str]]:
+    found = json.loads(lint(*words, "-o", "json").stdout)["findings"]
+    return [(each["rule"], each["file"], each["object"]) for each in found]
+
+
+@KUSTOMIZE
+def test_overlays_are_checked_as_they_are_built(room: Path) -> None:
+    tree(room, OVERLAYS)
+    # The sources show no problem: the patch alone says nothing about a pod.
+    assert findings(".") == [("KS908", "parts/node.yaml", "Deployment/web")]
+    assert findings(".", "--render") == [("KS119", "prod/kustomization.yaml", "Deployment/prod-web")]
+    shown = lint(".", "--render").stdout
+    assert "1 warning in 1 of 2 files with 2 objects." in shown
+    assert "nodeName: node-1" in shown
+    assert "line of the rendered output" in shown
+    (entry,) = json.loads(lint(".", "--render", "-o", "gitlab").stdout)
+    assert entry["location"] == {"path": "prod/kustomization.yaml", "lines": {"begin": 1, "end": 1}}
+
+
+@KUSTOMIZE
+def test_other_files_are_checked_as_they_are(room: Path) -> None:
+    tree(room, {**OVERLAYS, "other/pod.yaml": POD, "pkg/testdata/kustomization.yaml": "resources: [none.yaml]\n"})
+    assert findings("other", "dev", "--render") == [("KS119", "other/pod.yaml", "Pod/web")]
+    assert ("KS119", "other/pod.yaml", "Pod/web") in findings(".", "--render")
+
+
+@KUSTOMIZE
+def test_what_cannot_be_built_is_named_and_checked_as_it_is(room: Path) -> None:
+    tree(room, {"web/kustomization.yaml": "resources: [pod.yaml, none.yaml]\n", "web/pod.yaml": POD})
+    done = lint(".", "--render")
+    assert "web was not rendered: " in done.stderr
+    assert "none.yaml" in done.stderr
+    assert findings(".", "--render") == [("KS119", "web/pod.yaml", "Pod/web")]
+    assert lint(".", "--render", "--exit-zero").exit_code == 0
+    assert lint(".", "--render", "--exit-zero", "--strict").exit_code == 3
+
+
+@HELM
+def test_charts_are_checked_as_they_are_rendered(room: Path) -> None:
+    tree(room, {**CHART, "pod.yaml": POD})
+    assert findings(".") == [("KS902", "charts/web/templates/pod.yaml", ""), ("KS119", "pod.yaml", "Pod/web")]
+    (room / "pod.yaml").unlink()
+    assert findings(".", "--render") == [("KS119", "charts/web/templates/pod.yaml", "Pod/web")]
+    (entry,) = json.loads(lint(".", "--render", "-o", "gitlab").stdout)
+    assert entry["location"]["lines"]["begin"] == 7
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        (
+            {},
+            [
+                ("charts/web", "helm is not installed"),
+                ("dev", "neither kustomize nor kubectl is installed"),
+                ("prod", "neither kustomize nor kubectl is installed"),
+            ],
+        ),
+        (
+            {
+                "helm": "echo 'walk.go: found a link' >&2; echo 'Error: execution error: a is required' >&2; exit 1",
+                "kubectl": "printf '# Warning: old\\nE11 1] \"failed\" err=<\\n\\tno base\\n >\\n' >&2; exit 1",
+            },
+            [
+                ("charts/web", "helm template: execution error: a is required"),
+                ("dev", "kubectl kustomize: no base"),
+                ("prod", "kubectl kustomize: no base"),
+            ],
+        ),
+        (
+            {"helm": "exit 3", "kustomize": "(while :; do :; done) & wait", "kubectl": "exit 1"},
+            [
+                ("charts/web", "helm template: no message"),
+                ("dev", "kustomize build took more than 1 s"),
+                ("prod", "kustomize build took more than 1 s"),
+            ],
+        ),
+    ],
+)
+def test_tools_that_fail(
+    room: Path, monkeypatch: pytest.MonkeyPatch, tools: dict[str, str], expected: list[tuple[str, str]]
+) -> None:
+    tree(room, {**OVERLAYS, **CHART})
+    for name, script in tools.items():
+        (room / "bin").mkdir(exist_ok=True)
+        (room / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
+        (room / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(room / "bin"))
+    monkeypatch.setattr(rendering, "_SECONDS", 1)
+    files = read_files(["."]).files
+    done = render(files)
+    assert sorted(done.failures) == expected
+    assert [file.name for file in done.files] == [file.name for file in files]
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("charts/web", "template web ./charts/web --include-crds"),
+        ("Web_Shop", "template webshop ./Web_Shop --include-crds"),
+        # The name of a folder is never an option.
+        ("--post-renderer=x", "template post-rendererx ./--post-renderer=x --include-crds"),
+        ("__", "template release ./__ --include-crds"),
+    ],
+)
+def test_names_of_folders_are_no_options(
+    room: Path, monkeypatch: pytest.MonkeyPatch, folder: str, expected: str
+) -> None:
+    tree(room, {f"{folder}/Chart.yaml": "name: web\n", "bin/helm": '#!/bin/sh\necho "$@" >&2\nexit 1\n'})
+    (room / "bin/helm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(room / "bin"))
+    [failure] = render(read_files([folder if not folder.startswith("-") else "."]).files).failures
+    assert failure.why == f"helm template: {expected}"
+
+
+def test_nothing_to_render_is_said(room: Path) -> None:
+    tree(room, {"pod.yaml": POD})
+    done = lint(".", "--render")
+    assert "nothing was rendered: no kustomization and no chart is found" in done.stderr
+    assert done.exit_code == 1
