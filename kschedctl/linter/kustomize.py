@@ -10,6 +10,7 @@ from typing import Any, Final
 from kschedctl.errors import InputError
 from kschedctl.linter.lint_files import LintFile, read_text
 from kschedctl.linter.values import at, items, text
+from kschedctl.snapshot.text_file import file_bytes
 
 _NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
@@ -39,8 +40,8 @@ def patches(files: Sequence[LintFile]) -> frozenset[str]:
 
 def _of_path(path: Path) -> Iterator[str]:
     try:
-        file = read_text(path.read_bytes(), str(path))
-    except (OSError, InputError):
+        file = read_text(file_bytes(path), str(path))
+    except InputError:
         return
     yield from _listed(file)
 

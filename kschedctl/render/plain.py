@@ -17,8 +17,9 @@ def plain(value: Answer) -> Any:
     import msgspec
 
     from kschedctl.answers.operands import encode_operands
+    from kschedctl.text.json_values import encoded_json
 
-    return _ordered(msgspec.json.decode(msgspec.json.encode(value, enc_hook=encode_operands)))
+    return _ordered(msgspec.json.decode(encoded_json(value, encode_operands)))
 
 
 def _ordered(data: dict[str, Any]) -> dict[str, Any]:
