@@ -61,6 +61,10 @@ class ReadSummary:
         The number of objects of kinds that scheduling depends on, by kind.
     left_out : Counter
         The number of objects of other kinds, by kind and group as kubectl writes them (``Deployment.apps``).
+    left_out_of : dict of str to Counter
+        The objects in ``left_out`` of each file that has no others.
+    layouts : dict of str to str
+        The layout of each file whose documents have no kind, such as ``kubectl version -o json``.
     modified : float or None
         The modification time of the newest file, in seconds since the epoch; unknown for standard input.
     newest : bytes
@@ -84,6 +88,8 @@ class ReadSummary:
     identities: set[Hashable] = field(default_factory=set)
     n_of_kind: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    left_out_of: dict[str, Counter[str]] = field(default_factory=dict)
+    layouts: dict[str, str] = field(default_factory=dict)
     modified: float | None = None
     newest: bytes = b""
     git_version: str = ""
