@@ -18,7 +18,7 @@ from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location, Position
 from kschedctl.linter.regions import Region, region_in_json, region_in_yaml
 from kschedctl.linter.values import Steps
-from kschedctl.snapshot.names import HIDDEN, MARKDOWN
+from kschedctl.snapshot.names import HIDDEN
 from kschedctl.snapshot.sources import Source, read_sources, whole_source
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.unpacking import Unpacking
@@ -175,8 +175,8 @@ def _sources(
     """Yield the files, then those in hidden folders that look like manifests, as CI systems store them there."""
     yield from read_sources(paths, stdin, summary, unpacking)
     hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
-    # Documentation of a repository shows examples; it is no part of a cluster.
-    summary.passed = [each for each in summary.passed if each not in hidden and each.reason != MARKDOWN]
+    summary.passed = [each for each in summary.passed if each not in hidden]
+    summary.drop_markdown()
     for each in hidden:
         yield from read_sources([each.name], None, summary, unpacking)
 

@@ -254,6 +254,8 @@ def _with_lists(value: Any, type_: Any) -> Any:
         return value
     if get_origin(type_) is dict:
         return {key: _with_lists(each, get_args(type_)[1]) for key, each in value.items()}
+    if not (isinstance(type_, type) and issubclass(type_, msgspec.Struct)):
+        return value
     types = {field.encode_name: field.type for field in msgspec.structs.fields(type_)}
     return {key: _with_lists(each, types.get(key, str)) for key, each in value.items()}
 

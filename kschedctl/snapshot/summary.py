@@ -14,6 +14,7 @@ from kschedctl.cluster.unread_objects import Unread
 from kschedctl.findings.shortened import shortened
 from kschedctl.snapshot.decoding import JsonText
 from kschedctl.snapshot.header import SnapshotHeader
+from kschedctl.snapshot.names import MARKDOWN
 
 #: Fields with observation times: conditions, leases, managed fields and events. Others may be past or future.
 _SEEN: Final = re.compile(
@@ -139,6 +140,10 @@ class ReadSummary:
         for reason, names in by_reason.items():
             verb = "was" if len(names) == 1 else "were"
             yield Unread(FILE, f"{listed(list(map(shortened, names)))} {verb} not read ({reason})")
+
+    def drop_markdown(self) -> None:
+        """Leave out Markdown: beside manifests it is documentation with examples, and no part of a cluster."""
+        self.passed = [passed for passed in self.passed if passed.reason != MARKDOWN]
 
     def doubtful(self) -> Iterator[SkippedFile]:
         """Yield the skipped files that look like part of the cluster."""

@@ -220,6 +220,9 @@ def test_settings_of_pyproject(room: Path) -> None:
         ("complete: sure", "'sure' is neither true nor false"),
         ("pod-templates: [{group: apps, kind: Deployment}]", "apps/Deployment is built in"),
         ("[1]", "is not a mapping of settings"),
+        ("baseline: {a: b}", "{'a': 'b'} is not text"),
+        ("severity: {KS119: {a: b}}", "severity.KS119: {'a': 'b'} is not text"),
+        ("ignores: [{reason: x, until: {a: b}}]", "{'a': 'b'} is not a date"),
         ("a: [", "did not find expected"),
     ],
 )

@@ -368,6 +368,13 @@ def test_a_value_that_cannot_be_read_is_an_error(call: Call, body: bytes, proble
     assert problem in str(raised.value)
 
 
+def test_a_lone_surrogate_beside_a_number_is_passed_on() -> None:
+    answer = b'{"nodes": {"items": [{"metadata": {"name": "a"}, "a": "\\udc00", "b": 5}]}}'
+    found = outcome(filtering, answer)
+    assert isinstance(found, ExtenderFilterResult)
+    assert json.loads(found.objects["a"].text) == {"metadata": {"name": "a"}, "a": "\ufffd", "b": 5}  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("value", [b'"%b"' % LONG, b"1e999", b'"\\udc00"'], ids=["text", "exponent", "surrogate"])
 def test_a_value_that_no_decision_reads_is_passed_on(value: bytes) -> None:
     (node,) = outcome(filtering, b'{"nodes": {"items": [{"metadata": {"name": "a"}, "more": %b}]}}' % value).nodes  # type: ignore[attr-defined]

@@ -16,6 +16,7 @@ import pytest
 
 import kschedctl
 from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.linter.lint_files import read_files
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 
@@ -350,3 +351,9 @@ def test_deeply_nested_folders_are_read() -> None:
         os.chdir(top)
         # What pytest cleans up with is recursive, too.
         subprocess.run(["rm", "-rf", "s"], check=True)
+
+
+def test_documentation_beside_manifests_is_not_named() -> None:
+    write({"m/pod.yaml": POD, "m/README.md": f"```yaml\n{POD}```\n"})
+    assert read_manifest("m").unread == ()
+    assert read_files(["m"], None).summary.passed == []
