@@ -21,6 +21,7 @@ from kschedctl.releases.release import LATEST
 from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.snapshot.original_objects import OriginalObjects
+from kschedctl.snapshot.text_file import file_bytes
 from kschedctl.whatif.edit import Edit
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def load_settings(config: str | Path) -> KubeSchedulerConfiguration:
         If kube-scheduler would refuse the configuration.
     """
     points = full_registry().extension_points(LATEST)
-    data = _read_config(config)
+    data = file_bytes(config, ConfigError)
     return load_configuration(data, release=LATEST, implements=points, where=str(config)).settings
 
 
@@ -158,7 +159,7 @@ def scheduling_cluster(
     registry = full_registry()
     data: bytes | Mapping[str, Any] | None
     if isinstance(config, str | Path):
-        data, where = _read_config(config), str(config)
+        data, where = file_bytes(config, ConfigError), str(config)
     else:
         data, where = (snapshot.scheduler_config if config is None else config), ""
     configuration = None
@@ -189,10 +190,3 @@ def _load_live(
     from kschedctl.live.reader import load_live
 
     return load_live(live or LiveContext(), more=more, written=written)
-
-
-def _read_config(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", where=str(path)) from None

@@ -37,6 +37,18 @@ def snapshot_info(paths: str | Path | Sequence[str | Path], max_bytes: int | Non
     return snapshot_info_answer(paths, counts, reader.summary)
 
 
+def _use(name: str, summary: ReadSummary) -> str:
+    """Return the use of a file without objects of the kinds that scheduling reads."""
+    if name in summary.layouts:
+        return f"read as {summary.layouts[name]}"
+    left_out = summary.left_out_of.get(name)
+    if not left_out:
+        reason = next((passed.reason for passed in summary.passed if passed.name.startswith(f"{name}, document")), "")
+        return f"not used, {reason}" if reason else "read, an empty list"
+    kinds = ", ".join(f"{number} {kind}" for kind, number in left_out.items())
+    return f"ignored except for times, as scheduling does not read {kinds}"
+
+
 def snapshot_info_answer(paths: Sequence[str], counts: Counter[type[ApiObject]], summary: ReadSummary) -> SnapshotInfo:
     """Return the answer for a snapshot with ``counts`` objects of each kind."""
     header = summary.header
@@ -57,5 +69,6 @@ def snapshot_info_answer(paths: Sequence[str], counts: Counter[type[ApiObject]],
         not_in_it=tuple(kind for kind in absent if kind not in looked_for and kind not in summary.not_listed),
         warnings=(*summary.not_listed.values(), *(f"{lack.what}: {NOT_COUNTED}" for lack in summary.unread())),
         files=dict(summary.files),
+        files_without_objects={name: _use(name, summary) for name, number in summary.files.items() if not number},
         not_read={passed.name: passed.reason for passed in summary.passed},
     )

@@ -16,6 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from kschedctl.answers.operands import encode_operands
 from kschedctl.releases.choice import ChosenBy
+from kschedctl.text.json_values import encoded_json
 
 API_VERSION: Final = "kschedctl/v1"
 _FIRST: Final = ("apiVersion", "kind")
@@ -90,7 +91,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as ``-o json`` prints it: apiVersion and kind first, the provenance last."""
-        return _ordered(msgspec.json.decode(msgspec.json.encode(self, enc_hook=encode_operands)))
+        return _ordered(msgspec.json.decode(encoded_json(self, encode_operands)))
 
     def _repr_html_(self) -> str:
         """Return the answer as HTML, which notebooks show."""

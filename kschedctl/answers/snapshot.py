@@ -45,6 +45,10 @@ class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
     ]
     warnings: Annotated[tuple[str, ...], Meta(description="The warnings from reading the snapshot.")]
     files: Annotated[dict[str, int], Meta(description="The number of objects in each file that was read.")]
+    files_without_objects: Annotated[
+        dict[str, str],
+        Meta(description="For each file without objects of the kinds that scheduling reads, its use, or the reason."),
+    ]
     not_read: Annotated[dict[str, str], Meta(description="The reason for each file that was skipped.")]
 
     @property

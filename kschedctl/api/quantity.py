@@ -24,8 +24,8 @@ _FORM_TEXT: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _EXPONENT: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-#: Exponents are clamped to -64 and 64. Unless the mantissa has dozens of digits, values beyond exceed int64 or round up
-#: to one nano-unit.
+#: Exponents are clamped this far beyond the digits of the mantissa. Values beyond exceed int64, or round up to one
+#: nano-unit.
 _EXPONENT_LIMIT: Final = 64
 #: Python parses and prints integers of slightly more digits (4,300 by default).
 _MAX_LENGTH: Final = 4000
@@ -121,7 +121,8 @@ def _parse(text: str) -> int:
             power = _EXPONENT.fullmatch(suffix)
             if power is None:
                 raise QuantityError(f'"{shortened(text)}" is not a quantity')
-            exponent = max(-_EXPONENT_LIMIT, min(int(power[1]), _EXPONENT_LIMIT))
+            digits_before, digits_after = len(whole) + _EXPONENT_LIMIT, len(fraction) + _EXPONENT_LIMIT
+            exponent = max(-digits_before, min(int(power[1]), digits_after))
         scale = exponent + 9 - len(fraction)
         nanos = digits * 10**scale if scale >= 0 else _divide_up(digits, 10**-scale)
     return -nanos if sign == "-" else nanos

@@ -14,7 +14,8 @@ from kschedctl.errors import InputError, KschedctlError
 from kschedctl.findings.finding import Finding
 from kschedctl.text.printable import json_escape, printable
 
-_ESCAPING: Final = "kschedctl.escaping"
+#: The error handler for characters that an encoding lacks: they are written as JSON escapes.
+ESCAPING: Final = "kschedctl.escaping"
 _CLEAR_LINE: Final = "\r\x1b[K"
 
 
@@ -27,12 +28,12 @@ def prepare() -> None:
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
-    codecs.register_error(_ESCAPING, _escaped)
+    codecs.register_error(ESCAPING, _escaped)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
-            stream.reconfigure(errors=_ESCAPING)  # type: ignore[union-attr]
+            stream.reconfigure(errors=ESCAPING)  # type: ignore[union-attr]
 
 
 def write(text: str | bytes) -> None:

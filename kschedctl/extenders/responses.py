@@ -18,6 +18,7 @@ from kschedctl.extenders.go_json import GoNumber, first_value
 from kschedctl.extenders.transport import Response
 from kschedctl.framework.extender import ExtenderError, MetaVictims
 from kschedctl.snapshot.decoding import decode
+from kschedctl.text.json_values import encodable
 
 _INT64: Final = 2**63
 _FAILED_NODES: Final = "v1.FailedNodesMap"
@@ -195,6 +196,8 @@ def _nodes(fields: _Struct) -> tuple[SentBackNode, ...] | None:
         return tuple(_node(msgspec.json.encode(_plain(item or {}))) for item in items)
     except InputError as error:
         raise ExtenderError(f"its nodes cannot be read: {error}") from None
+    except RecursionError:
+        raise ExtenderError("its nodes cannot be read: exceeded max depth") from None
 
 
 def _node(text: bytes) -> SentBackNode:
@@ -203,11 +206,13 @@ def _node(text: bytes) -> SentBackNode:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value with Python numbers instead of ``GoNumber``."""
+    """Return the value with numbers in their notation as JSON text, and without lone surrogates."""
     if isinstance(value, GoNumber):
-        return float(value) if set(value) & set(".eE") else int(value)
+        return msgspec.Raw(value.encode())
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {encodable(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return encodable(value)
     return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kschedctl.errors import ConfigError
+from kschedctl.errors import ConfigError, InputError
 from kschedctl.framework.config.types import ExtenderConfig, ExtenderTLSConfig
 from kschedctl.live.certificates import why_unreadable
+from kschedctl.snapshot.text_file import file_bytes
 
 
 def tls_context(config: ExtenderConfig, path: str, where: str = "") -> ssl.SSLContext:
@@ -61,10 +62,10 @@ def _bytes(data: bytes, file: str, path: str) -> bytes:
     if data:
         return data
     try:
-        return Path(file).read_bytes()
-    except OSError as error:
+        return file_bytes(file)
+    except InputError as error:
         hint = "the certificates of called extenders are read on this machine, not on the scheduler's"
-        raise ConfigError(f"{file} cannot be read: {error.strerror or error}", path=path, hint=hint) from None
+        raise ConfigError(f"{file} {error.findings[0].problem}", path=path, hint=hint) from None
 
 
 def _load_chain(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

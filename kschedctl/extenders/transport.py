@@ -19,6 +19,7 @@ from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import HTTPError, NewConnectionError
 from urllib3.exceptions import TimeoutError as LateError
 
+from kschedctl.findings.shortened import shortened
 from kschedctl.framework.extender import ExtenderError
 from kschedctl.live.http import JSON, USER_AGENT, pieces, seconds_left, sent, silence_urllib3
 from kschedctl.live.limits import MAX_ANSWER, Deadline
@@ -98,11 +99,11 @@ class Transport:
                     if response.status not in _REDIRECTS or not location:
                         return _read(response, until)
             except (OSError, ValueError, HTTPError) as error:
-                raise ExtenderError(f'{method.capitalize()} "{here}": {_cause(error, here)}') from None
+                raise ExtenderError(f'{method.capitalize()} "{shortened(here)}": {_cause(error, here)}') from None
             if response.status in _SEE_OTHER:
                 method = "GET"
-            here = urljoin(here, location)
-        raise ExtenderError(f'{method.capitalize()} "{here}": stopped after {_MOST_REDIRECTS} redirects')
+            here = _redirected(method, here, location)
+        raise ExtenderError(f'{method.capitalize()} "{shortened(here)}": stopped after {_MOST_REDIRECTS} redirects')
 
     def _pool(self, parts: SplitResult) -> PoolManager:
         """Return the connection pool for a server, with the environment's proxy if there is one."""
@@ -139,7 +140,14 @@ class _AddressError(OSError):
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
+    except ValueError:
+        raise _AddressError("invalid address") from None
+    try:
         port = parts.port
+        (parts.hostname or "").encode("idna")
+    except UnicodeError:
+        # A label that is empty, has more than 63 characters, or has no form in ASCII.
+        raise _AddressError(f"dial tcp: lookup {parts.hostname}: no such host") from None
     except ValueError:
         raise _AddressError("invalid port in address") from None
     if parts.scheme not in _PORTS:
@@ -147,6 +155,15 @@ def _split(url: str) -> SplitResult:
     if not parts.hostname or port == 0:
         raise _AddressError("http: no Host in request URL")
     return parts
+
+
+def _redirected(method: str, here: str, location: str) -> str:
+    """Return the address of a redirect."""
+    try:
+        return urljoin(here, location)
+    except ValueError as error:
+        problem = f'failed to parse Location header "{shortened(location)}": {error}'
+        raise ExtenderError(f'{method.capitalize()} "{shortened(here)}": {problem}') from None
 
 
 def _proxy(parts: SplitResult) -> SplitResult | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from math import floor
 from typing import Final
@@ -15,6 +16,8 @@ _REQUESTS: Final = 5
 #: The suggested retry period as a fraction of the lease duration, and the step of suggested times, in seconds.
 _RETRY_PART: Final = 2 / 15
 _STEP: Final = 0.1
+#: The longest time until another candidate leads for which settings are searched, in seconds.
+_LONGEST_FAIL_OVER: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +117,17 @@ def with_exclusive_deadline(settings: ElectionSettings, conditions: Conditions) 
     conditions : Conditions
         The quality of the candidates' clocks and requests.
     """
-    renew = _stepped(min(settings.renew_deadline, settings.lease_duration_seconds))
-    while renew > JITTER_FACTOR * settings.retry_period:
-        found = replace(settings, renew_deadline=renew)
-        if bounds(found, conditions).exclusive:
-            return found
-        renew = _stepped(renew - _STEP)
-    return None
+
+    def with_deadline(steps: int) -> ElectionSettings:
+        return replace(settings, renew_deadline=round(steps * _STEP, 1))
+
+    # A shorter deadline excludes two leaders wherever a longer one does, so that the longest is found by bisection.
+    longest = floor(min(settings.renew_deadline, settings.lease_duration_seconds) / _STEP + 1e-9)
+    n_exclusive = bisect_left(
+        range(1, longest + 1), True, key=lambda steps: not bounds(with_deadline(steps), conditions).exclusive
+    )
+    found = with_deadline(n_exclusive)
+    return found if found.renew_deadline > JITTER_FACTOR * settings.retry_period else None
 
 
 def settings_for(fail_over: float, conditions: Conditions, template: ElectionSettings) -> ElectionSettings:
@@ -138,8 +145,10 @@ def settings_for(fail_over: float, conditions: Conditions, template: ElectionSet
     Raises
     ------
     InputError
-        If no settings fulfil both.
+        If no settings fulfil both, or ``fail_over`` is more than an hour.
     """
+    if fail_over > _LONGEST_FAIL_OVER:
+        raise InputError(f"{fail_over:g} s until another leads is too long", hint="at most 1 hour is supported")
     slow = 1 - conditions.drift
     part = 1 + 2 * (1 + JITTER_FACTOR) * _RETRY_PART
     lease = floor((fail_over - _REQUESTS * conditions.request) * slow / part)

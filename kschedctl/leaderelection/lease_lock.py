@@ -20,6 +20,7 @@ from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps
 from kschedctl.live.error_responses import ConflictingError, NotServedError
 from kschedctl.live.object_client import ObjectClient
+from kschedctl.text.json_values import decoded_json
 
 _API_VERSION: Final = "coordination.k8s.io/v1"
 
@@ -97,7 +98,7 @@ class LeaseLock:
             raise LockError("context deadline exceeded")
         path = f"/apis/{_API_VERSION}/namespaces/{self._namespace}/leases{below}"
         try:
-            answer = json.loads(
+            answer = decoded_json(
                 self._client.request(method, path, None if obj is None else json.dumps(obj).encode(), seconds)
             )
         except NotServedError as error:

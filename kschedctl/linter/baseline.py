@@ -10,14 +10,17 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
 
 from kschedctl.errors import ConfigError
 from kschedctl.linter.diagnosis import Diagnosis, named_path
 from kschedctl.linter.ignore import Ignore, Ignored
+from kschedctl.snapshot.text_file import file_bytes
+from kschedctl.text.json_values import encodable
 
-_FIELDS: Final = ("rule", "kind", "namespace", "name", "field", "message")
+_HINT: Final = "kschedctl lint --baseline FILE --update-baseline writes the baseline"
 
 
 class FindingKey(NamedTuple):
@@ -31,11 +34,26 @@ class FindingKey(NamedTuple):
     message: str
 
 
+class _Entry(msgspec.Struct):
+    """A line of a baseline: the fields of a finding's key, and the number of occurrences."""
+
+    rule: str
+    kind: str
+    namespace: str
+    name: str
+    field: str
+    message: str
+    count: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+_ENTRIES: Final = msgspec.json.Decoder(_Entry)
+
+
 def finding_key(diagnosis: Diagnosis) -> FindingKey:
     """Return the key of a finding."""
     obj = diagnosis.object
     if obj is None:
-        return FindingKey(diagnosis.rule.code, "", "", diagnosis.file.name, "", diagnosis.message)
+        return FindingKey(diagnosis.rule.code, "", "", encodable(diagnosis.file.name), "", diagnosis.message)
     path = named_path(obj.raw, diagnosis.steps)
     return FindingKey(diagnosis.rule.code, obj.kind, obj.namespace, obj.name, path, diagnosis.message)
 
@@ -58,14 +76,8 @@ class Baseline:
         ConfigError
             If the file cannot be read, or a line is malformed.
         """
-        try:
-            text = Path(file).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            problem = getattr(error, "strerror", None) or "not text"
-            hint = "kschedctl lint --baseline FILE --update-baseline writes the baseline"
-            raise ConfigError(f"cannot be read: {problem}", where=file, hint=hint) from None
         counts: Counter[FindingKey] = Counter()
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(file_bytes(file, ConfigError, hint=_HINT).splitlines(), 1):
             if line.strip():
                 known, count = _parsed(line, file, number)
                 counts[known] += count
@@ -86,14 +98,12 @@ class Baseline:
         return new, old, sum(left.values())
 
 
-def _parsed(line: str, file: str, number: int) -> tuple[FindingKey, int]:
+def _parsed(line: bytes, file: str, number: int) -> tuple[FindingKey, int]:
     try:
-        entry: Any = json.loads(line)
-        return FindingKey(*(str(entry[field]) for field in _FIELDS)), int(entry.get("count", 1))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        problem = f"line {number} is not an entry of a baseline"
-        hint = "kschedctl lint --baseline FILE --update-baseline writes the baseline"
-        raise ConfigError(problem, where=file, hint=hint) from None
+        entry = _ENTRIES.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise ConfigError(f"line {number} is not an entry of a baseline", where=file, hint=_HINT) from None
+    return FindingKey(*(getattr(entry, field) for field in FindingKey._fields)), entry.count
 
 
 def baseline_text(found: Iterable[Diagnosis]) -> str:

@@ -103,7 +103,7 @@ class Diagnosis:
         """A hash of rule, object, field by the names of list items, and message: it stays the same while lines move."""
         named = self.object.raw if self.object is not None else None
         parts = (self.rule.code, self.shown_object or self.file.name, named_path(named, self.steps), self.message)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+        return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def named_path(raw: object, steps: Steps) -> str:

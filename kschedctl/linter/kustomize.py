@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from kschedctl.errors import InputError
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_text
 from kschedctl.linter.values import at, items, mapping, text
+from kschedctl.snapshot.text_file import file_bytes
 from kschedctl.text.tree import YamlNode
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -107,7 +108,7 @@ def _on_disk(folder: str) -> Iterator[tuple[str, LintFile]]:
         path = Path(folder, name)
         try:
             if path.is_file():
-                yield str(path), read_text(path.read_bytes(), str(path))
+                yield str(path), read_text(file_bytes(path), str(path))
         except (OSError, InputError):
             continue
 

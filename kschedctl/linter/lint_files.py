@@ -227,6 +227,7 @@ def _sources(
     yield from read_sources(paths, stdin, summary, unpacking, excluded.below)
     hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
     summary.passed = [each for each in summary.passed if each not in hidden]
+    summary.drop_markdown()
     for each in hidden:
         yield from read_sources([each.name], None, summary, unpacking)
 

@@ -21,11 +21,14 @@ from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.values import Steps, at
+from kschedctl.snapshot.text_file import file_bytes
 from kschedctl.text.positions import yaml_position
 from kschedctl.text.yaml import yaml_value
 
 FILE: Final = ".kschedctl.yaml"
 _TOML: Final = "pyproject.toml"
+#: The table of the settings in a TOML file.
+_TABLE: Final = ("tool", "kschedctl", "lint")
 #: The top-level key under which the settings may be nested.
 _SECTION: Final = "lint"
 _REPORT: Final = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
@@ -161,7 +164,7 @@ def find_settings(start: Path) -> Path | None:
         if (folder / FILE).is_file():
             return folder / FILE
         toml = folder / _TOML
-        if toml.is_file() and b"[tool.kschedctl.lint" in toml.read_bytes():
+        if toml.is_file() and b"[tool.kschedctl.lint" in file_bytes(toml, ConfigError):
             return toml
     return None
 
@@ -176,10 +179,7 @@ def read_settings(path: str | Path) -> Settings:
         without a reason.
     """
     file = Path(path)
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    content = file_bytes(path, ConfigError)
     section = ""
     if file.suffix == ".toml":
         value, content = _of_toml(content, str(path)), b""
@@ -210,7 +210,16 @@ def _of_toml(content: bytes, name: str) -> Any:
         found = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(str(error), where=name) from None
-    return found.get("tool", {}).get("kschedctl", {}).get("lint", {})
+    except ValueError:
+        raise ConfigError("a number has more than 4,300 digits", where=name) from None
+    except RecursionError:
+        raise ConfigError("is nested too deeply", where=name) from None
+    for depth, step in enumerate(_TABLE, 1):
+        found = found.get(step, {})
+        if not isinstance(found, dict):
+            hint = f"settings are in [{'.'.join(_TABLE)}]"
+            raise ConfigError("is not a table", where=name, path=".".join(_TABLE[:depth]), hint=hint)
+    return found
 
 
 def _converted(value: Any) -> _Written:
@@ -247,6 +256,8 @@ def _with_lists(value: Any, type_: Any) -> Any:
         return value
     if get_origin(type_) is dict:
         return {key: _with_lists(each, get_args(type_)[1]) for key, each in value.items()}
+    if not (isinstance(type_, type) and issubclass(type_, msgspec.Struct)):
+        return value
     types = {field.encode_name: field.type for field in msgspec.structs.fields(type_)}
     return {key: _with_lists(each, types.get(key, str)) for key, each in value.items()}
 

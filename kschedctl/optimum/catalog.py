@@ -17,10 +17,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace as with_fields
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any, Final, cast
-
-import msgspec
 
 from kschedctl.api.core import Node, NodeSpec, NodeStatus, Taint
 from kschedctl.api.meta import ApiStruct, ObjectMeta
@@ -33,6 +30,8 @@ from kschedctl.findings.finding import Finding
 from kschedctl.framework.config.decode import Decoder
 from kschedctl.framework.config.problems import Problems
 from kschedctl.snapshot.positions import position_of
+from kschedctl.snapshot.text_file import file_bytes
+from kschedctl.text.json_values import decoded_json
 from kschedctl.text.yaml import yaml_documents
 
 #: Prices are counted in millionths.
@@ -98,12 +97,12 @@ def read_catalog(path: str) -> Catalog:
     InputError
         With all problems, each with its line and column.
     """
-    try:
-        text = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+    text = file_bytes(path)
     _, document = next(yaml_documents(text, path), (1, b"null"))
-    data = json.loads(document)
+    try:
+        data = decoded_json(document)
+    except ValueError as error:
+        raise InputError(f"cannot be read: {error}", where=path) from None
     if not isinstance(data, Mapping):
         raise InputError("is not an object", where=path, hint=_KINDS_HINT)
     problems = Problems()
@@ -141,7 +140,7 @@ def _kind_with_texts(kind: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _text(value: Any) -> Any:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return msgspec.json.encode(value).decode() if is_number else value
+    return json.dumps(value) if is_number else value
 
 
 def _findings(catalog: Catalog) -> Iterator[Finding]:

@@ -19,7 +19,8 @@ def document(info: SnapshotInfo, view: View) -> Document:
         yield Verbatim(f"warning: {warning}")
     yield GAP
     for name, number in info.files.items():
-        yield Verbatim(f"{shortened(name)}: {counted(number, 'object')}")
+        use = info.files_without_objects.get(name)
+        yield Verbatim(f"{shortened(name)}: {use or counted(number, 'object')}")
     for name, reason in info.not_read.items():
         yield Verbatim(f"{shortened(name)}: not read, {reason}")
 

@@ -29,10 +29,12 @@ class GitLab(FindingsForm):
         """Yield the report."""
         import msgspec
 
+        from kschedctl.text.json_values import encoded_json
+
         root = repository_root(Path.cwd())
         seen: Counter[str] = Counter()
         entries = [_entry(each, root, seen) for each in run.told]
-        yield f"{json_text(msgspec.json.format(msgspec.json.encode(entries), indent=2))}\n"
+        yield f"{json_text(msgspec.json.format(encoded_json(entries), indent=2))}\n"
 
 
 def _entry(each: Diagnosis, root: Path, seen: Counter[str]) -> dict[str, Any]:

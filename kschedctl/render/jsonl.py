@@ -22,9 +22,8 @@ class JsonLines(Form):
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield a line per row or finding."""
-        import msgspec
-
         from kschedctl.answers.lint import LintReport
+        from kschedctl.text.json_values import encoded_json
 
         found = collected(answer)
         if isinstance(found, LintReport):
@@ -34,7 +33,7 @@ class JsonLines(Form):
             headings = table.headings()
             rows = (dict(zip(headings, row, strict=True)) for row in table.table())
         for row in rows:
-            yield json_text(msgspec.json.encode(row)) + "\n"
+            yield json_text(encoded_json(row)) + "\n"
 
 
 def json_line(answer: Answer) -> str:

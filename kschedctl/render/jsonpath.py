@@ -42,6 +42,8 @@ class JsonPath(Form):
         from kschedctl.render.jsonpath_steps import JsonPathError
         from kschedctl.render.jsonpath_template import parse_template
 
+        if not argument:
+            raise FormError("jsonpath: needs a template, such as jsonpath={.verdict.summary}")
         try:
             parse_template(argument)
         except JsonPathError as error:

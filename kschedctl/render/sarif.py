@@ -39,8 +39,10 @@ class Sarif(FindingsForm):
         """Yield the SARIF log."""
         import msgspec
 
+        from kschedctl.text.json_values import encoded_json
+
         log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
-        yield f"{json_text(msgspec.json.format(msgspec.json.encode(log), indent=2))}\n"
+        yield f"{json_text(msgspec.json.format(encoded_json(log), indent=2))}\n"
 
 
 def repository_root(start: Path) -> Path:
@@ -53,7 +55,7 @@ def relative_uri(name: str, root: Path) -> str:
     path = os.path.normpath(os.path.abspath(name))
     inside = os.path.relpath(path, root)
     shown = Path(inside).as_posix() if not inside.startswith("..") else Path(path).as_posix().lstrip("/")
-    return quote(shown)
+    return quote(os.fsencode(shown))
 
 
 def _run(run: LintView) -> dict[str, Any]:

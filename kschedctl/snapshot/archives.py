@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from kschedctl.errors import InputError
-from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, seems_cluster
+from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, passed_file
 from kschedctl.snapshot.names import HIDDEN, IS_ONE, NOT_A_FILE, VERSION_CONTROL, why_not_read
 from kschedctl.snapshot.summary import SkippedFile
 from kschedctl.snapshot.unpacking import Unpacking, drained
@@ -207,5 +207,7 @@ def _why_passed(inside: str) -> str | None:
 
 
 def _passed(archive: str, inside: str, reason: str, stream: Any) -> SkippedFile:
-    doubtful = VERSION_CONTROL.isdisjoint(inside.split("/")) and (reason in IS_ONE or seems_cluster(stream.read(HEAD)))
-    return SkippedFile(f"{archive}:{inside}", reason, doubtful, f"{archive}:{inside}")
+    name = f"{archive}:{inside}"
+    if not VERSION_CONTROL.isdisjoint(inside.split("/")):
+        return SkippedFile(name, reason, identity=name)
+    return passed_file(name, reason, stream.read(HEAD), name)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import binascii
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from kschedctl.api.kind_names import kind_by_name
 from kschedctl.api.kinds import KINDS
 from kschedctl.errors import InputError
+from kschedctl.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
+from kschedctl.snapshot.summary import SkippedFile
 from kschedctl.text.encoding import utf8_text
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -19,6 +22,13 @@ _TAR_MAGIC_AT: Final = 257
 #: The number of bytes that are inspected to recognise objects or an archive.
 HEAD: Final = 16 * 1024
 _ANY_GZIP: Final = 31
+#: The number of values of a document that are searched for objects.
+_MOST_VALUES: Final = 10_000
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/\s]{32,}+={0,2}\s*")
+#: The beginning of a table that ``kubectl get`` prints.
+_TABLE: Final = re.compile(r"(?:NAMESPACE +)?NAME +[A-Z]")
+#: The first line of a fenced code block of Markdown.
+_FENCE: Final = re.compile(rb"^[ \t]*(?:```|~~~)[^\n]*\n", re.MULTILINE)
 
 _GROUPS: Final = frozenset(group for group, _ in KINDS) | {"extensions"}
 _KIND_WORDS: Final = frozenset(
@@ -62,8 +72,28 @@ def seems_cluster(head: bytes) -> bool:
     (True, False)
     """
     head = unzipped_head(head)
-    if is_tar(head):
-        return True
+    return is_tar(head) or _begins_object(head) or _begins_object(_from_base64(head))
+
+
+def passed_file(name: str, reason: str, head: bytes, identity: Hashable = None) -> SkippedFile:
+    """Return a file that is skipped for its name or place, as part of the cluster if its first bytes look like it."""
+    if reason == OTHER_NAME and has_object_block(head):
+        return SkippedFile(name, MARKDOWN, True, identity)
+    return SkippedFile(name, reason, reason in IS_ONE or seems_cluster(head), identity)
+
+
+def has_object_block(head: bytes) -> bool:
+    r"""Report whether a Markdown text with these first bytes has a code block with objects that scheduling depends on.
+
+    Examples
+    --------
+    >>> has_object_block(b"# Pods\n```yaml\napiVersion: v1\nkind: Pod\n```\n"), has_object_block(b"kind: Pod")
+    (True, False)
+    """
+    return any(_begins_object(block) for block in _FENCE.split(head)[1:])
+
+
+def _begins_object(head: bytes) -> bool:
     try:
         text = utf8_text(head[: len(head) // 2 * 2], "").lstrip()
     except InputError:
@@ -72,6 +102,17 @@ def seems_cluster(head: bytes) -> bool:
         found = _JSON_KIND.search(text)
         return _JSON_LISTS.match(text) is not None or _is_known(found, text)
     return _YAML_BEGINNING.match(text) is not None and _is_known(_YAML_KIND.search(text), text)
+
+
+def _from_base64(head: bytes) -> bytes:
+    """Return the text that base64 encodes; empty for any other text."""
+    if _BASE64.fullmatch(head) is None:
+        return b""
+    digits = b"".join(head.split())
+    try:
+        return unzipped_head(binascii.a2b_base64(digits[: len(digits) // 4 * 4]))
+    except binascii.Error:
+        return b""
 
 
 def _is_known(kind: re.Match[bytes] | None, text: bytes) -> bool:
@@ -86,17 +127,49 @@ def seems_object(value: Any) -> bool:
     --------
     >>> seems_object([{"kind": "Pod"}]), seems_object({"metadata": {"name": "web"}}), seems_object({"replicas": 2})
     (True, True, False)
+    >>> seems_object({"type": "ADDED", "object": {"apiVersion": "v1", "kind": "Pod"}})
+    True
+    >>> seems_object('{"apiVersion": "v1", "kind": "Pod"}'), seems_object("NAME   READY   STATUS web-0   1/1")
+    (True, True)
     """
-    if isinstance(value, list):
-        return any(isinstance(item, dict) and seems_object(item) for item in value)
-    if not isinstance(value, dict):
-        return False
-    kind, metadata, items = value.get("kind"), value.get("metadata"), value.get("items")
+    if isinstance(value, str) and _TABLE.match(value) is not None:
+        return True
+    return any(map(_has_name_or_kind, _top_objects(value))) or _contains_object(value)
+
+
+def _top_objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield a value, its elements if it is a list, and its items if it has any; objects only."""
+    for each in value if isinstance(value, list) else (value,):
+        if isinstance(each, dict):
+            yield each
+            items = each.get("items")
+            yield from (item for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
+
+
+def _has_name_or_kind(value: dict[str, Any]) -> bool:
+    kind, metadata = value.get("kind"), value.get("metadata")
     if isinstance(kind, str) and kind.lower().encode() in _KIND_WORDS:
         return True
-    if isinstance(metadata, dict) and ("name" in metadata or "generateName" in metadata):
-        return True
-    return isinstance(items, list) and seems_object(items)
+    return isinstance(metadata, dict) and ("name" in metadata or "generateName" in metadata)
+
+
+def _contains_object(value: Any) -> bool:
+    """Report whether there is a whole object at any depth, also as text: a watch event, or items under another key."""
+    waiting = [value]
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            break
+        here = waiting.pop()
+        if isinstance(here, dict):
+            kind = here.get("kind")
+            if isinstance(kind, str) and "apiVersion" in here and kind.lower().encode() in _KIND_WORDS:
+                return True
+            waiting += here.values()
+        elif isinstance(here, list):
+            waiting += here
+        elif isinstance(here, str) and seems_cluster(here[:HEAD].encode(errors="replace")):
+            return True
+    return False
 
 
 def meant_kind(api_version: str, kind: str) -> str:

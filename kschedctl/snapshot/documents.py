@@ -32,7 +32,7 @@ class ObjectHeader(msgspec.Struct, Generic[T], rename="camel", gc=False):
 
 
 class NoObjectError(InputError):
-    """The error of a document that is not an object; ``value`` is its content."""
+    """The error of a document that is not an object, or has kind or items of a wrong type; ``value`` is its content."""
 
     value: Any = None
 
@@ -208,6 +208,12 @@ def _first_look(value: JsonValue) -> ObjectHeader[Any] | None:
         return None
 
 
+def _no_object(value: Any, problem: str, *, path: str = "", hint: str = "") -> NoObjectError:
+    error = NoObjectError(problem, path=path, hint=hint)
+    error.value = value
+    return error
+
+
 def read_envelope(value: JsonValue) -> ObjectHeader[Any]:
     """Return the envelope of any value.
 
@@ -226,14 +232,12 @@ def read_envelope(value: JsonValue) -> ObjectHeader[Any]:
     value = plain(value)
     if not isinstance(value, dict):
         hint = "a list of objects is written as kind: List with items" if isinstance(value, list) else ""
-        error = NoObjectError(f"{shown(value)} is not a Kubernetes object", hint=hint)
-        error.value = value
-        raise error
+        raise _no_object(value, f"{shown(value)} is not a Kubernetes object", hint=hint)
     for name in ("apiVersion", "kind"):
         if not isinstance(value.get(name), str | None):
-            raise InputError(f"{shown(value[name])} is not text", path=name)
+            raise _no_object(value, f"{shown(value[name])} is not text", path=name)
     kind = value.get("kind") or ""
     if kind.endswith("List") and not isinstance(value.get("items"), list | None):
-        raise InputError(f"{shown(value['items'])} is not a list", path="items")
+        raise _no_object(value, f"{shown(value['items'])} is not a list", path="items")
     # The field "items" of an object that is not a list may have any type.
     return ObjectHeader(value.get("apiVersion"), kind)

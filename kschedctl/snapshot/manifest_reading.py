@@ -100,7 +100,8 @@ class ManifestReading(Reading):
             if isinstance(value, dict):
                 tree, wrong = decode_object(value, api_version, kind)
                 if wrong is not None:
-                    self.note(InputError.together([wrong]), where)
+                    inside = steps_to(location, self._current.location.file)
+                    self.note(InputError.together([self._placed(wrong, inside, key=False)]), where)
                     return None
         read = super()._object(value, api_version, kind, location)
         if tree is not None or read is not None:
@@ -123,11 +124,11 @@ class ManifestReading(Reading):
             found = refused(found)
         self._tell([self._placed(finding, inside) for finding in found], where)
 
-    def _placed(self, finding: Finding, inside: tuple[Step, ...]) -> Finding:
-        """Return the finding with the position of its field's name, if the user can open the file."""
+    def _placed(self, finding: Finding, inside: tuple[Step, ...], *, key: bool = True) -> Finding:
+        """Return the finding with the position of its field's name or value, if the user can open the file."""
         if finding.position is not None or not Path(self._current.location.file).is_file():
             return finding
-        return replace(finding, position=self._current.position(finding.field, inside, key=True))
+        return replace(finding, position=self._current.position(finding.field, inside, key=key))
 
     def _tell(self, findings: Sequence[Finding], where: Subject) -> None:
         if self._validation is Validation.WARN:

@@ -17,7 +17,7 @@ from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
 from kschedctl.findings.location import Location
 from kschedctl.snapshot.content_sniffing import meant_kind, seems_object
-from kschedctl.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, top_level
+from kschedctl.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, shown, top_level
 from kschedctl.snapshot.documents import Document, NoObjectError, ObjectHeader, documents, read_envelope
 from kschedctl.snapshot.file_state import check_unchanged
 from kschedctl.snapshot.layouts import layout_of
@@ -41,6 +41,17 @@ _VERSION_KIND: Final = "Info"
 _BEGINNING: Final = re.compile(
     rb'\{\s*(?:"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"|"kind":\s*"(\w+)",\s*"apiVersion":\s*"([\w./-]+)")'
 )
+_KIND: Final = re.compile("[A-Za-z][A-Za-z0-9-]*", re.ASCII)
+_STATUS: Final = "Status"
+#: Kinds that stand for objects without being them, and the reason why they are not read.
+CARRIERS: Final = {
+    ("meta.k8s.io", "Table"): "a Table, which lacks the fields that scheduling reads",
+    ("meta.k8s.io", "PartialObjectMetadata"): "metadata alone, without the fields that scheduling reads",
+    ("template.openshift.io", "Template"): "a Template, which is not processed",
+    ("", "WatchEvent"): "an event of a watch, not an object",
+    ("meta.k8s.io", "WatchEvent"): "an event of a watch, not an object",
+    ("", _STATUS): "an error of the API server in place of objects",
+}
 _LEADER: Final = LEADER_ANNOTATION.encode()
 
 
@@ -101,12 +112,15 @@ class Reading:
                 if isinstance(source, InputError):
                     self.note(source)
                     continue
+                before = self.summary.left_out.copy()
                 for read in self._large_file(source) if source.path else self._file(source):
                     self.summary.n_of_kind[type(read[0]).__name__] += 1
                     self.summary.files[source.name] += 1
                     # After a problem, the rest is only searched for more problems.
                     if not self._findings:
                         yield read
+                if self.summary.files.get(source.name) == 0:
+                    self.summary.left_out_of[source.name] = self.summary.left_out - before
                 # Release this text before the next one is read.
                 del source
         except _EnoughError:
@@ -225,7 +239,10 @@ class Reading:
         try:
             fields = top_level(document.value)
             layout = layout_of(fields)
-            return None if layout is None else layout.read(self, document, fields)
+            if layout is None:
+                return None
+            self.summary.layouts[location.file] = layout.name
+            return layout.read(self, document, fields)
         except InputError as error:
             self.note(error, location)
             return ()
@@ -235,6 +252,9 @@ class Reading:
     ) -> Iterable[tuple[ApiObject, Location]]:
         """Return the objects of a document with kind and version: one object, or a list."""
         api_version, kind, items = envelope.api_version or "", envelope.kind or "", envelope.items
+        if items is msgspec.UNSET and kind.endswith(_LIST) and _is_list_kind(api_version, kind):
+            self.note(_without_items(value), described(location, api_version, kind, value))
+            return ()
         if not kind.endswith(_LIST) or items is msgspec.UNSET:
             read = self._object(value, api_version, kind, location)
             return () if read is None else (read,)
@@ -319,6 +339,15 @@ class Reading:
 
     def _other_kind(self, value: JsonValue, api_version: str, kind: str, location: Location) -> None:
         """Count an object of a kind that scheduling does not depend on."""
+        if _KIND.fullmatch(kind) is None:
+            where = described(location, api_version, kind, value)
+            hint = "a kind has letters and digits alone, such as Pod"
+            self.note(InputError(f"{shown(kind)} is not a kind", where=where, path="kind", hint=hint))
+            return
+        group = api_version.rpartition("/")[0]
+        if (reason := CARRIERS.get((group, kind), "")) and (kind != _STATUS or _is_failure(value)):
+            self.summary.passed.append(SkippedFile(str(location), reason, True))
+            return
         if meant := meant_kind(api_version, kind):
             problem = f"no API server serves the kind {kind} ({api_version})"
             where = described(location, api_version, kind, value)
@@ -326,7 +355,8 @@ class Reading:
             return
         if kind == _VERSION_KIND:
             self.summary.note_version(plain(value))
-        group = api_version.rpartition("/")[0]
+            self.summary.layouts[location.file] = "version of the control plane"
+            return
         self.summary.left_out[f"{kind}.{group}" if group else kind] += 1
 
     def _looked_for(self) -> str:
@@ -345,6 +375,26 @@ class Reading:
             where=", ".join(map(str, self._paths)),
             hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
         )
+
+
+def _is_list_kind(api_version: str, kind: str) -> bool:
+    return kind == _LIST or kind_type(api_version, kind.removesuffix(_LIST)) is not None
+
+
+def _without_items(value: JsonValue) -> InputError:
+    """Return the error of a list without the field ``items``, which may be there under another name."""
+    other = next((name for name, each in top_level(value).items() if _is_list(each)), "")
+    hint = f'the list "{other}" is not read: lists of objects are in items' if other else "an empty list has items: []"
+    return InputError("is missing", path="items", hint=hint)
+
+
+def _is_list(value: JsonValue) -> bool:
+    return isinstance(_plain(value), list)
+
+
+def _is_failure(value: JsonValue) -> bool:
+    data = _plain(value)
+    return isinstance(data, dict) and data.get("status") == "Failure"
 
 
 def _plain(value: JsonValue) -> Any:

@@ -102,6 +102,7 @@ def read_manifest(
     for _ in reading.objects():
         # ``ManifestReading`` collects them in ``read``.
         pass
+    reading.summary.drop_markdown()
     unread = tuple(lack.what for lack in reading.summary.unread())
     if unread and not allow_others:
         raise ManifestError(unread[0], where=str(path), hint="name the files to read")

@@ -12,9 +12,9 @@ from typing import BinaryIO, Final, TypeAlias
 
 from kschedctl.errors import InputError
 from kschedctl.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
-from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, seems_cluster
+from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, passed_file
 from kschedctl.snapshot.file_state import State, check_unchanged, state
-from kschedctl.snapshot.names import FOLDER_LINK, HIDDEN, IS_ONE, NOT_A_FILE, NOT_REACHED, VERSION_CONTROL, why_not_read
+from kschedctl.snapshot.names import FOLDER_LINK, HIDDEN, NOT_A_FILE, NOT_REACHED, VERSION_CONTROL, why_not_read
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.unpacking import Unpacking, drained, size_text
 from kschedctl.text.encoding import utf8_text
@@ -271,7 +271,7 @@ def _read_entry(
 def _passed_file(path: str, reason: str, identity: Hashable) -> SkippedFile:
     try:
         with open(path, "rb") as stream:
-            return SkippedFile(path, reason, reason in IS_ONE or seems_cluster(stream.read(HEAD)), identity)
+            return passed_file(path, reason, stream.read(HEAD), identity)
     except OSError:
         return SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity)
 

@@ -14,6 +14,7 @@ from kschedctl.cluster.unread_objects import Unread
 from kschedctl.findings.shortened import shortened
 from kschedctl.snapshot.decoding import JsonText
 from kschedctl.snapshot.header import SnapshotHeader
+from kschedctl.snapshot.names import MARKDOWN
 
 #: Fields with observation times: conditions, leases, managed fields and events. Others may be past or future.
 _SEEN: Final = re.compile(
@@ -61,6 +62,10 @@ class ReadSummary:
         The number of objects of kinds that scheduling depends on, by kind.
     left_out : Counter
         The number of objects of other kinds, by kind and group as kubectl writes them (``Deployment.apps``).
+    left_out_of : dict of str to Counter
+        The objects in ``left_out`` of each file that has no others.
+    layouts : dict of str to str
+        The layout of each file whose documents have no kind, such as ``kubectl version -o json``.
     modified : float or None
         The modification time of the newest file, in seconds since the epoch; unknown for standard input.
     newest : bytes
@@ -84,6 +89,8 @@ class ReadSummary:
     identities: set[Hashable] = field(default_factory=set)
     n_of_kind: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    left_out_of: dict[str, Counter[str]] = field(default_factory=dict)
+    layouts: dict[str, str] = field(default_factory=dict)
     modified: float | None = None
     newest: bytes = b""
     git_version: str = ""
@@ -133,6 +140,10 @@ class ReadSummary:
         for reason, names in by_reason.items():
             verb = "was" if len(names) == 1 else "were"
             yield Unread(FILE, f"{listed(list(map(shortened, names)))} {verb} not read ({reason})")
+
+    def drop_markdown(self) -> None:
+        """Leave out Markdown: beside manifests it is documentation with examples, and no part of a cluster."""
+        self.passed = [passed for passed in self.passed if passed.reason != MARKDOWN]
 
     def doubtful(self) -> Iterator[SkippedFile]:
         """Yield the skipped files that look like part of the cluster."""

@@ -13,6 +13,7 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.loading import read_snapshot, scheduling_cluster
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import is_manifest
+from kschedctl.snapshot.text_file import file_bytes
 from kschedctl.sweep.axis import EDITS_BY_NAME
 from kschedctl.sweep.case_analysis import ask
 from kschedctl.sweep.case_configuration import configured
@@ -146,10 +147,7 @@ class SweepJob:
             own = start.snapshot.scheduler_config if start is not None else None
             return configured(own, case.weights, case.args)
         path = self.path(case.config)
-        try:
-            data, _ = yaml_value(Path(path).read_bytes(), case.config)
-        except OSError as error:
-            raise ConfigError(f"cannot be read: {error.strerror or error}", where=case.config) from None
+        data, _ = yaml_value(file_bytes(path, ConfigError), case.config)
         if not isinstance(data, dict):
             raise ConfigError("is not an object", where=case.config)
         try:

@@ -16,6 +16,7 @@ from kschedctl.answers.sweep import Ask
 from kschedctl.api.wording import similar
 from kschedctl.errors import InputError, PlanError
 from kschedctl.findings.finding import Finding
+from kschedctl.snapshot.text_file import file_bytes
 from kschedctl.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, read_axis
 from kschedctl.sweep.cases import Cases
 from kschedctl.sweep.columns import check_column, default_columns
@@ -63,11 +64,7 @@ def read_plan(path: str | Path) -> ReadPlan:
     PlanError
         If the file cannot be read or the plan is not valid; findings have a line and a column.
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise PlanError(f"cannot be read: {error.strerror or error}", where=str(path)) from None
-    return plan_of(content, str(path))
+    return plan_of(file_bytes(path, PlanError), str(path))
 
 
 def plan_of(content: bytes, name: str) -> ReadPlan:

@@ -9,6 +9,15 @@ from kschedctl.errors import InputError
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _LOOKED_AT: Final = 8192
+#: The first bytes of compressed formats that are not unpacked.
+_PACKED: Final = {
+    b"\xfd7zXZ\0": "xz",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "LZ4",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+    b"Rar!\x1a\x07": "RAR",
+}
 
 
 def utf8_text(content: bytes, file: str) -> bytes:
@@ -29,7 +38,7 @@ def utf8_text(content: bytes, file: str) -> bytes:
     Raises
     ------
     InputError
-        If the file is binary, or not valid UTF-16.
+        If the file is binary or compressed, or not valid UTF-16.
 
     Notes
     -----
@@ -42,6 +51,9 @@ def utf8_text(content: bytes, file: str) -> bytes:
             return content.decode("utf-16").encode()
         except UnicodeDecodeError:
             raise InputError("is not valid UTF-16", where=file, hint="save it as UTF-8") from None
+    packed = next((name for magic, name in _PACKED.items() if content.startswith(magic)), "")
+    if packed:
+        raise InputError(f"is compressed with {packed}", where=file, hint="unpack it, or pack it with gzip, zip or tar")
     if b"\0" in content[:_LOOKED_AT]:
         raise InputError("is a binary file, not YAML or JSON", where=file, hint="UTF-8 text is expected")
     return content

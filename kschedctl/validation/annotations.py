@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.schema.decode import decode_object
+from kschedctl.text.json_values import decoded_json
 from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.placement import tolerations
 from kschedctl.validation.values import relative_path
@@ -67,7 +67,7 @@ def _is_cost(text: str) -> bool:
 
 def _tolerations(text: str, path: str, context: ValidationContext) -> Found:
     try:
-        given = json.loads(text)
+        given = decoded_json(text)
     except ValueError:
         return
     tree, wrong = decode_object({"spec": {"tolerations": given}}, "v1", "Pod")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 
 import jsonschema
 
+from kschedctl.analyses.snapshot_info import snapshot_info as read_info
 from kschedctl.analyses.snapshot_info import snapshot_info_answer as snapshot_info
 from kschedctl.answers.schema import schema
 from kschedctl.answers.snapshot import SnapshotInfo
@@ -19,6 +21,7 @@ from kschedctl.snapshot.header import SnapshotHeader
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from tests.presentation.printing import lines
 
+EVENT = '{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "a"}, "lastTimestamp": "2026-01-01T00:00:00Z"}'
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
@@ -66,3 +69,24 @@ def test_text_has_age_kinds_and_what_is_not_known() -> None:
 
 def test_names_are_its_kinds() -> None:
     assert info().names() == ("Node",)
+
+
+def test_a_file_without_objects_is_shown_with_its_use(tmp_path: Path) -> None:
+    files = {
+        "events.json": f'{{"apiVersion": "v1", "kind": "List", "items": [{EVENT}]}}',
+        "node.json": '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}',
+        "pods.json": '{"apiVersion": "v1", "kind": "PodList", "items": []}',
+        "table.json": '{"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": []}',
+        "version.json": '{"serverVersion": {"gitVersion": "v1.36.1"}}',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    said = lines(document(read_info([str(tmp_path)]), View(now=NOW)), 1000)
+    shown = {line.strip().replace(f"{tmp_path}/", "") for line in said}
+    assert {
+        "events.json: ignored except for times, as scheduling does not read 1 Event",
+        "node.json: 1 object",
+        "pods.json: read, an empty list",
+        "table.json: not used, a Table, which lacks the fields that scheduling reads",
+        "version.json: read as kubectl version -o json",
+    } <= shown

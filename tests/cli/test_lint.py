@@ -231,6 +231,9 @@ def test_settings_of_pyproject(room: Path) -> None:
         ("complete: sure", "'sure' is neither true nor false"),
         ("pod-templates: [{group: apps, kind: Deployment}]", "apps/Deployment is built in"),
         ("[1]", "is not a mapping of settings"),
+        ("baseline: {a: b}", "{'a': 'b'} is not text"),
+        ("severity: {KS119: {a: b}}", "severity.KS119: {'a': 'b'} is not text"),
+        ("ignores: [{reason: x, until: {a: b}}]", "{'a': 'b'} is not a date"),
         ("a: [", "did not find expected"),
     ],
 )
@@ -241,6 +244,63 @@ def test_wrong_settings_are_told_with_the_place(room: Path, text: str, problem: 
     assert isinstance(done.exception, KschedctlError)
     assert problem in str(done.exception)
     assert ".kschedctl.yaml" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("tool = 5  # [tool.kschedctl.lint]", "tool: is not a table"),
+        ("tool.kschedctl = [1]  # [tool.kschedctl.lint]", "tool.kschedctl: is not a table"),
+        (f"[tool.kschedctl.lint]\nselect = {'[' * 50_000}", "is nested too deeply"),
+        (f"[tool.kschedctl.lint]\nselect = {'1' * 5000}", "a number has more than 4,300 digits"),
+        ("[tool.kschedctl.lint", "Expected ']'"),
+    ],
+    ids=["tool is a number", "a parent is a list", "nested deeply", "5,000 digits", "syntax"],
+)
+def test_wrong_toml_is_one_clear_error(room: Path, text: str, problem: str) -> None:
+    (room / "pyproject.toml").write_text(text)
+    (room / "web.yaml").write_text(POD)
+    done = lint("web.yaml")
+    assert code(done) == 2
+    assert f"pyproject.toml: {problem}" in str(done.exception)
+
+
+ENTRY = '{"rule": "KS119", "kind": "Pod", "namespace": "", "name": "web", "field": "", "message": "m", "count": %s}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(ENTRY % count for count in ("1e999", "Infinity", "NaN", "0", "-1", '"2"', "1.5", "9" * 5000)),
+        *("[" * 100_000, '{"rule":' * 100_000, "5", "{}", '{"rule": 1}', "\udcff"),
+    ],
+    ids=lambda line: line[-30:-1].encode(errors="replace").decode()[:20],
+)
+def test_a_wrong_line_of_a_baseline_is_one_clear_error(room: Path, line: str) -> None:
+    (room / "base.jsonl").write_text(f"\n{line}\n", errors="surrogateescape")
+    (room / "web.yaml").write_text(POD)
+    done = lint("web.yaml", "--baseline", "base.jsonl")
+    assert code(done) == 2
+    assert "base.jsonl: line 2 is not an entry of a baseline" in str(done.exception)
+
+
+@pytest.mark.parametrize("option", ["--baseline", "--settings"])
+def test_a_file_without_end_is_refused(room: Path, option: str) -> None:
+    (room / "web.yaml").write_text(POD)
+    done = lint("web.yaml", option, "/dev/zero")
+    assert code(done) == 2
+    assert "/dev/zero: is more than 64 MiB" in str(done.exception)
+
+
+@pytest.mark.parametrize("text", [POD, "a: ["], ids=["an object", "no YAML"])
+@pytest.mark.parametrize("form", ["human", "concise", "json", "jsonl", "sarif", "junit", "github", "gitlab"])
+def test_a_file_whose_name_is_not_utf8_is_linted_in_every_form(room: Path, form: str, text: str) -> None:
+    Path("caf\udce9.yaml").write_text(text)
+    shown = lint(".", "-o", form, "--output-file", "out")
+    assert code(shown) == 1
+    assert "yaml" in Path("out").read_text(encoding="utf-8")
+    assert code(lint(".", "--baseline", "base.jsonl", "--update-baseline")) == 0
+    assert code(lint(".", "--baseline", "base.jsonl", "--allow-empty")) == 0
 
 
 def test_a_baseline_leaves_out_what_was_there_and_tells_what_is_gone(room: Path) -> None:

@@ -328,6 +328,59 @@ def test_but_not_for_ever() -> None:
     assert len(server.asked) == 10
 
 
+@pytest.mark.parametrize(
+    ("location", "problem"),
+    [
+        ("http://[::1/there", 'failed to parse Location header "http://[::1/there": Invalid IPv6 URL'),
+        ("http://[zz]/", """failed to parse Location header "http://[zz]/": 'zz' does not appear to be an IPv4"""),
+        ("http://a..b/", "dial tcp: lookup a..b: no such host"),
+        (f"http://{'a' * 70}/", f"dial tcp: lookup {'a' * 70}: no such host"),
+        ("http://é..x/", "dial tcp: lookup é..x: no such host"),
+        ("http://a:99999/", "invalid port in address"),
+        (f"http://a:{'1' * 5000}/", "invalid port in address"),
+        ("gopher://a/", 'unsupported protocol scheme "gopher"'),
+    ],
+    ids=["open bracket", "no IPv6 address", "empty label", "long label", "not ASCII", "port", "long port", "scheme"],
+)
+def test_a_redirect_to_no_address_is_an_error(location: str, problem: str) -> None:
+    answers: dict[str, Answer] = {"filter": (307, location.encode())}
+    with ExtenderServer(answers) as server, pytest.raises(ExtenderError) as raised:
+        make_extender(server.url).filter(POD, NODES)
+    assert problem in str(raised.value)
+
+
+LONG = b"9" * 5000
+CPU = b'{"nodes": {"items": [{"status": {"allocatable": {"cpu": %b}}}]}}'
+UNREADABLE = {
+    "quantity": (filtering, CPU % LONG, "its nodes cannot be read: is not valid JSON: Integer value out of range"),
+    "flag": (filtering, CPU % b'{"a": %b}' % LONG, "its nodes cannot be read"),
+    "nested": (filtering, CPU % (b'{"a":' * 900 + b"1" + b"}" * 900), "cannot be read: exceeded max depth"),
+    "nested more": (filtering, CPU % (b'{"a":' * 90_000), "exceeded max depth"),
+    "score": (rating, b'[{"Host": "a", "Score": %b}]' % LONG, "cannot unmarshal number 999"),
+    "violations": (preempting, b'{"NodeNameToMetaVictims": {"a": {"NumPDBViolations": -%b}}}' % LONG, "number -999"),
+}
+
+
+@pytest.mark.parametrize(("call", "body", "problem"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_value_that_cannot_be_read_is_an_error(call: Call, body: bytes, problem: str) -> None:
+    with pytest.raises(ExtenderError) as raised:
+        outcome(call, body)
+    assert problem in str(raised.value)
+
+
+def test_a_lone_surrogate_beside_a_number_is_passed_on() -> None:
+    answer = b'{"nodes": {"items": [{"metadata": {"name": "a"}, "a": "\\udc00", "b": 5}]}}'
+    found = outcome(filtering, answer)
+    assert isinstance(found, ExtenderFilterResult)
+    assert json.loads(found.objects["a"].text) == {"metadata": {"name": "a"}, "a": "\ufffd", "b": 5}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("value", [b'"%b"' % LONG, b"1e999", b'"\\udc00"'], ids=["text", "exponent", "surrogate"])
+def test_a_value_that_no_decision_reads_is_passed_on(value: bytes) -> None:
+    (node,) = outcome(filtering, b'{"nodes": {"items": [{"metadata": {"name": "a"}, "more": %b}]}}' % value).nodes  # type: ignore[attr-defined]
+    assert node == "a"
+
+
 def test_a_redirect_without_an_address_is_no_answer() -> None:
     with ExtenderServer({"filter": (302, b"")}) as server, pytest.raises(ExtenderError, match=r"code 302$"):
         make_extender(server.url).filter(POD, NODES)

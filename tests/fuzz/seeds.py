@@ -138,3 +138,54 @@ combine: {random: 5, seed: 3}
 measure: [placed, utilisation.cpu.max, skew.zone]
 goals: {placed: maximise, utilisation.cpu: minimise}
 """
+
+BASELINE = (
+    '{"rule": "KS119", "kind": "Pod", "namespace": "", "name": "web", "field": "spec", "message": "m", "count": 2}\n'
+)
+TOML = """\
+[tool.kschedctl.lint]
+select = ["KS1", "KS2"]
+severity = {KS119 = "error"}
+per-path = {"a/*" = ["KS119"]}
+baseline = "base.jsonl"
+[[tool.kschedctl.lint.ignores]]
+rules = "KS119"
+reason = "known"
+until = 2030-01-31
+"""
+#: Responses of extenders, and addresses of redirects.
+RESPONSES = (
+    '{"Nodes": {"items": [{"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": 4, "memory": "1Gi"}}}]}}',
+    '{"NodeNames": ["a", "b"], "FailedNodes": {"c": "full"}, "Error": ""}',
+    '[{"Host": "a", "Score": 7}]',
+    '{"NodeNameToMetaVictims": {"a": {"Pods": [{"UID": "u"}], "NumPDBViolations": 1}}}',
+    "https://user@[fe80::1%25eth0]:8080/there?a=b#c",
+    "//xn--bcher-kva.example:443/x",
+)
+#: Options of ``leader simulate``, each with its value.
+ELECTION_OPTIONS = (
+    "duration 2m30s",
+    "crash 20s-35s=leader",
+    "partition 1.5h-1000000h=all",
+    "slow-api 3s@30s-50s=2",
+    "upgrade 60s",
+    "clock-skew 2s",
+    "clock-drift 5%",
+    "fail-over 20s",
+    "lease-duration 15s",
+    "retry-period 100ms",
+)
+_POD = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}'
+#: Layouts in which objects were left out in silence.
+LAYOUTS = (
+    f'{{"apiVersion": "v1", "kind": "PodList", "Items": [{_POD}]}}',
+    f'{{"apiVersion": "v1", "kind": "List", "items": {{"a": {_POD}}}}}',
+    f'{{"type": "ADDED", "object": {_POD}}}\n' * 2,
+    '{"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": [{"cells": ["p"]}]}',
+    '{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": 403}',
+    '{"serverVersion": {"gitVersion": "v1.36.1"}}',
+    f"# Pods\n\n```json\n{_POD}\n```\n",
+    "YXBpVmVyc2lvbjogdjEKa2luZDogUG9kCm1ldGFkYXRhOiB7bmFtZTogYmlnfQo=\n",
+    json.dumps(_POD),
+    EXPORT,
+)

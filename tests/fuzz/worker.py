@@ -17,19 +17,27 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import kschedctl
 from kschedctl.analyses.batch.decider import Decider
+from kschedctl.analyses.leader import simulation
+from kschedctl.analyses.snapshot_info import snapshot_info
 from kschedctl.errors import KschedctlError
+from kschedctl.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
+from kschedctl.extenders.transport import Response, _redirected, _split
+from kschedctl.framework.extender import ExtenderError
+from kschedctl.linter.baseline import Baseline
+from kschedctl.linter.settings import read_settings
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.text.yaml import documents_by_events, yaml_documents
+from tests.cli.in_process import run as run_command
 from tests.fuzz import seeds
 from tests.fuzz.mutate import mutated
 
@@ -103,6 +111,50 @@ def read_yaml(content: bytes) -> None:
         raise AssertionError(f"{found[0]} is not {found[1]}")
 
 
+def read_baseline(content: bytes) -> None:
+    """Read the content as a baseline, and write what was read."""
+    baseline = Baseline.read(FILE)
+    baseline.split([])
+
+
+def read_toml(content: bytes) -> None:
+    """Read the content as the settings of lint in TOML."""
+    Path("pyproject.toml").write_bytes(content)
+    read_settings("pyproject.toml")
+
+
+def decode_responses(content: bytes) -> None:
+    """Decode the content as the responses of an extender, and follow it as the address of a redirect."""
+    for decode in (filter_answer, priorities, preemption_answer, binding_error):
+        with suppress(ExtenderError):
+            decode(Response(200, content))
+    with suppress(ExtenderError, OSError):
+        _split(_redirected("POST", "http://127.0.0.1:1/filter", content.decode("latin-1")))
+
+
+def simulate_election(content: bytes) -> None:
+    """Read the content as an option of ``leader simulate`` and its value, and simulate what is not refused."""
+    # What is not refused must end within the seconds of one input.
+    simulation.MAX_ATTEMPTS = 100_000  # type: ignore[misc]
+    option, _, text = content.decode(errors="surrogateescape").partition(" ")
+    printed = run_command("leader", "simulate", f"--{option.strip('-')}={text}".replace("\0", ""), "--runs=2")
+    if printed.code not in (0, 1, 2):
+        raise AssertionError(printed.err)
+
+
+def summarise(content: bytes) -> None:
+    """Read the content as a file of any layout in a folder, and report the use of each file."""
+    folder = Path("layout")
+    folder.mkdir(exist_ok=True)
+    (folder / "nodes.yaml").write_text(seeds.NODE)
+    for name in ("x.json", "x.yaml", "x.md", "x.b64"):
+        (folder / name).write_bytes(content)
+        try:
+            json.dumps(snapshot_info(["layout"]).files_without_objects)
+        finally:
+            (folder / name).unlink()
+
+
 TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
     "snapshots": (read_file, seeds.TEXTS),
     "folders": (read_folder, seeds.TEXTS),
@@ -111,6 +163,11 @@ TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
     "configurations": (configure, [seeds.CONFIG.encode(), json.dumps({"profiles": [{}]}).encode()]),
     "batch": (decide_case, [seeds.CASE.encode()]),
     "plans": (sweep, [seeds.PLAN.encode()]),
+    "baselines": (read_baseline, [seeds.BASELINE.encode()]),
+    "toml": (read_toml, [seeds.TOML.encode()]),
+    "extenders": (decode_responses, [text.encode() for text in seeds.RESPONSES]),
+    "durations": (simulate_election, [text.encode() for text in seeds.ELECTION_OPTIONS]),
+    "layouts": (summarise, [text.encode() for text in seeds.LAYOUTS]),
     "yaml": (read_yaml, [seeds.BLOCK.encode(), seeds.CONFIG.encode()]),
 }
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kschedctl.render.form import FormError
+from kschedctl.render.jsonpath import JsonPath
 from kschedctl.render.jsonpath_steps import JsonPathError
 from kschedctl.render.jsonpath_template import evaluate, parse_template
 
@@ -95,3 +97,8 @@ def test_wrong_templates_are_refused(template: str, problem: str) -> None:
 def test_templates_that_do_not_go_with_the_data(template: str, problem: str) -> None:
     with pytest.raises(JsonPathError, match=problem):
         evaluate(parse_template(template), DATA)
+
+
+def test_an_empty_template_is_refused() -> None:
+    with pytest.raises(FormError, match="needs a template, such as"):
+        JsonPath.parse("")

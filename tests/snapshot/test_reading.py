@@ -395,7 +395,8 @@ def test_a_manifest_is_a_list_of_objects() -> None:
         pytest.param(
             f"{POD}spec: {{priority: x}}\n",
             "m.yaml, document 1 (Pod shop/web): spec.priority: "
-            "json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32",
+            "json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32\n"
+            "  an integer in the range of the type is expected",
             id="wrong-type",
         ),
         pytest.param("", "m.yaml: no object that kschedctl reads was found\n  files: 1 read", id="empty"),
@@ -465,3 +466,11 @@ def test_whatever_is_broken_ends_in_a_snapshot_error(content: bytes, changes: li
 def test_any_bytes_end_in_objects_or_a_snapshot_error(content: bytes) -> None:
     with pytest.raises(SnapshotError):
         list(SnapshotReader(["-"], stdin=io.BytesIO(content)))
+
+
+def test_a_value_that_cannot_be_decoded_has_its_line_and_column() -> None:
+    write({"m.yaml": f"{POD}spec: {{priority: x}}\n"})
+    with pytest.raises(ManifestError) as raised:
+        read_manifest("m.yaml")
+    (finding,) = raised.value.findings
+    assert str(finding.position) == "line 4, column 18"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
@@ -15,6 +16,7 @@ import pytest
 
 import kschedctl
 from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.linter.lint_files import read_files
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 
@@ -81,6 +83,58 @@ LOST = [
         id="without-kind",
     ),
     pytest.param({"pods.json": ""}, "s/pods.json was not read (empty)", id="empty-file"),
+    *(
+        pytest.param({name: text}, f"s/{name} was not read (holds no Kubernetes objects)", id=what)
+        for what, name, text in (
+            ("json-text", "pods.json", json.dumps(POD_JSON)),
+            ("base64", "pods.yaml", base64.b64encode(POD.encode())),
+            ("text-in-a-field", "pods.yaml", json.dumps({"text": POD})),
+            ("another-key", "pods.json", f'{{"data": {{"pods": [{POD_JSON}]}}}}'),
+            ("items-text", "pods.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": f"[{POD_JSON}]"})),
+            ("items-object", "pods.json", f'{{"apiVersion": "v1", "kind": "List", "items": {{"a": {POD_JSON}}}}}'),
+            ("kind-number", "pods.yaml", POD.replace("kind: Pod", "kind: 5")),
+            ("kind-list", "pods.yaml", POD.replace("kind: Pod", "kind: [Pod]")),
+            ("watch-events", "pods.json", f'{{"type": "ADDED", "object": {POD_JSON}}}\n' * 2),
+            (
+                "printed-table",
+                "pods.yaml",
+                "NAME    READY   STATUS    AGE\nweb-0   1/1     Running   5d\n",
+            ),
+        )
+    ),
+    pytest.param({"pods.b64": base64.b64encode(POD.encode())}, f"s/pods.b64 was not read ({OTHER_NAME})", id="b64"),
+    pytest.param(
+        {"README.md": f"# Pods\n\n```yaml\n{POD}```\n"},
+        "s/README.md was not read (objects inside Markdown)",
+        id="markdown",
+    ),
+    *(
+        pytest.param({name: b"?"}, f"s/{name} was not read ({reason})", id=name)
+        for reason, names in (
+            ("compressed, and not with gzip", ("pods.yaml.xz", "pods.json.bz2", "pods.jsonl.zst")),
+            ("archive inside a folder or archive", ("s.tar.xz", "s.txz", "s.tar.zst", "s.7z")),
+        )
+        for name in names
+    ),
+    *(
+        pytest.param(
+            {"pods.json": json.dumps({"apiVersion": version, "kind": kind, **more})},
+            f"s/pods.json, document 1 was not read ({reason})",
+            id=kind,
+        )
+        for version, kind, more, reason in (
+            ("meta.k8s.io/v1", "Table", {"rows": []}, "a Table, which lacks the fields that scheduling reads"),
+            (
+                "meta.k8s.io/v1",
+                "PartialObjectMetadata",
+                {"metadata": {"name": "web"}},
+                "metadata alone, without the fields that scheduling reads",
+            ),
+            ("v1", "WatchEvent", {"type": "ADDED"}, "an event of a watch, not an object"),
+            ("v1", "Status", {"status": "Failure"}, "an error of the API server in place of objects"),
+            ("template.openshift.io/v1", "Template", {"objects": []}, "a Template, which is not processed"),
+        )
+    ),
     pytest.param(
         {f"p{i}.txt": POD for i in range(8)},
         f"s/p0.txt, s/p1.txt, s/p2.txt, s/p3.txt, s/p4.txt and 3 more were not read ({OTHER_NAME})",
@@ -114,6 +168,9 @@ def test_what_an_archive_has_besides_is_named(files: dict[str, str | bytes], wha
         pytest.param({".git/config": POD, ".git/objects/ab": "x"}, id="version-control"),
         pytest.param({"values.yaml": "replicas: 2\n", "timestamp": "2026-01-01", "x.html": "<html>"}, id="others"),
         pytest.param({"audit.log": '{"kind":"Event","apiVersion":"audit.k8s.io/v1"}'}, id="audit"),
+        pytest.param({"README.md": "# Pods\n```\nkubectl get pods\n```\n", "a.log.xz": b"?"}, id="no-objects"),
+        pytest.param({"ok.json": '{"apiVersion": "v1", "kind": "Status", "status": "Success"}'}, id="success"),
+        pytest.param({"a.json": '{"a": [{"kind": "Pod"}, "kind: Pod"]}', "b.yaml": "cGFzc3dvcmQ=" * 9}, id="words"),
         pytest.param({"cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"}, id="other-kinds"),
     ],
 )
@@ -182,9 +239,29 @@ def test_a_link_in_a_tar_is_named_unless_it_leads_to_a_member() -> None:
             "no API server serves the kind pod (v1)\n  did you mean Pod (v1)?",
             id="list",
         ),
+        *(
+            pytest.param(POD.replace("kind: Pod", f'kind: "{kind}"'), f'kind: "{shown}" is not a kind', id=what)
+            for what, kind, shown in (
+                ("space", "Pod ", "Pod "),
+                ("tab", "\\tPod", "\\tPod"),
+                ("invisible", "Pod\u200b", "Pod\u200b"),
+                ("cyrillic", "P\u043ed", "P\u043ed"),
+            )
+        ),
+        *(
+            pytest.param(
+                f'{{"apiVersion": "v1", "kind": "{kind}", "{key}": [{POD_JSON}]}}',
+                f'items: is missing\n  the list "{key}" is not read: lists of objects are in items',
+                id=f"{kind}-{key}",
+            )
+            for kind in ("List", "PodList")
+            for key in ("Items", "objects")
+        ),
+        pytest.param("apiVersion: v1\n\tkind: Pod\n", "found a tab character that violates indentation", id="tabs"),
+        pytest.param(b"\xfd7zXZ\0...", "is compressed with xz\n  unpack it, or pack it with gzip, zip or tar", id="xz"),
     ],
 )
-def test_a_kind_that_is_written_wrong_is_refused(text: str, message: str) -> None:
+def test_a_kind_that_is_written_wrong_is_refused(text: str | bytes, message: str) -> None:
     write({"s/nodes.yaml": NODE, "s/pods.yaml": text})
     with pytest.raises(SnapshotError) as raised:
         unread("s")
@@ -274,3 +351,9 @@ def test_deeply_nested_folders_are_read() -> None:
         os.chdir(top)
         # What pytest cleans up with is recursive, too.
         subprocess.run(["rm", "-rf", "s"], check=True)
+
+
+def test_documentation_beside_manifests_is_not_named() -> None:
+    write({"m/pod.yaml": POD, "m/README.md": f"```yaml\n{POD}```\n"})
+    assert read_manifest("m").unread == ()
+    assert read_files(["m"], None).summary.passed == []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Final
 
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.leader import (
     BoundsData,
     CounterexampleData,
@@ -15,6 +16,8 @@ from kschedctl.answers.leader import (
     TermData,
     TimesData,
 )
+from kschedctl.api.wording import counted
+from kschedctl.errors import InputError
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.faults import Fault, Scenario, as_option
@@ -28,6 +31,8 @@ _SHORTEST: Final = 120.0
 _AFTER: Final = 3
 #: The number of elections that are searched: 40 if the times exclude two leaders at once, else 400.
 _FEW, _MANY = 40, 400
+#: The maximum number of attempts to acquire or renew a lease in all simulated elections: about two minutes.
+MAX_ATTEMPTS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,20 +67,47 @@ def long_enough(settings: ElectionSettings, faults: Sequence[Fault]) -> float:
     return max([_SHORTEST, *(end + _AFTER * settings.lease_duration for end in ends)])
 
 
-def simulate_election(request: SimulationRequest) -> LeaderSimulation:
-    """Simulate an election, and search elections with other faults for two leaders at once."""
+def simulate_election(request: SimulationRequest, handle: AnalysisHandle | None = None) -> LeaderSimulation:
+    """Simulate an election, and search elections with other faults for two leaders at once.
+
+    Raises
+    ------
+    InputError
+        If this takes more than 5,000,000 attempts of candidates to acquire or renew the lease.
+    """
+    handle = handle or AnalysisHandle()
     settings, played = request.settings, request.scenario
+    settings.check()
     conditions = Conditions(drift=played.clock_drift, request=played.longest_request)
     promised = bounds(settings, conditions)
     runs = request.runs if request.runs is not None else _FEW if promised.exclusive else _MANY
-    timeline = simulate(settings, played)
+    _check_size(settings, played, runs)
+    with handle.busy("simulating the election"):
+        timeline = simulate(settings, played)
     # The request's own faults were just simulated: the search uses others.
-    found = find_counterexample(settings, played, runs)
+    tried = handle.track(range(runs), "searching elections for two leaders at once")
+    found = find_counterexample(settings, played, tried)
     if request.fail_over is not None:
         suggested: ElectionSettings | None = settings_for(request.fail_over, conditions, settings)
     else:
         suggested = None if promised.exclusive else with_exclusive_deadline(settings, conditions)
     return simulation_answer(request, timeline, promised, runs, found, suggested)
+
+
+def _check_size(settings: ElectionSettings, played: Scenario, runs: int) -> None:
+    """Refuse a request that takes more than ``MAX_ATTEMPTS`` attempts, before anything is simulated."""
+    each = played.candidates * played.duration / settings.retry_period
+    total = each * (1 + runs)
+    if total <= MAX_ATTEMPTS:
+        return
+    elections = f" in {runs + 1:,} elections" if runs else ""
+    problem = (
+        f"{counted(played.candidates, 'candidate')} for {played.duration:,.0f} s{elections} make {total:,.0f} attempts"
+    )
+    most = int(MAX_ATTEMPTS / each) - 1
+    fewer = f"--runs {most:,}, " if 0 <= most < runs else ""
+    hint = f"{fewer}a shorter time until the last fault or --duration, fewer --candidates, or a longer --retry-period"
+    raise InputError(f"{problem}; at most {MAX_ATTEMPTS:,} are simulated", hint=f"use {hint}")
 
 
 def simulation_answer(
@@ -142,7 +174,7 @@ def _summary(promised: Bounds, overlapped: bool, found: Counterexample | None, r
         return f"Never two leaders at once: {numbers}."
     if overlapped or found is not None:
         return f"Two leaders at once are possible, for up to {promised.overlap:.1f} s: {numbers}."
-    return f"Two leaders at once are possible, but did not occur in {runs} elections: {numbers}."
+    return f"Two leaders at once are possible, but did not occur in {counted(runs, 'election')}: {numbers}."
 
 
 def _times(settings: ElectionSettings) -> TimesData:

@@ -295,12 +295,14 @@ def _go_kind(value: Any, *, number: bool = False) -> str:
 
 
 def _hint(value: Any, type_: _Type) -> str:
-    if type_.marks:
-        return ""
+    if type_.marks or not type_.leaf:
+        return "a list is expected" if type_.marks.startswith(LIST) else "an object with fields is expected"
     if isinstance(value, str) and _is_other(value, type_.leaf):
         return "leave the quotes out"
     if type_.leaf != "string":
-        return ""
+        return (
+            "true or false is expected" if type_.leaf == "bool" else "an integer in the range of the type is expected"
+        )
     if isinstance(value, bool):
         return _TEXT_HINT
     return f'quote it: "{value}"' if isinstance(value, int | float) else ""

@@ -105,6 +105,9 @@ def simulate(
     If the times exclude two leaders at once, the result is shown with the numbers; otherwise elections are searched for
     one in which two lead, and the options that reproduce it are shown.
 
+    At most 5,000,000 attempts to acquire or renew the lease are simulated, about two minutes; a request for more is
+    refused.
+
     The exit code is 1 if two candidates led at once.
     """
     given = faults(crash or (), partition or (), slow_api or (), upgrade or (), candidates)
@@ -116,6 +119,7 @@ def simulate(
 
     from kschedctl.analyses.leader.simulation import SimulationRequest, long_enough, simulate_election
     from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.progress import TerminalHandle
     from kschedctl.leaderelection.simulation.faults import Scenario
 
     settings = times.settings(config)
@@ -128,4 +132,4 @@ def simulate(
         seed=seed,
     )
     request = SimulationRequest(settings=settings, scenario=scenario, runs=runs, fail_over=wanted)
-    return CommandResult(answer=simulate_election(request))
+    return CommandResult(answer=simulate_election(request, TerminalHandle()))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from kschedctl.findings.shortened import shortened
+
 if TYPE_CHECKING:
     from kschedctl.leaderelection.simulation.faults import Fault
 
@@ -34,7 +36,7 @@ def seconds(text: str, option: str) -> float:
     except ValueError:
         found = -1.0
     if found < 0:
-        raise typer.BadParameter(f'"{text}" is not a duration such as 15s or 1m30s', param_hint=option)
+        raise typer.BadParameter(f'"{shortened(text)}" is not a duration such as 15s or 1m30s', param_hint=option)
     return found
 
 
@@ -52,7 +54,7 @@ def part(text: str, option: str) -> float:
         found = -1.0
     if not 0 <= found < 0.5:
         raise typer.BadParameter(
-            f'"{text}" is not a fraction such as 5% or 0.05, from 0 to below 50%', param_hint=option
+            f'"{shortened(text)}" is not a fraction such as 5% or 0.05, from 0 to below 50%', param_hint=option
         )
     return found
 
@@ -73,10 +75,12 @@ def faults(
         rest, equals, name = text.partition("=")
         if not equals:
             return rest, default
-        if name not in (LEADER, ALL) and not (name.isascii() and name.isdigit() and 1 <= int(name) <= candidates):
-            problem = f'"{name}" is not a candidate: 1 to {candidates}, {LEADER} or {ALL}'
+        # Digits are compared as text: Python reads integers of at most 4,300 digits.
+        whom = name.lstrip("0")
+        if whom not in (LEADER, ALL, *map(str, range(1, candidates + 1))):
+            problem = f'"{shortened(name)}" is not a candidate: 1 to {candidates}, {LEADER} or {ALL}'
             raise typer.BadParameter(problem, param_hint=option)
-        return rest, str(int(name)) if name.isdigit() else name
+        return rest, whom
 
     found: list[Fault] = []
     windowed: tuple[tuple[str, Sequence[str], Callable[..., Fault]], ...] = (
@@ -102,6 +106,6 @@ def _window(text: str, option: str) -> tuple[float, float]:
     found = seconds(begin, option), seconds(end, option) if dash else inf
     if found[0] >= found[1]:
         raise typer.BadParameter(
-            f'"{text}" ends before it begins: give a value such as {_FORMS[option]}', param_hint=option
+            f'"{shortened(text)}" ends before it begins: give a value such as {_FORMS[option]}', param_hint=option
         )
     return found

@@ -24,7 +24,7 @@ from kschedctl.cli.options.shared import (
     max_bytes,
     namespace_option,
 )
-from kschedctl.cli.streams import note, tell, write
+from kschedctl.cli.streams import ESCAPING, note, tell, write
 from kschedctl.cli.terminal import ColorWhen, open_console
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Severity
@@ -377,7 +377,7 @@ def _write_form(text: Iterable[str | bytes], file: str) -> None:
 
 def _write_file(path: str, text: str) -> None:
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8", errors=ESCAPING)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", where=path) from None
 

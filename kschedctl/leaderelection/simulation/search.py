@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from random import Random
@@ -46,7 +46,7 @@ class Counterexample:
         return min(self.first.end, self.second.end) - self.second.start
 
 
-def find_counterexample(settings: ElectionSettings, scenario: Scenario, runs: int) -> Counterexample | None:
+def find_counterexample(settings: ElectionSettings, scenario: Scenario, runs: Iterable[int]) -> Counterexample | None:
     """Search for an election in which two candidates lead at the same time.
 
     Parameters
@@ -56,8 +56,8 @@ def find_counterexample(settings: ElectionSettings, scenario: Scenario, runs: in
     scenario : Scenario
         The base scenario, which determines the clock errors and the slowest requests. If it has faults, the first
         simulation and every fourth one after that use these faults.
-    runs : int
-        The maximum number of simulations.
+    runs : iterable of int
+        The numbers of the simulations, from 0; each is consumed when its simulation begins.
 
     Returns
     -------
@@ -89,8 +89,8 @@ def _random_fault(random: Random, scenario: Scenario, settings: ElectionSettings
     return Partition(at, until, who)
 
 
-def _scenarios(settings: ElectionSettings, scenario: Scenario, runs: int) -> Iterator[Scenario]:
-    for number in range(runs):
+def _scenarios(settings: ElectionSettings, scenario: Scenario, runs: Iterable[int]) -> Iterator[Scenario]:
+    for number in runs:
         seed = scenario.seed + number
         if number % 4 == 0 and scenario.faults:
             yield replace(scenario, seed=seed)

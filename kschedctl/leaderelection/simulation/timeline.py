@@ -130,9 +130,10 @@ class Timeline:
         terms = self.terms()
         for i, first in enumerate(terms):
             for second in terms[i + 1 :]:
-                # A term that ends exactly when another begins does not overlap with it.
-                if second.start < first.end:
-                    yield first, second
+                # A term that ends exactly when another begins does not overlap with it; later terms begin later.
+                if second.start >= first.end:
+                    break
+                yield first, second
 
     def gaps(self) -> Iterator[tuple[float, float]]:
         """Yield the beginning and end of each period without a leader."""

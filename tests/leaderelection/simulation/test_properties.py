@@ -100,7 +100,7 @@ def test_two_leaders_are_found_where_the_bounds_do_not_exclude_them(
     times: ElectionSettings, scenario: Scenario
 ) -> None:
     promised = bounds(times, Conditions(drift=scenario.clock_drift, request=scenario.longest_request))
-    found = find_counterexample(times, scenario, 400)
+    found = find_counterexample(times, scenario, range(400))
     assert found is not None
     assert 0 < found.seconds <= promised.overlap
     # The scenario with its seed is all it takes to see it again.
@@ -109,7 +109,7 @@ def test_two_leaders_are_found_where_the_bounds_do_not_exclude_them(
 
 @pytest.mark.parametrize("drift", [0.0, 0.05])
 def test_none_are_found_where_they_are_excluded(drift: float) -> None:
-    assert find_counterexample(SAFE, Scenario(clock_drift=drift, faults=(Crash(20.0),)), 100) is None
+    assert find_counterexample(SAFE, Scenario(clock_drift=drift, faults=(Crash(20.0),)), range(100)) is None
 
 
 @given(st.data())
