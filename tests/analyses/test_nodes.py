@@ -159,6 +159,12 @@ def test_only_unhealthy_nodes_are_a_problem(node: str, yes: bool, available: boo
     assert overview(nodes=node).yes is yes
 
 
+def test_a_node_that_reports_no_capacity() -> None:
+    bare = make_loaded(make_cluster([make_node("a", cpu=None, memory=None, pods=None)], []))
+    assert bare.nodes_overview().summary == "1 node; no allocatable cpu or memory."
+    assert bare.describe_node("a").summary == "a; no allocatable cpu or memory."
+
+
 def test_a_snapshot_without_pods_is_incomplete() -> None:
     answer = make_loaded(make_cluster(NODES, [])).nodes_overview()
     assert [each.needed_for for each in answer.missing] == ["the snapshot has no pods"]

@@ -102,8 +102,8 @@ class NodesRequest:
 
     @property
     def single(self) -> bool:
-        """True if the request names exactly one node."""
-        return len(self.names) == 1 and not self.selector and not is_pattern(self.names[0])
+        """True if the request names exactly one node, and asks for no groups."""
+        return len(self.names) == 1 and not self.selector and self.by == BY_TAINTS and not is_pattern(self.names[0])
 
 
 def nodes(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle) -> NodesOverview | NodeDescription:
@@ -248,6 +248,9 @@ def _free(groups: tuple[NodeSetData, ...]) -> Iterator[str]:
 
 def _free_in(group: NodeSetData, where: str) -> Iterator[str]:
     totals = [total for total in group.resources if total.resource in (CPU, MEMORY)]
+    if not totals:
+        yield f"no allocatable cpu or memory{where}"
+        return
     yield f"free{where}: {listed([_free_of(total) for total in totals])}"
     yield _blocks([total for total in totals if total.largest_free_node])
 
@@ -293,4 +296,4 @@ def _description_summary(entry: NodeEntryData) -> str:
         if each.allocatable != "0" and each.resource in (CPU, MEMORY)
     ]
     name = f"{entry.name} is {states}" if states else entry.name
-    return f"{name}; free: {listed(free)}."
+    return f"{name}; {f'free: {listed(free)}' if free else 'no allocatable cpu or memory'}."
