@@ -511,7 +511,7 @@ class SchedulingCluster(LoadedCluster):
         >>> from kschedctl.simulate.drain import DrainOptions
         >>> cluster = kschedctl.load("fixtures/shop/cluster")
         >>> cluster.drain(["node-1"], options=DrainOptions(ignore_daemon_sets=True)).summary.split(": ")[1]
-        '4 pods move; 3 pods stay pending'
+        '4 pods move; 1 pod stays pending'
         """
         from kschedctl.analyses.drain.analysis import drain
         from kschedctl.analyses.drain.run import DrainRequest

@@ -33,7 +33,7 @@ def rules_of(word: str, where: str = "") -> list[Rule]:
     Examples
     --------
     >>> [rule.code for rule in rules_of("KS31")], [rule.code for rule in rules_of("budgets-overlap")]
-    (['KS310', 'KS311', 'KS312', 'KS313'], ['KS303'])
+    (['KS310', 'KS311', 'KS312', 'KS313', 'KS314'], ['KS303'])
     """
     upper = word.upper()
     if upper == ALL:

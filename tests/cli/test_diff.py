@@ -84,7 +84,9 @@ def test_another_reason_is_no_change_unless_asked(
     pods = [make_pod(f"big-{i}", namespace="shop", requests={"cpu": "99"}) for i in range(2)]
     snapshot = write_snapshot(tmp_path, [make_node("a"), make_node("b")], pods)
     which = [] if "shop/big-0" in options else ["-n", "shop"]
-    done = CliRunner().invoke(app, ["diff", "--snapshot", str(snapshot), "--cordon", "b", *which, *options])
+    done = CliRunner().invoke(
+        app, ["diff", "--snapshot", str(snapshot), "--cordon", "b", *which, *options], env={"COLUMNS": "0"}
+    )
     assert " ".join(done.stdout.split()).startswith(first)
     assert (
         done.stdout.count("1 node reports NodeUnschedulable instead of NodeResourcesFit") - first.endswith(": ") == rows

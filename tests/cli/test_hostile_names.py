@@ -106,7 +106,6 @@ def snapshot(x: str) -> dict[str, Any]:
         _object("ResourceSlice", x, "resource.k8s.io/v1", spec=devices),
         _object("ResourceClaim", x, "resource.k8s.io/v1", spec=wanted, status=held),
         _object("ResourceClaim", f"{x}2", "resource.k8s.io/v1", spec=wanted),
-        {"apiVersion": "v1", "kind": f"Kind{x}", "metadata": {"name": x}},
     ]
     for item in items:
         if item["metadata"].get("namespace"):

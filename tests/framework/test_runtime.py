@@ -181,7 +181,7 @@ def test_both_views_of_a_node_are_kept() -> None:
     verdict = decide(make_pod(requests={"cpu": "2"}, tolerations=[{"operator": "Exists"}]), cluster).node("a")
     assert verdict.status == Status(Code.UNSCHEDULABLE, ("Insufficient cpu",), "NodeResourcesFit")
     assert [(plugin, reason.detail) for plugin, (reason,) in verdict.reasons] == [
-        ("NodeResourcesFit", "wants 2 cpu, free 1 of 4")
+        ("NodeResourcesFit", "wants 2 cpu, free 4 of 4, 3 kept for nominated default/waiting")
     ]
 
 

@@ -55,7 +55,10 @@ def test_where_a_nominated_pod_decides_its_reason_comes_first() -> None:
     cluster = make_cluster([make_node("a"), make_node("b"), make_node("c")], [waiting])
     verdict = decide(make_pod(requests={"cpu": "2"}), cluster).node("a")
     ((plugin, (reason,)),) = verdict.reasons
-    assert (plugin, reason.detail) == ("NodeResourcesFit", "wants 2 cpu, free 1 of 4")
+    assert (plugin, reason.detail) == (
+        "NodeResourcesFit",
+        "wants 2 cpu, free 4 of 4, 3 kept for nominated default/waiting",
+    )
 
 
 def test_of_both_views_every_plugin_is_named_once() -> None:

@@ -93,10 +93,15 @@ def test_text_shows_both_messages_and_causes() -> None:
     assert (
         "Pods that would not fit on their nodes, and no later change explains it\n"
         "  NodePorts: node(s) didn't have free ports for the requested pod ports\n"
-        "    default/one on a and default/two on a\n"
-        "    likely because one of the pods that exclude each other was not bound by this scheduler" in shown
+        "  likely because one of the pods that exclude each other was not bound by this scheduler\n"
+        "  pod          node\n"
+        "  default/one  a\n"
+        "  default/two  a\n" in shown
     )
-    assert "no difference\n  NodeUnschedulable: node(s) were unschedulable\n    default/runs on b\n" in shown
+    assert (
+        "no difference\n  NodeUnschedulable: node(s) were unschedulable\n  pod           node\n  default/runs  b\n"
+        in shown
+    )
     assert "not compared: 1 pod of other schedulers, 1 static pod of kubelets, 1 pod on nodes that" in shown
     assert "warning: careful" in shown
 
