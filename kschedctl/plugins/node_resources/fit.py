@@ -107,9 +107,9 @@ class InsufficientResource(Operands, frozen=True):
         wants = f"wants {amount(self.requested)} {self.resource}"
         if not self.allocatable:
             return f"{wants}, node offers none"
-        free = self.allocatable - running
-        over = f", overcommitted by {amount(-free)}" if free < 0 else ""
-        return f"{wants}, free {amount(max(free, 0))} of {amount(self.allocatable)}{over}{kept}"
+        # The pods of a node can request more than it offers, as static pods do.
+        free = max(self.allocatable - running, 0)
+        return f"{wants}, free {amount(free)} of {amount(self.allocatable)}{kept}"
 
     def data(self) -> dict[str, Any]:
         """Return the amounts as quantities, as all amounts of resources in answers."""

@@ -425,7 +425,7 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
         ),
         pytest.param(
             InsufficientResource("cpu", 500, 2700, 1930),
-            "wants 0.5 cpu, free 0 of 1.93, overcommitted by 0.77",
+            "wants 0.5 cpu, free 0 of 1.93",
             {"resource": "cpu", "requested": "500m", "used": "2700m", "allocatable": "1930m"},
             id="an overcommitted node",
         ),
