@@ -89,6 +89,8 @@ def _workloads(
 def orders_in_words(orders: CreationOrdersData) -> str:
     """Return the number of placed pods over all orders as a sentence."""
     start = f"In {counted(orders.tried, 'random order')} of creation, "
+    if orders.fewest == orders.pods:
+        return f"{start}{'the pod is' if orders.pods == 1 else f'all {orders.pods} pods are'} placed"
     of = f"of the {counted(orders.pods, 'pod')}"
     if orders.fewest != orders.most:
         return f"{start}{orders.fewest} to {orders.most} {of} are placed"

@@ -72,4 +72,5 @@ def _beside_running(workload: WorkloadData) -> str:
         return f"{text}; the other"
     if workload.all_placed:
         return f"{text}; one of the other {workload.missing}"
-    return f"{text}; {workload.placed} of the other {workload.missing} fit, scheduled one after another; one of them"
+    fit = "fits" if workload.placed == 1 else "fit"
+    return f"{text}; {workload.placed} of the other {workload.missing} {fit}, scheduled one after another; one of them"

@@ -50,6 +50,11 @@ class Invocation:
 
         Every next command inherits the options that select the cluster, its rules and what-ifs. It inherits the options
         that select pods unless the question is about another pod. Other options are inherited only by the same command.
+
+        Returns
+        -------
+        str
+            The command; empty if it is the one that was run, so that its answer is shown already.
         """
         parameters = parameters_of(question.command)
         same = question.command == self.command
@@ -68,7 +73,9 @@ class Invocation:
             values = {name: value for name, value in values.items() if name not in _SUBJECTS}
             values |= self._naming(question.about, parameters)
         values |= question.options
-        return command_line(*question.command.split(), *written(parameters, values))
+        line = command_line(*question.command.split(), *written(parameters, values))
+        is_repeated = same and question.options and line == self.command_line(Question("", self.command))
+        return "" if is_repeated else line
 
     def _naming(self, about: str, parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, object]]:
         """Yield the options with which another command selects only the given pod or object."""

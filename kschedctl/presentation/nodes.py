@@ -54,6 +54,9 @@ def overview_document(answer: NodesOverview, view: View) -> Document:
     closed = sum(group.nodes - group.available for group in answer.groups)
     if closed:
         yield Paragraph(f"without the capacity of {counted(closed, 'node')}, cordoned or unhealthy", Tone.FAINT, 2)
+    tainted = sum(node.available and any(map(_repels, node.taints)) for node in answer.nodes)
+    if tainted and not by_default:
+        yield Paragraph(f"with the capacity of {counted(tainted, 'tainted node')}: see --by taints", Tone.FAINT, 2)
     if by_default or view.wide:
         yield from _nodes_section(answer.nodes, every=view.wide)
     users = [(each.namespace, each.pods, each.requests) for each in answer.namespaces]
@@ -105,6 +108,11 @@ def _about(node: NodeEntryData) -> Iterator[str]:
         )
         if value
     )
+
+
+def _repels(taint: str) -> bool:
+    """Report whether a taint keeps pods away that do not tolerate it."""
+    return not taint.endswith(":PreferNoSchedule")
 
 
 def _groups_table(answer: NodesOverview, *, every: bool) -> Table:

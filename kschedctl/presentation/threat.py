@@ -20,7 +20,7 @@ def threat_document(answer: Threat, view: View) -> Document:
                 taker.name,
                 str(taker.priority),
                 taker.priority_class_name or "-",
-                "yes" if taker.certain else "random choice",
+                "yes" if taker.certain else "no, by chance",
                 "violated" if taker.violates_budget else "-",
             )
             for taker in answer.takers

@@ -100,9 +100,10 @@ def _lines(
         case Table():
             yield from grid(block, console.width, in_full=in_full)
         case Questions():
-            width = max((len(question.text) for question in block.questions), default=0)
-            lines = [f"{question.text + ':':{width + 1}} {command_line(question)}" for question in block.questions]
-            yield list(map(printable, lines)), Tone.PLAIN
+            written = [(question.text, command_line(question)) for question in block.questions]
+            shown = [(text, line) for text, line in written if line]
+            width = max((len(text) for text, _ in shown), default=0)
+            yield [printable(f"{text + ':':{width + 1}} {line}") for text, line in shown], Tone.PLAIN
 
 
 def _phrases(texts: Iterable[str], console: Console) -> Iterator[str]:

@@ -65,7 +65,7 @@ def test_two_thousand_million_replicas_end_soon(room: Path, kind: str) -> None:
         ("ReplicaSet", 3, 3, "all 3 replicas run; one more: default/web-xxxxx fits on none of 3 nodes", 0),
         ("ReplicaSet", 2, 3, "2 of 3 replicas run; the other: default/web-xxxxx fits on 1 of 3 nodes", 0),
         ("ReplicaSet", 1, 3, "1 of 3 replicas run; one of the other 2: default/web-xxxxx fits on 2 of 3", 0),
-        ("ReplicaSet", 2, 4, "2 of 4 replicas run; 1 of the other 2 fit, scheduled one after another; one of them", 1),
+        ("ReplicaSet", 2, 4, "2 of 4 replicas run; 1 of the other 2 fits, scheduled one after another; one of them", 1),
         ("ReplicaSet", 3, 4, "3 of 4 replicas run; the other: default/web-xxxxx fits on none of 3 nodes", 1),
         ("StatefulSet", 1, 1, "its replica runs; one more: default/web-1 fits on 2 of 3 nodes", 0),
         ("StatefulSet", 1, 2, "1 of 2 replicas run; the other: default/web-1 fits on 2 of 3 nodes", 0),

@@ -88,7 +88,8 @@ def _preemption(preemption: PreemptionData) -> str:
         return _INELIGIBLE.get(preemption.status.reasons, "Preemption would not help.")
     taken = next(candidate for candidate in preemption.candidates if candidate.name == preemption.nominated[0])
     whom = taken.victims[0] if len(taken.victims) == 1 else f"{len(taken.victims)} pods"
-    against = f", {taken.pdb_violations} of them in violation of a disruption budget" if taken.pdb_violations else ""
+    some = "" if taken.pdb_violations == len(taken.victims) else f"{taken.pdb_violations} of them "
+    against = f", {some}in violation of a disruption budget" if taken.pdb_violations else ""
     if len(preemption.nominated) > 1:
         whom = counted(len(taken.victims), "pod")
     return f"Preemption would help: {listed(preemption.nominated, 'or')}, evicting {whom}{against}."

@@ -20,6 +20,7 @@ from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.cluster.node_selection import required_node_selector
+from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
@@ -243,10 +244,38 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
         return f"{subject} would break the spread over {worst.topology_key} ({where}, maxSkew {worst.max_skew})"
     if full := [one for one in operands if isinstance(one, TooManyVolumes)]:
         return f"{subject} {has} {full[0].attached} of at most {full[0].limit} volumes of {full[0].driver} attached"
+    if short := [
+        (request, situation.cluster.nodes.names[row])
+        for row in rows
+        for one in situation.operands(row, plugin)
+        if isinstance(one, NotAllocated)
+        for request in one.requests
+        if request.lacking
+    ]:
+        return f"{subject} {has} {_too_few_devices(short, n_nodes=int(found.sum()))}"
     words = _first_words(situation, found)
     if words.startswith("node has "):
         return f"{subject} {has} {words.removeprefix('node has ')}"
     return f"{subject.removesuffix(',')}: {words}"
+
+
+def _too_few_devices(short: list[tuple[RequestSupply, str]], *, n_nodes: int) -> str:
+    """Return the shortage of devices on the closest node, as a verb phrase without its verb."""
+    most, node = min(short, key=lambda each: each[0].lacking)
+    wants = f"claim {most.claim} wants {most.wanted or 'all'}"
+    if not any(request.of_class for request, _ in short):
+        return f"no {most.device_class} devices, {wants}"
+    parts = (
+        (most.matching - most.free, "in use"),
+        (most.tainted, "tainted"),
+        (most.exhausted, "without the capacity"),
+    )
+    why = ", ".join(f"{number} {words}" for number, words in parts if number)
+    there = f"{most.matching} there{f', {why}' if why else ''}"
+    if n_nodes == 1:
+        return f"{most.usable} usable {most.device_class} devices ({there}), {wants}"
+    nearest = f"{node} comes closest with" if n_nodes <= _SAMPLE else f"{node} has"
+    return f"too few usable {most.device_class} devices: {wants}, {nearest} {most.usable} ({there})"
 
 
 def _pods_in_the_way(found: list[PodsInTheWay], owners: str, has: str) -> str:

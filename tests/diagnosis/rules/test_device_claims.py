@@ -10,7 +10,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
-from tests.devices.builders import make_claim, make_class, make_slice, request
+from tests.devices.builders import make_claim, make_class, make_device, make_slice, request
 
 GPU = "gpu.nvidia.com"
 CLAIMS: list[dict[str, Any]] = [{"name": "gpu", "resourceClaimName": "claim"}]
@@ -76,3 +76,23 @@ def test_all_devices_are_in_use() -> None:
         f"all matching devices of DeviceClass {GPU} on 1 node are in use, held by 1 by claim default/other of train; "
         "1 other node has none"
     )
+
+
+@pytest.mark.parametrize(
+    ("devices", "cause"),
+    [
+        pytest.param(
+            {"a": 1, "b": 3},
+            "all 3 nodes have too few usable gpu devices: claim default/claim wants 4, b comes closest with 3"
+            " (3 there)",
+            id="the closest node is named",
+        ),
+        pytest.param({"b": 3}, "b has 3 usable gpu devices (3 there), claim default/claim wants 4", id="one node"),
+    ],
+)
+def test_too_few_devices(devices: dict[str, int], cause: str) -> None:
+    names = "abc" if len(devices) > 1 else "b"
+    slices = [make_slice(name, *(make_device(f"gpu-{i}") for i in range(n)), node=name) for name, n in devices.items()]
+    objects = (make_claim("claim", request("r", 4)), make_class(), *slices)
+    decision = decide(make_pod(resourceClaims=CLAIMS), make_cluster([make_node(name) for name in names], [], *objects))
+    assert [one.cause for one in diagnose(decision)] == [cause]

@@ -1,0 +1,40 @@
+"""The command lines of suggested next commands."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from kschedctl.cli.invocation import Invocation
+from kschedctl.presentation.document import Question
+
+
+@pytest.mark.parametrize(
+    ("values", "question", "line"),
+    [
+        pytest.param(
+            {"names": ["n1"]},
+            Question("", "drain", options={"place_pending_first": True}),
+            "kschedctl drain n1 --place-pending-first",
+            id="a further option",
+        ),
+        pytest.param(
+            {"names": ["n1"], "place_pending_first": True},
+            Question("", "drain", options={"place_pending_first": True}),
+            "",
+            id="an option that was given",
+        ),
+        pytest.param(
+            {"names": ["n1"]},
+            Question("", "drain", options={"output": "wide"}),
+            "kschedctl drain n1 -o wide",
+            id="wide",
+        ),
+        pytest.param({"names": ["n1"]}, Question("", "simulate"), "kschedctl simulate", id="another command"),
+    ],
+)
+def test_the_command_that_was_run_is_not_suggested(values: dict[str, Any], question: Question, line: str) -> None:
+    import_module("kschedctl.cli.commands")  # declares the options of all commands
+    assert Invocation(command="drain", values=values, arguments={}).command_line(question) == line
