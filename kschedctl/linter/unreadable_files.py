@@ -13,7 +13,8 @@ from kschedctl.linter.helm_output import is_helm_output
 from kschedctl.linter.lint_files import LintDocument, LintFile
 
 CHART: Final = "Chart.yaml"
-_TEMPLATES: Final = "templates"
+#: The folder of the templates of a chart.
+TEMPLATES: Final = "templates"
 #: The folder of Go packages for files that only tests read.
 TEST_DATA: Final = "testdata"
 _BRACES: Final = (b"{{", b"{%")
@@ -55,7 +56,7 @@ class UnreadableFiles:
     def _why(self, file: LintFile, broken: LintDocument) -> Unreadable:
         folders = PurePath(file.folder).parts
         has_braces = not is_helm_output(file.text) and any(braces in file.text for braces in _BRACES)
-        if has_braces or (_TEMPLATES in folders and not file.rendered):
+        if has_braces or (TEMPLATES in folders and not file.rendered):
             is_input = bool(self.chart_of(file)) or (has_braces and seems_manifest(file))
             return Unreadable.TEMPLATE if is_input and TEST_DATA not in folders else Unreadable.OTHER
         is_manifest = seems_manifest(file) and not _is_interpolated(broken)
@@ -86,9 +87,9 @@ class UnreadableFiles:
 
 
 def _above_templates(folder: PurePath) -> str:
-    if _TEMPLATES not in folder.parts:
+    if TEMPLATES not in folder.parts:
         return ""
-    above = folder.parts[: folder.parts.index(_TEMPLATES)]
+    above = folder.parts[: folder.parts.index(TEMPLATES)]
     return str(PurePath(*above)) if above else "."
 
 
