@@ -303,6 +303,22 @@ def test_a_file_whose_name_is_not_utf8_is_linted_in_every_form(room: Path, form:
     assert code(lint(".", "--baseline", "base.jsonl", "--allow-empty")) == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "written"),
+    [(None, True), ("", True), ("\n", True), (POD, False), ("{}\n", False), ('{"rule": "KS119"}\n', False)],
+)
+def test_only_a_baseline_is_overwritten(room: Path, content: str | None, written: bool) -> None:
+    (room / "pod.yaml").write_text(POD)
+    file = room / "baseline.jsonl"
+    if content is not None:
+        file.write_text(content)
+    words = ("pod.yaml", "--baseline", "baseline.jsonl", "--update-baseline")
+    assert code(lint(*words)) == (0 if written else 2)
+    assert (file.read_text() != content) == written
+    # A baseline is overwritten again and again.
+    assert not written or code(lint(*words)) == 0
+
+
 def test_a_baseline_leaves_out_what_was_there_and_tells_what_is_gone(room: Path) -> None:
     web = room / "web.yaml"
     web.write_text(POD)
