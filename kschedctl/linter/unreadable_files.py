@@ -71,6 +71,15 @@ class UnreadableFiles:
         is_template = broken is not None and self.of[file.name] is Unreadable.TEMPLATE
         return is_template and not any(braces in file.text for braces in _BRACES) and not self.chart_of(file)
 
+    def may_have_more(self, name: str) -> bool:
+        """Report whether a file has content that is not checked: it cannot be read, or is a template of a chart."""
+        return name in self.of or name in self._in_templates
+
+    @cached_property
+    def _in_templates(self) -> frozenset[str]:
+        files = (file for file in self._files if not file.rendered and TEMPLATES in PurePath(file.folder).parts)
+        return frozenset(file.name for file in files if any(braces in file.text for braces in _BRACES))
+
     def chart_of(self, file: LintFile) -> str:
         """Return the path of the outermost chart around a file; empty if the file is in no chart.
 
