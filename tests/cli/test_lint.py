@@ -347,6 +347,41 @@ def test_repairs(room: Path) -> None:
     assert code(lint("web.yaml", "--diff")) == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [(["web.yaml"], True), (["-"], False), (["web.json"], False)],
+)
+def test_a_repair_is_offered_where_the_file_can_be_written(room: Path, words: list[str], offered: bool) -> None:
+    (room / "web.yaml").write_text(ERROR)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
+    (room / "web.json").write_text(
+        json.dumps({**pod, "spec": {"priority": 7, "containers": [{"name": "web", "image": "a"}]}})
+    )
+    done = lint(*words, text=ERROR)
+    assert f"kschedctl rule {rules(lint(*words, '-o', 'json', text=ERROR))[0]}" in done.stdout
+    assert "help: " in done.stdout
+    assert ("(--fix)" in done.stdout, "1 safe repair" in done.stdout) == (offered, offered)
+
+
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        (
+            {"vendor/a.yaml": POD, "node_modules/b.yaml": POD},
+            "left out: 1 by node_modules, 1 by vendor; use --allow-empty",
+        ),
+        ({"a.yaml": "a: 1\n"}, "use --allow-empty"),
+    ],
+)
+def test_no_object_is_found(room: Path, files: dict[str, str], hint: str) -> None:
+    for name, text in files.items():
+        (room / name).parent.mkdir(exist_ok=True)
+        (room / name).write_text(text)
+    done = lint(".")
+    assert isinstance(done.exception, InputError)
+    assert done.exception.findings[0].hint.startswith(hint)
+
+
 def test_a_repair_that_drops_a_comment_is_asked_for(room: Path) -> None:
     web = room / "web.yaml"
     web.write_text(POD.replace("nodeName: node-1", "priority: 7  # lucky"))

@@ -46,5 +46,7 @@ def lint(
             first = linted.no_manifests[0]
             assert first.broken is not None
             hint = f"{first.file.name} cannot be read: {first.broken.problem}; {hint}"
+        if linted.excluded:
+            hint = f"left out: {linted.left_out}; {hint}"
         raise InputError("no Kubernetes object is found", where=listed(list(paths)), hint=hint)
     return linted

@@ -49,7 +49,7 @@ def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
     position = (told.position if told is not None else None) or _first_braces(file)
     what = f"chart {chart} is not rendered" if chart else "is a template that is not rendered"
     many = f" ({counted(len(of_chart), 'file')} could not be read)" if chart else ""
-    command = f"{'--render, or ' if chart else ''}helm template {chart or 'CHART'}"
+    command = f"{'--render, or ' if chart and not context.is_rendered else ''}helm template {chart or 'CHART'}"
     if unreadable.is_incomplete(file):
         command = "fill in the placeholders, as with envsubst < FILE"
     yield Problem(
