@@ -116,8 +116,8 @@ def _fixable(found: Sequence[Diagnosis], *, unsafe: bool) -> _Fixable:
     """Return the fixes to apply, by document."""
     by_document: dict[LintDocument, list[tuple[_FindingId, Fix]]] = defaultdict(list)
     for each in found:
-        fix = each.fix
-        if fix is not None and (fix.safe or unsafe) and fix.object.file.on_disk and not fix.object.document.json:
+        fix = each.writable_fix
+        if fix is not None and (fix.safe or unsafe):
             by_document[fix.object.document].append((_id_of(each), fix))
     return by_document
 

@@ -45,6 +45,8 @@ class LintContext:
     plugins: Sequence[str] = ()
     #: The path of the pod template of custom kinds, by group and kind.
     pod_templates: Mapping[str, Steps] = field(default_factory=dict)
+    #: True if kustomizations and charts were rendered first, as far as possible.
+    is_rendered: bool = False
     #: The cached findings of the API server's validation, which two rules use.
     refusals: dict[LintObject, list[Finding]] = field(default_factory=dict)
     undecided: list[Undecided] = field(default_factory=list)

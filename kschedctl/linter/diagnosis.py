@@ -87,6 +87,13 @@ class Diagnosis:
         """The object as ``Kind/[NAMESPACE/]NAME``; empty if there is none."""
         return self.object.shown if self.object is not None else ""
 
+    @property
+    def writable_fix(self) -> Fix | None:
+        """The fix, if its file can be written; ``None`` for standard input, rendered output and JSON."""
+        fix = self.fix
+        can_write = fix is not None and fix.object.file.on_disk and not fix.object.document.json
+        return fix if can_write else None
+
     def with_severity(self, severity: Severity) -> Diagnosis:
         """Return the diagnosis with another severity."""
         return replace(self, finding=replace(self.finding, severity=severity))

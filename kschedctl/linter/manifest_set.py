@@ -25,13 +25,14 @@ from kschedctl.errors import InputError
 from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import ObjectRef
 from kschedctl.findings.location import Location
+from kschedctl.linter.document_objects import FoundObject, found_in
 from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.kustomize import Kustomizations, value_in_build
 from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.partial_objects import DIRECTIVE, is_live, why_partial
 from kschedctl.linter.regions import Region
 from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
-from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, items, mapping, text, unfilled
+from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, mapping, text, unfilled
 from kschedctl.snapshot.decoding import decode
 
 #: Former API groups of kinds, with the present group.
@@ -39,8 +40,6 @@ _FORMER_GROUPS: Final = {"extensions": "apps"}
 _CLUSTER_SCOPED: Final = frozenset(
     kind for (_, kind), type_ in KINDS.items() if type_ is not Pod and type_ not in NAMESPACED
 )
-#: The suffix of list kinds; a list may contain objects of any kind.
-_LISTS: Final = "List"
 #: The part of names of files and folders that contain patches.
 _PATCH: Final = "patch"
 
@@ -299,14 +298,8 @@ def objects_of(
     value : any
         The document as another tool reads it; ``None`` for the document as it is.
     """
-    waiting: list[tuple[Steps, Any]] = [((), document.value if value is None else value)]
-    while waiting:
-        inside, raw = waiting.pop()
-        api_version, kind = text(at(raw, "apiVersion")), text(at(raw, "kind"))
-        if not api_version or not kind:
-            continue
-        if kind.endswith(_LISTS) and isinstance(raw.get("items"), list):
-            waiting += reversed([((*inside, "items", index), item) for index, item in enumerate(items(raw["items"]))])
-            continue
-        own = text(at(raw, "metadata", "namespace"))
-        yield LintObject(document, inside, raw, api_version, kind, own or namespace, patched)
+    for found in found_in(document.value if value is None else value):
+        if isinstance(found, FoundObject):
+            own = text(at(found.raw, "metadata", "namespace"))
+            inside, raw, api_version, kind = found
+            yield LintObject(document, inside, raw, api_version, kind, own or namespace, patched)

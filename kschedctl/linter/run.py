@@ -87,6 +87,11 @@ class LintResult:
         return sum(ORDER[each.severity] <= ORDER[severity] for each in self.found)
 
     @property
+    def left_out(self) -> str:
+        """The numbers of files and folders that were left out, with the reasons, in words; empty if there is none."""
+        return ", ".join(f"{n} by {reason}" for reason, n in sorted(self.excluded.items()))
+
+    @property
     def n_objects(self) -> int:
         """The number of objects that were read."""
         return len(self.objects)
@@ -161,6 +166,7 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
         platform=settings.platform,
         plugins=settings.plugins,
         pod_templates=settings.ways_to_templates,
+        is_rendered=request.render,
     )
     found = [
         each.with_severity(settings.severity.get(each.rule.code, each.severity)).with_comments_kept()

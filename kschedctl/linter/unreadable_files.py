@@ -13,13 +13,16 @@ from kschedctl.linter.helm_output import is_helm_output
 from kschedctl.linter.lint_files import LintDocument, LintFile
 
 CHART: Final = "Chart.yaml"
-_TEMPLATES: Final = "templates"
+#: The folder of the templates of a chart.
+TEMPLATES: Final = "templates"
 #: The folder of Go packages for files that only tests read.
 TEST_DATA: Final = "testdata"
 _BRACES: Final = (b"{{", b"{%")
 #: The interpolations of Terraform and envsubst, which are not YAML outside of quotes.
 _INTERPOLATIONS: Final = (b"${", b"%{")
-_DIRECTIVE: Final = re.compile(rb"^[ \t]*%\{", re.MULTILINE)
+_QUOTED: Final = re.compile(rb"""'[^']*'|"(?:[^"\\]|\\.)*"|(?:^|[ \t])#.*""")
+#: The directives of Terraform; text that only begins like them, such as a format of curl, is none.
+_DIRECTIVE: Final = re.compile(rb"^[ \t]*%\{~?[ \t]*(?:if|else|endif|for|endfor)\b", re.MULTILINE)
 _KEYS: Final = (b"apiVersion", b"kind")
 
 
@@ -28,9 +31,9 @@ class Unreadable(StrEnum):
 
     #: A manifest with an error.
     MANIFEST = "manifest"
-    #: A manifest or a part of a chart that is to be rendered first.
+    #: A manifest or a part of a chart that is to be rendered first, or completed by a tool such as Terraform.
     TEMPLATE = "template"
-    #: A file that is no manifest, or that another tool such as Terraform completes.
+    #: A file that is no manifest, or a template for tests.
     OTHER = "other"
 
 
@@ -55,11 +58,27 @@ class UnreadableFiles:
     def _why(self, file: LintFile, broken: LintDocument) -> Unreadable:
         folders = PurePath(file.folder).parts
         has_braces = not is_helm_output(file.text) and any(braces in file.text for braces in _BRACES)
-        if has_braces or (_TEMPLATES in folders and not file.rendered):
+        if has_braces or (TEMPLATES in folders and not file.rendered):
             is_input = bool(self.chart_of(file)) or (has_braces and seems_manifest(file))
             return Unreadable.TEMPLATE if is_input and TEST_DATA not in folders else Unreadable.OTHER
-        is_manifest = seems_manifest(file) and not _is_interpolated(broken)
-        return Unreadable.MANIFEST if is_manifest else Unreadable.OTHER
+        if not seems_manifest(file):
+            return Unreadable.OTHER
+        return Unreadable.TEMPLATE if _is_interpolated(broken) else Unreadable.MANIFEST
+
+    def is_incomplete(self, file: LintFile) -> bool:
+        """Report whether a file is a template of Terraform or envsubst, which may have errors beside placeholders."""
+        broken = _first_broken(file)
+        is_template = broken is not None and self.of[file.name] is Unreadable.TEMPLATE
+        return is_template and not any(braces in file.text for braces in _BRACES) and not self.chart_of(file)
+
+    def may_have_more(self, name: str) -> bool:
+        """Report whether a file has content that is not checked: it cannot be read, or is a template of a chart."""
+        return name in self.of or name in self._in_templates
+
+    @cached_property
+    def _in_templates(self) -> frozenset[str]:
+        files = (file for file in self._files if not file.rendered and TEMPLATES in PurePath(file.folder).parts)
+        return frozenset(file.name for file in files if any(braces in file.text for braces in _BRACES))
 
     def chart_of(self, file: LintFile) -> str:
         """Return the path of the outermost chart around a file; empty if the file is in no chart.
@@ -86,9 +105,9 @@ class UnreadableFiles:
 
 
 def _above_templates(folder: PurePath) -> str:
-    if _TEMPLATES not in folder.parts:
+    if TEMPLATES not in folder.parts:
         return ""
-    above = folder.parts[: folder.parts.index(_TEMPLATES)]
+    above = folder.parts[: folder.parts.index(TEMPLATES)]
     return str(PurePath(*above)) if above else "."
 
 
@@ -110,10 +129,14 @@ def seems_manifest(file: LintFile) -> bool:
 
 
 def _is_interpolated(document: LintDocument) -> bool:
-    """Report whether the document has a directive of Terraform, or an interpolation where it cannot be read."""
+    """Report whether an unreadable document has a directive of Terraform, or an interpolation on the wrong line.
+
+    A variable of a shell in a quoted string is no interpolation.
+    """
     if _DIRECTIVE.search(document.text):
         return True
     position = document.broken.position if document.broken is not None else None
     lines = document.text.split(b"\n")
     wrong = lines[position.line - 1] if position is not None and position.line <= len(lines) else b""
+    wrong = _QUOTED.sub(b"", wrong)
     return any(mark in wrong for mark in _INTERPOLATIONS)

@@ -100,8 +100,7 @@ def _beside(view: LintView) -> Iterator[str]:
         files, first_name = counted(len(linted.no_manifests), "unreadable file"), linted.no_manifests[0].file.name
         yield f"no manifests: {files}, such as {first_name}"
     if linted.excluded:
-        reasons = ", ".join(f"{n} by {reason}" for reason, n in sorted(linted.excluded.items()))
-        yield f"left out: {reasons}"
+        yield f"left out: {linted.left_out}"
     if linted.undecided:
         rules = ", ".join(sorted({each.rule for each in linted.undecided}))
         first = linted.undecided[0]
@@ -125,7 +124,7 @@ def _finding(diagnosis: Diagnosis) -> Iterator[Block]:
         place = f"{related.file.name}:{related.region.line}"
         yield Paragraph(f"see {place}: {related.object}: {related.message}", indent=2)
     if diagnosis.help:
-        fix = diagnosis.fix
+        fix = diagnosis.writable_fix
         how = "" if fix is None else " (--fix)" if fix.safe else " (--fix --unsafe-fixes)"
         yield Paragraph(f"help: {diagnosis.help}{how}", indent=2)
 
@@ -164,6 +163,6 @@ def _questions(view: LintView) -> Iterator[Question]:
     if worst is not None:
         rule = {"rules": (worst.rule.code,)}
         yield Question("Documentation of the rule", "rule", options=rule)
-    safe = sum(each.fix is not None and each.fix.safe for each in view.told)
+    safe = sum(fix.safe for each in view.told if (fix := each.writable_fix) is not None)
     if safe:
-        yield Question(f"{counted(safe, 'safe repair')}", "lint", options={"diff": True})
+        yield Question(f"{counted(safe, 'safe repair')}", "lint", options={"diff": True, "fix": False})

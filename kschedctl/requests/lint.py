@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.errors import InputError
+from kschedctl.errors import ConfigError, InputError
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.manifest_set import LintManifests
 from kschedctl.linter.overlay import ClusterQueries
@@ -99,7 +99,8 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
     Raises
     ------
     InputError
-        If a path, a rule or the settings are wrong, or there is no such baseline.
+        If a path, a rule or the settings are wrong, there is no such baseline, or the file to update is no
+        baseline.
     """
     settings = chosen_settings(choice.settings, manifests.paths)
     asked_cluster = manifests.cluster or tuple(map(settings.relative, settings.snapshot))
@@ -115,6 +116,8 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
     if baseline and not choice.update_baseline and not Path(baseline).exists():
         hint = "kschedctl lint --baseline FILE --update-baseline creates it"
         raise InputError("the baseline does not exist", where=baseline, hint=hint)
+    if baseline and choice.update_baseline:
+        _refuse_to_overwrite(baseline)
     cluster = _load(asked_cluster, manifests, handle) if isinstance(asked_cluster, tuple) else asked_cluster
     return LintRequest(
         rules=rules,
@@ -131,6 +134,19 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
         single_files=manifests.single_files,
         render=manifests.render,
     )
+
+
+def _refuse_to_overwrite(baseline: str) -> None:
+    """Raise an error if the file of a new baseline exists and is no baseline, such as a manifest."""
+    from kschedctl.linter.baseline import Baseline
+
+    if not Path(baseline).is_file():
+        return
+    try:
+        Baseline.read(baseline)
+    except ConfigError:
+        hint = "name another file, or delete this one"
+        raise InputError("is not a baseline, so it is not overwritten", where=baseline, hint=hint) from None
 
 
 def _load(paths: tuple[str, ...], manifests: ManifestChoice, handle: AnalysisHandle) -> LoadedCluster | None:

@@ -303,6 +303,22 @@ def test_a_file_whose_name_is_not_utf8_is_linted_in_every_form(room: Path, form:
     assert code(lint(".", "--baseline", "base.jsonl", "--allow-empty")) == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "written"),
+    [(None, True), ("", True), ("\n", True), (POD, False), ("{}\n", False), ('{"rule": "KS119"}\n', False)],
+)
+def test_only_a_baseline_is_overwritten(room: Path, content: str | None, written: bool) -> None:
+    (room / "pod.yaml").write_text(POD)
+    file = room / "baseline.jsonl"
+    if content is not None:
+        file.write_text(content)
+    words = ("pod.yaml", "--baseline", "baseline.jsonl", "--update-baseline")
+    assert code(lint(*words)) == (0 if written else 2)
+    assert (file.read_text() != content) == written
+    # A baseline is overwritten again and again.
+    assert not written or code(lint(*words)) == 0
+
+
 def test_a_baseline_leaves_out_what_was_there_and_tells_what_is_gone(room: Path) -> None:
     web = room / "web.yaml"
     web.write_text(POD)
@@ -329,6 +345,41 @@ def test_repairs(room: Path) -> None:
     assert "repaired: 1 finding" in done.stdout
     assert web.read_text() == CLEAN
     assert code(lint("web.yaml", "--diff")) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [(["web.yaml"], True), (["-"], False), (["web.json"], False)],
+)
+def test_a_repair_is_offered_where_the_file_can_be_written(room: Path, words: list[str], offered: bool) -> None:
+    (room / "web.yaml").write_text(ERROR)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
+    (room / "web.json").write_text(
+        json.dumps({**pod, "spec": {"priority": 7, "containers": [{"name": "web", "image": "a"}]}})
+    )
+    done = lint(*words, text=ERROR)
+    assert f"kschedctl rule {rules(lint(*words, '-o', 'json', text=ERROR))[0]}" in done.stdout
+    assert "help: " in done.stdout
+    assert ("(--fix)" in done.stdout, "1 safe repair" in done.stdout) == (offered, offered)
+
+
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        (
+            {"vendor/a.yaml": POD, "node_modules/b.yaml": POD},
+            "left out: 1 by node_modules, 1 by vendor; use --allow-empty",
+        ),
+        ({"a.yaml": "a: 1\n"}, "use --allow-empty"),
+    ],
+)
+def test_no_object_is_found(room: Path, files: dict[str, str], hint: str) -> None:
+    for name, text in files.items():
+        (room / name).parent.mkdir(exist_ok=True)
+        (room / name).write_text(text)
+    done = lint(".")
+    assert isinstance(done.exception, InputError)
+    assert done.exception.findings[0].hint.startswith(hint)
 
 
 def test_a_repair_that_drops_a_comment_is_asked_for(room: Path) -> None:

@@ -24,6 +24,10 @@ def messages(text: str, rule: str, snapshot: str = "") -> list[str]:
         ("apps/v1", "StatefulSet", "web", "the target StatefulSet web is not in the manifest set; web is a Deployment"),
         ("apps/v1", "StatefulSet", "other", None),
         ("extensions/v1beta1", "Deployment", "web", 'the target is not found: group "extensions" has no Deployment'),
+        ("app/v1", "Deployment", "web", 'the target is not found: group "app" has no Deployment'),
+        ("apps/v1", "deployment", "web", 'the target is not found: group "apps" has no deployment'),
+        ("apps/v1", "Deploymnet", "web", 'the target is not found: group "apps" has no Deploymnet'),
+        ("apps/v1", "Database", "web", None),
         # The API server refuses an empty group, which KS906 reports.
         ('""', "Deployment", "web", None),
         ("apps/v1", "DaemonSet", "web", "the target is a DaemonSet, whose number of pods cannot be scaled"),

@@ -10,6 +10,24 @@ from tests.linter.linting import lint
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: web, image: nginx}]\n"
 
 
+IGNORED = "# kschedctl: ignore KS119 because\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reported"),
+    [
+        ("web.yaml", f"{POD}{IGNORED}", True),
+        ("web.yaml", f"{POD}{IGNORED}---\nkind: Pod\napiVersion: v1\nspec: {{\n", False),
+        ("web.yaml", f"{POD}{IGNORED}  nodeName: {{{{ .Values.node }}}}\n", False),
+        ("web/templates/web.yaml", f"{POD}{IGNORED}  nodeName: '{{{{ .Values.node }}}}'\n", False),
+        ("web/templates/web.yaml", f"{POD}{IGNORED}", True),
+    ],
+)
+def test_an_ignore_is_unused_only_where_all_is_checked(name: str, text: str, reported: bool) -> None:
+    rules = [rule for rule in RULES if rule.code in ("KS119", "KS910")]
+    assert [each.rule.code for each in lint({name: text}, rules) if each.rule.code == "KS910"] == ["KS910"] * reported
+
+
 @pytest.mark.parametrize(
     ("words", "suppressed", "messages"),
     [

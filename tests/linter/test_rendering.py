@@ -16,8 +16,12 @@ from typer.testing import CliRunner, Result
 
 from kschedctl.cli.main import app
 from kschedctl.linter import rendering
-from kschedctl.linter.lint_files import read_files
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.lint_files import read_files, read_text
+from kschedctl.linter.manifest_set import LintManifests
 from kschedctl.linter.rendering import render
+from kschedctl.linter.rule_runner import check
+from kschedctl.linter.rules import RULES
 
 KUSTOMIZE = pytest.mark.skipif(
     not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed"
@@ -166,6 +170,16 @@ def test_tools_that_fail(
     done = render(files)
     assert sorted(done.failures) == expected
     assert [file.name for file in done.files] == [file.name for file in files]
+
+
+@pytest.mark.parametrize("is_rendered", [False, True])
+def test_rendering_is_recommended_unless_it_was_tried(is_rendered: bool) -> None:
+    chart = [read_text(b"kind: Pod\napiVersion: v1\nname: {{ x }}\n", "web/templates/pod.yaml")]
+    [found] = check(
+        [rule for rule in RULES if rule.code == "KS902"], LintContext(LintManifests(chart), is_rendered=is_rendered)
+    )
+    assert ("--render" in found.help) is not is_rendered
+    assert "helm template web | kschedctl lint -" in found.help
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,18 @@ def test_keys_of_tools_are_no_unknown_fields(more: str, field: str | None) -> No
         ("apps/v1", "Database", None),
         ("v1", "PodList", None),
         ("example.com/v1", "Deploymnet", None),
+        # API groups: those of custom resources have a dot.
+        ("app/v1", "Deployment", "did you mean apps/v1?"),
+        ("apps", "Deployment", "did you mean apps/v1?"),
+        ("apps/V1", "Deployment", "did you mean apps/v1?"),
+        ("apps.k8s.io/v1", "Deployment", "did you mean apps/v1?"),
+        ("netwrking.k8s.io/v1", "Ingress", "did you mean networking.k8s.io/v1?"),
+        ("autoscalling/v2", "HorizontalPodAutoscaler", "did you mean autoscaling/v1 or autoscaling/v2?"),
+        ("serving.knative.dev/v1", "Service", None),
+        ("networking.internal.knative.dev/v1alpha1", "Ingress", None),
+        ("scheduling.x-k8s.io/v1alpha1", "PriorityClass", None),
+        ("batch.volcano.sh/v1alpha1", "Job", None),
+        ("${GROUP}/v1", "Deployment", None),
         ("apps/v1", "${KIND}", None),
     ],
 )

@@ -28,8 +28,16 @@ TERRAFORM = f"%{{ for pod in pods ~}}\n{HEAD}metadata: {{name: ${{pod}}}}\n%{{ e
         ({"tape.yaml": 'body: \'{"kind": "Pod", "apiVersion": "v1"}\'\nurl: a: b\n'}, ["counted tape.yaml"]),
         ({"values.yaml": "a: [\n"}, ["counted values.yaml"]),
         # Templates of other tools than Helm.
-        ({"pods.yaml": TERRAFORM}, ["counted pods.yaml"]),
-        ({"web.yaml": f"{HEAD}spec: {{priority: ${{PRIORITY}}}}\n"}, ["counted web.yaml"]),
+        ({"pods.yaml": TERRAFORM}, ["KS902 pods.yaml", "undecided pods.yaml"]),
+        (
+            {"web.yaml": f"{HEAD}spec: {{priority: ${{PRIORITY}}}}\n"},
+            ["KS902 web.yaml", "undecided web.yaml"],
+        ),
+        # A variable of a shell in a string, a comment, or a format of curl is no template.
+        ({"web.yaml": f"{HEAD}spec: {{args: ['${{HOME}}']]}}\n"}, ["KS901 web.yaml"]),
+        ({"web.yaml": f'{HEAD}spec: {{args: ["${{HOME}}"]]}}\n'}, ["KS901 web.yaml"]),
+        ({"web.yaml": f"{HEAD}spec: [[}} # ${{HOME}}\n"}, ["KS901 web.yaml"]),
+        ({"web.yaml": f"{HEAD}args: |\n  %{{http_code}}\nspec: [[}}\n"}, ["KS901 web.yaml"]),
         ({"testdata/web.yaml": TEMPLATE}, ["counted testdata/web.yaml"]),
         ({"pkg/testdata/chart/templates/web.yaml": TEMPLATE}, ["counted pkg/testdata/chart/templates/web.yaml"]),
         ({"table.yaml": "a: {{ b }}: c\n"}, ["counted table.yaml"]),
@@ -56,4 +64,5 @@ def test_only_manifests_are_found_fault_with(files: dict[str, str], expected: li
     read = [read_text(text.encode(), name) for name, text in sorted(files.items())]
     done = lint_files(read, LintRequest(rules=[rule for rule in RULES if rule.code in ("KS901", "KS902")]))
     found = [f"{each.rule.code} {each.file.name}" for each in done.found]
-    assert [*found, *(f"counted {each.file.name}" for each in done.no_manifests)] == expected
+    found += [f"counted {each.file.name}" for each in done.no_manifests]
+    assert [*found, *(f"undecided {each.object}" for each in done.undecided)] == expected

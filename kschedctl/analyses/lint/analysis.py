@@ -14,7 +14,7 @@ from kschedctl.linter.run import lint as lint_paths
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 
 #: The rules whose findings explain why nothing else was found.
-_UNREADABLE: Final = "KS901"
+_NO_OBJECTS: Final = ("KS901", "KS912")
 _TEMPLATES: Final = "KS902"
 
 
@@ -39,12 +39,14 @@ def lint(
         linted = lint_paths(paths, request, open_stdin() if STDIN in paths else None)
     for what in linted.unread:
         handle.warn(what)
-    if not (linted.n_objects or allow_empty or any(each.rule.code == _UNREADABLE for each in linted.found)):
+    if not (linted.n_objects or allow_empty or any(each.rule.code in _NO_OBJECTS for each in linted.found)):
         templates = next((each for each in linted.found if each.rule.code == _TEMPLATES), None)
         hint = templates.help if templates is not None else "use --allow-empty to accept this"
         if linted.no_manifests and templates is None:
             first = linted.no_manifests[0]
             assert first.broken is not None
             hint = f"{first.file.name} cannot be read: {first.broken.problem}; {hint}"
+        if linted.excluded:
+            hint = f"left out: {linted.left_out}; {hint}"
         raise InputError("no Kubernetes object is found", where=listed(list(paths)), hint=hint)
     return linted

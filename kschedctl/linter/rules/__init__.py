@@ -114,4 +114,5 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("KS909", "live", _I, None, RuleSubject.OBJECT, "manifest.live", counted=True),
     Rule("KS910", "unused-ignore", _W, None, RuleSubject.IGNORES, "manifest.unused_ignore"),
     Rule("KS911", "ignore-without-reason", _W, None, RuleSubject.IGNORES, "manifest.ignore_without_reason", on=False),
+    Rule("KS912", "not-an-object", _E, _A, RuleSubject.FILE, "manifest.not_an_object"),
 )

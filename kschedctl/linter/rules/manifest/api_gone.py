@@ -2,7 +2,8 @@
 
 The release is that of --kubernetes-version, else that of the snapshot, else the newest known release. A kind counts as
 misspelt, or as one of another group, only if the version is one of Kubernetes itself and a similar kind, or the same
-kind in another version, exists.
+kind in another version, exists. An API group counts as misspelt if Kubernetes itself has the kind, and the group has no
+dot or is similar to that of the kind, as ``apps.k8s.io`` is.
 
 In a folder whose name says that its manifests are old or test data, such as ``old``, ``legacy``, ``deprecated`` or
 ``testdata``, the version is the author's choice: the finding is info, once per version and kind, and the help has the
@@ -17,12 +18,12 @@ the changes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
 from kschedctl.api.schema.fields import kinds_by_version
-from kschedctl.api.spelling import nearest
+from kschedctl.api.spelling import mistakes, nearest
 from kschedctl.api.wording import counted, listed
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext
@@ -90,6 +91,9 @@ _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
 
+#: The suffixes of the groups of Kubernetes itself, and of custom resources of its projects.
+_SUFFIX: Final = ".k8s.io"
+_CUSTOM_SUFFIX: Final = ".x-k8s.io"
 #: The names of folders with manifests of the past or for tests, also as a part such as ``old-manifests``.
 _OLD: Final = re.compile(
     r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained|testdata)(?:[-_.].*)?", re.IGNORECASE
@@ -127,14 +131,38 @@ def _never_served(obj: LintObject) -> Iterator[Problem]:
     """Yield the problem of a kind that no release serves in this version."""
     versions = kinds_by_version()
     served = versions.get(obj.api_version, frozenset())
-    if not served or obj.kind in served or not is_rendered(obj.kind):
+    if obj.kind in served or not is_rendered([obj.kind, obj.api_version]):
         return
     message = f'no matches for kind "{obj.kind}" in version "{obj.api_version}"'
     elsewhere = [version for version, kinds in versions.items() if obj.kind in kinds]
-    if elsewhere:
+    if not served:
+        if elsewhere and (similar := _similar_versions(obj.api_version, elsewhere)):
+            yield Problem(message=message, steps=("apiVersion",), help=f"did you mean {listed(similar, 'or')}?")
+    elif elsewhere:
         yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
     elif meant := nearest(obj.kind, served):
         yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")
+
+
+def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
+    """Return the versions of a kind that an unknown version is meant for; none if it is of a group of its own.
+
+    The group of a custom resource has a dot, and may have kinds with the names of those of Kubernetes.
+
+    Examples
+    --------
+    >>> _similar_versions("apps.k8s.io/v1", ["apps/v1"]), _similar_versions("serving.knative.dev/v1", ["v1"])
+    (['apps/v1'], [])
+    """
+    # Without a slash, the text is a version of the core group, or a group without its version.
+    group = api_version.partition("/")[0].removesuffix(_SUFFIX)
+    similar = [each for each in served if _is_similar(group, each.rpartition("/")[0].removesuffix(_SUFFIX))]
+    return similar or ([] if "." in group else served)
+
+
+def _is_similar(group: str, other: str) -> bool:
+    is_custom = group.endswith(_CUSTOM_SUFFIX)
+    return not is_custom and (group == other or mistakes(group, other) > 0)
 
 
 def _old_folder(name: str) -> str:

@@ -1,8 +1,9 @@
 """A file is an unfilled template, so it is not YAML.
 
-The file contains ``{{`` or ``{%``, or is in a chart. The rule reports once per chart, with its subcharts; it ignores
-templates in folders named testdata, and those of Terraform. Documents of the file that are valid YAML are checked;
-rules ignore their fields with placeholders.
+The file contains ``{{`` or ``{%``, or is in a chart; or Terraform or envsubst completes it, that is, it has a directive
+such as ``%{ for``, or an unquoted ``${`` on the line that is not YAML. The rule reports once per chart, with its
+subcharts; it ignores templates in folders named testdata. Documents of the file that are valid YAML are checked; rules
+ignore their fields with placeholders.
 
 Nothing is blocked: the rendered manifests may be correct.
 
@@ -12,6 +13,7 @@ Repair: lint the result, ``kschedctl lint --render CHART`` or ``helm template CH
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from kschedctl.api.wording import counted
 from kschedctl.findings.location import Position
@@ -31,6 +33,9 @@ spec:
 PASSES = FAILS.replace("{{ .Release.Name }}", '"{{ .Release.Name }}"')
 
 
+_MARKS: Final = ("{{", "{%", "${", "%{")
+
+
 def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
     unreadable = context.manifests.unreadable
     if unreadable.of.get(file.name) is not Unreadable.TEMPLATE:
@@ -44,9 +49,12 @@ def check(file: LintFile, context: LintContext) -> Iterator[Problem]:
     position = (told.position if told is not None else None) or _first_braces(file)
     what = f"chart {chart} is not rendered" if chart else "is a template that is not rendered"
     many = f" ({counted(len(of_chart), 'file')} could not be read)" if chart else ""
+    command = f"{'--render, or ' if chart and not context.is_rendered else ''}helm template {chart or 'CHART'}"
+    if unreadable.is_incomplete(file):
+        command = "fill in the placeholders, as with envsubst < FILE"
     yield Problem(
         message=f"{what}{many}",
-        help=f"lint the result: {'--render, or ' if chart else ''}helm template {chart or 'CHART'} | kschedctl lint -",
+        help=f"lint the result: {command} | kschedctl lint -",
         line=position.line,
         column=position.column,
     )
@@ -56,6 +64,6 @@ def _first_braces(file: LintFile) -> Position:
     """Return the position of the first placeholder, or of the document that could not be read."""
     broken = next(document for document in file.documents if document.broken is not None)
     for number, line in enumerate(file.lines[broken.before :], broken.before + 1):
-        if (at := max(line.find("{{"), line.find("{%"))) >= 0:
-            return Position(number, at + 1)
+        if found := [at for mark in _MARKS if (at := line.find(mark)) >= 0]:
+            return Position(number, min(found) + 1)
     return Position(broken.before + 1, 1)

@@ -2,7 +2,7 @@
 
 Annotations belong in the metadata of the object or of its pod template. A comment applies to its own line or, on a line
 of its own, to the next line with content. An ignore whose last day is past suppresses nothing. The rule reports nothing
-for ignores of rules that do not run.
+for ignores of rules that do not run, and for those in files that cannot be read or are unfilled templates.
 
 Nothing is blocked; but a finding that should be ignored may be reported, or a new one may be suppressed.
 
@@ -25,7 +25,7 @@ PASSES = FAILS + "nodeName: node-1\n"
 
 
 def check(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
-    if ignore.used and not ignore.unknown:
+    if not ignore.unknown and (ignore.used or context.manifests.unreadable.may_have_more(ignore.file)):
         return
     message = "suppresses nothing: its rules have no finding here"
     if ignore.unknown:

@@ -1,9 +1,10 @@
 """The target of a HorizontalPodAutoscaler is not what the manifests have under its name, or cannot be scaled.
 
 ``scaleTargetRef`` names a kind other than that of the workload of this name (StatefulSet in place of Deployment), an
-API group without that kind (``extensions/v1beta1``), or a kind without replicas (DaemonSet, Job).
-The controller looks the target up by group and kind, finds nothing, and sets the condition AbleToScale to False with
-reason FailedGetScale (Kubernetes: ``pkg/controller/podautoscaler/horizontal.go``, ``scaleForResourceMappings``).
+API group without that kind (``extensions/v1beta1``, ``app/v1``), a misspelt kind (``deployment``), or a kind without
+replicas (DaemonSet, Job). The controller looks the target up by group and kind, finds nothing, and sets the condition
+AbleToScale to False with reason FailedGetScale (Kubernetes: ``pkg/controller/podautoscaler/horizontal.go``,
+``scaleForResourceMappings``).
 
 The API server accepts the object, and the number of replicas never changes.
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.api.spelling import meant
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.manifest_set import LintObject
@@ -33,8 +35,7 @@ apps/v1 StatefulSet db
 PASSES = FAILS.replace("Deployment", "StatefulSet")
 
 _SERVED: Final = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}
-#: The group that old manifests name in place of ``apps``.
-_FORMER: Final = "extensions"
+_GROUP: Final = "apps"
 _FIXED: Final = frozenset(("apps/DaemonSet", "batch/Job", "batch/CronJob"))
 
 
@@ -42,11 +43,13 @@ def check(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
     target = scale_target(scaler)
     if target is None:
         return
-    if target.kind in _SERVED and target.group == _FORMER:
+    # The group of a custom resource has a dot.
+    is_own_group = bool(target.group) and target.group != _GROUP and "." not in target.group
+    if target.kind in _SERVED and is_own_group:
         version = _SERVED[target.kind]
         field = target.field("apiVersion")
         yield Problem(
-            message=f'the target is not found: group "{_FORMER}" has no {target.kind}',
+            message=f'the target is not found: group "{target.group}" has no {target.kind}',
             steps=field,
             help=f"write apiVersion: {version}",
             fix=setting(scaler, f"write apiVersion: {version}", (field, version), safe=False),
@@ -57,7 +60,14 @@ def check(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
             steps=target.field("kind"),
             help="remove the autoscaler, or name a Deployment or StatefulSet",
         )
-    elif target.kind in _SERVED and target.group == "apps" and not context.manifests.has(target.type, target.name):
+    elif target.group == _GROUP and (correct := meant(target.kind, _SERVED)):
+        yield Problem(
+            message=f'the target is not found: group "{_GROUP}" has no {target.kind}',
+            steps=target.field("kind"),
+            help=f"did you mean {correct[0]}?",
+            fix=setting(scaler, f"write kind: {correct[0]}", (target.field("kind"), correct[0]), safe=False),
+        )
+    elif target.kind in _SERVED and target.group == _GROUP and not context.manifests.has(target.type, target.name):
         yield from _of_another_kind(scaler, target, context)
 
 
