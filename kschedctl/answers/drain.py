@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
@@ -53,6 +54,16 @@ class BlockedPodData(Data, frozen=True):
     message: Annotated[str, Meta(description="The message, in the words of the API server.")]
 
 
+class EndingPodData(Data, frozen=True):
+    """A pod that is already being deleted when its node is drained: the drain waits until it is gone."""
+
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    until: Annotated[datetime, Meta(description="The time at which the pod is gone: its deletionTimestamp.")]
+    stuck: Annotated[
+        bool, Meta(description="True if the pod is never gone, because the kubelet of its node is unreachable.")
+    ] = False
+
+
 class HeldUpData(Data, frozen=True):
     """A disruption budget that evictions waited for."""
 
@@ -80,6 +91,10 @@ class DrainedNodeData(Data, frozen=True):
     ]
     causes: Annotated[
         tuple[DiagnosisData, ...], Meta(description="The causes for which the node is not drained; empty if it is.")
+    ] = ()
+    waits_for: Annotated[
+        tuple[EndingPodData, ...],
+        Meta(description="The pods that were already being deleted, and that the drain waits for."),
     ] = ()
 
 

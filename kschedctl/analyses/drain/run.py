@@ -120,9 +120,10 @@ def run_drain(
     names = request.names(cluster.cluster)
     pending = None if request.place_pending_first else first
     simulation = Simulation(cluster.with_edited_pending(), choose=TieBreak(request.seed).choose())
-    simulation.enqueue_pending(pending)
-    for _ in handle.count(simulation, "pods"):
-        pass
+    if pending is None or pending:
+        simulation.enqueue_pending(pending)
+        for _ in handle.count(simulation, "pods"):
+            pass
     before, began, since = simulation.cluster, simulation.now(), len(simulation.timeline)
     model = before.nodes.objects[before.nodes.row[names[0]]]
     drained: list[DrainedNode] = []
