@@ -151,6 +151,13 @@ BUSY = [make_pod(name, node=name, requests={"cpu": "2"}) for name in "bc"]
             id="another pod is not ready",
         ),
         pytest.param(
+            (deployment(["a", "b", "c"])[:3], pdb(minAvailable=2, healthy=2, desired=2)),
+            "budget default/web wants 2 healthy pods and has 2 of 3: 1 of its 3 pods does not exist yet, "
+            "so no eviction is allowed as long as that lasts",
+            [],
+            id="a pod of the workload does not exist yet",
+        ),
+        pytest.param(
             (
                 deployment(["a"], volumes=DISK),
                 make_claim("data", bound="pv"),
