@@ -110,7 +110,10 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
     seconds: Annotated[float, Meta(description="The duration, in seconds of the virtual clock.")]
     placed_first: Annotated[
         tuple[PlacedFirstData, ...],
-        Meta(description="The pending pods that are placed before the drain; empty without --place-pending-first."),
+        Meta(
+            description="The pending pods that are placed before the drain: those that a what-if made pending, and with "
+            "--place-pending-first all."
+        ),
     ]
     left_pending: Annotated[
         int,

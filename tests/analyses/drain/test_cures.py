@@ -227,6 +227,18 @@ def test_a_pod_with_a_local_disk_waits_for_its_node() -> None:
     ]
 
 
+def test_a_suggested_number_of_replicas_works_as_a_what_if() -> None:
+    objects = [*deployment(["a", "b"]), pdb(minAvailable=2, healthy=2, desired=2)]
+    assert ask(*objects).suggestions[0].summary.startswith(f"{SCALE} 3")
+    pods = [each for each in objects if type(each).__name__ == "Pod"]
+    others = [each for each in objects if type(each).__name__ != "Pod"]
+    cluster = make_loaded(make_cluster([make_node(name) for name in "abc"], [*pods, PENDING], *others))
+    answer = cluster.what_if(set_replicas="deploy/web=4").drain("a")
+    assert answer.summary.startswith("a can be drained: 1 pod moves")
+    assert [each.pod for each in answer.placed_first] == ["default/web-1-xxxxx"]
+    assert answer.left_pending == 1
+
+
 def test_a_drain_that_works_has_no_suggestions() -> None:
     answer = ask(*deployment(["a", "b"]), pdb(maxUnavailable=1, healthy=2, desired=1))
     assert (answer.yes, answer.suggestions) == (True, ())
