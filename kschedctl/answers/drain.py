@@ -111,8 +111,8 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
     placed_first: Annotated[
         tuple[PlacedFirstData, ...],
         Meta(
-            description="The pending pods that are placed before the drain: those that a what-if made pending, and with "
-            "--place-pending-first all."
+            description="The pending pods that are placed before the drain: those that a what-if made pending, and "
+            "with --place-pending-first all."
         ),
     ]
     left_pending: Annotated[
