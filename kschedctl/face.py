@@ -85,6 +85,7 @@ class SchedulingCluster(LoadedCluster):
 
         from kschedctl.errors import InputError
         from kschedctl.simulate.disruption import with_computed_status
+        from kschedctl.simulate.pending import newly_pending_pods
         from kschedctl.whatif.edit_sequence import apply_edits
         from kschedctl.whatif.edits import EDITS
         from kschedctl.whatif.option_values import WhatIfs
@@ -99,7 +100,11 @@ class SchedulingCluster(LoadedCluster):
         made = apply_edits(self.cluster, (*edits, *parsed), release=self.release_choice.release)
         new = self.moved(with_computed_status(made.cluster))
         new.pod_edits = (*self.pod_edits, *made.pod_edits)
-        new.snapshot = replace(new.snapshot, changes=(*self.snapshot.changes, *made.changes))
+        new.snapshot = replace(
+            new.snapshot,
+            changes=(*self.snapshot.changes, *made.changes),
+            made_pending=self.snapshot.made_pending.union(newly_pending_pods(self.cluster, made.cluster)),
+        )
         return new
 
     def explain(

@@ -25,6 +25,7 @@ from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.errors import KschedctlError
 from kschedctl.findings.finding import Where
 from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Risk
+from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.simulate.rollout import roll_out
@@ -173,17 +174,31 @@ class _RolloutCures:
 
     def search(self) -> Iterator[CureData]:
         """Yield the cures, the first ones first."""
-        helped = False
+        cures: dict[tuple[str, ...], CureData] = {}
         for change in self._changes():
-            if change.summary not in self._done:
+            known = cures.get(change.commands)
+            if known is not None:
+                # The later change is the same one, with its alternatives.
+                cures[change.commands] = replace(known, summary=change.summary)
+            elif change.summary not in self._done:
                 self._done.add(change.summary)
                 after = self._tried(change)
                 if after is not None and after.finished:
-                    helped = True
-                    yield CureData(change.summary, f"the rollout finishes: {_outcome(after)}", change.commands)
+                    then = f"the rollout finishes: {_outcome(after)}"
+                    cures[change.commands] = CureData(change.summary, then, change.commands)
+        yield from cures.values()
         yield from self._advice()
-        if not helped and self._found.steps:
+        if not cures and self._found.steps and not self._lacks_capacity:
             yield self._undo()
+
+    @property
+    def _lacks_capacity(self) -> bool:
+        """True if a new pod is pending that some node would have room for without the other pods."""
+        causes = PendingCauses(self._found.attempts)
+        keys = [key for group in self._found.waiting for key in group.new]
+        decision = causes.decisions.get(keys[0]) if keys else None
+        statuses = decision.statuses if decision is not None else None
+        return statuses is not None and bool((statuses.code == Code.UNSCHEDULABLE).any())
 
     def _tried(self, change: _Change) -> Rollout | None:
         try:

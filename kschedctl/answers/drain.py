@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
@@ -53,6 +54,16 @@ class BlockedPodData(Data, frozen=True):
     message: Annotated[str, Meta(description="The message, in the words of the API server.")]
 
 
+class EndingPodData(Data, frozen=True):
+    """A pod that is already being deleted when its node is drained: the drain waits until it is gone."""
+
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    until: Annotated[datetime, Meta(description="The time at which the pod is gone: its deletionTimestamp.")]
+    stuck: Annotated[
+        bool, Meta(description="True if the pod is never gone, because the kubelet of its node is unreachable.")
+    ] = False
+
+
 class HeldUpData(Data, frozen=True):
     """A disruption budget that evictions waited for."""
 
@@ -81,6 +92,10 @@ class DrainedNodeData(Data, frozen=True):
     causes: Annotated[
         tuple[DiagnosisData, ...], Meta(description="The causes for which the node is not drained; empty if it is.")
     ] = ()
+    waits_for: Annotated[
+        tuple[EndingPodData, ...],
+        Meta(description="The pods that were already being deleted, and that the drain waits for."),
+    ] = ()
 
 
 class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
@@ -95,7 +110,10 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
     seconds: Annotated[float, Meta(description="The duration, in seconds of the virtual clock.")]
     placed_first: Annotated[
         tuple[PlacedFirstData, ...],
-        Meta(description="The pending pods that are placed before the drain; empty without --place-pending-first."),
+        Meta(
+            description="The pending pods that are placed before the drain: those that a what-if made pending, and "
+            "with --place-pending-first all."
+        ),
     ]
     left_pending: Annotated[
         int,

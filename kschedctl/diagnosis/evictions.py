@@ -127,7 +127,7 @@ def _blocked(
     has = f"{needs} and has {status.current_healthy} of {max(found.expected, len(found.pods))}"
     return BlockedEviction(
         rule="budget-waits",
-        cause=f"{has}{_missing(unhealthy, pending, why_pending)}",
+        cause=f"{has}{_missing(found, unhealthy, pending, why_pending)}",
         pods=pods,
         budgets=budgets,
         never=False,
@@ -184,7 +184,9 @@ def _replicas(found: BudgetedPods, n: int) -> str:
     return f"{names[0]} has {'one replica' if n == 1 else counted(n, 'replica')}"
 
 
-def _missing(unhealthy: Sequence[Pod], pending: Sequence[Pod], why_pending: Callable[[Pod], str]) -> str:
+def _missing(
+    found: BudgetedPods, unhealthy: Sequence[Pod], pending: Sequence[Pod], why_pending: Callable[[Pod], str]
+) -> str:
     parts = []
     if unhealthy:
         verb = "is" if len(unhealthy) == 1 else "are"
@@ -194,6 +196,10 @@ def _missing(unhealthy: Sequence[Pod], pending: Sequence[Pod], why_pending: Call
         verb = "is" if len(pending) == 1 else "are"
         told = f" ({why})" if why else ""
         parts.append(f"{listed([pod.key for pod in pending], most=3)} {verb} pending{told}")
+    n_absent = found.expected - len(found.pods)
+    if n_absent > 0:
+        verb = "does" if n_absent == 1 else "do"
+        parts.append(f"{n_absent} of its {counted(found.expected, 'pod')} {verb} not exist yet")
     if not parts:
         return ", and its status allows no eviction"
     return f": {' and '.join(parts)}, so no eviction is allowed as long as that lasts"

@@ -47,8 +47,9 @@ def document(answer: Drained, view: View) -> Document:
 def _questions(answer: Drained) -> Iterator[Question]:
     if any(node.moved for node in answer.nodes):
         yield Question("Timeline", "drain", options={"output": "wide"})
-        if answer.left_pending and not answer.placed_first:
-            yield Question("Schedule the pending pods first", "drain", options={"place_pending_first": True})
+    is_tried = any(node.moved or node.blocked for node in answer.nodes)
+    if is_tried and answer.left_pending and not answer.placed_first:
+        yield Question("Schedule the pending pods first", "drain", options={"place_pending_first": True})
     refusals = (refusal.message for node in answer.nodes for refusal in node.refusals)
     flags = sorted({message.partition("(use --")[2].partition(" ")[0] for message in refusals})
     if flags and "force" not in flags:

@@ -64,6 +64,10 @@ class DrainedNode:
         The reasons why nothing was evicted, in kubectl's words, with the pods.
     evicted : list of Pod
         The pods that were evicted, in order.
+    ending : list of Pod
+        The pods that were already being deleted: the drain waits until they are gone.
+    stuck : list of str
+        The pods of ``ending`` that are never gone, ``namespace/name``: the kubelet of their node is unreachable.
     passed_over : list of str
         The DaemonSet pods and mirror pods that stay, ``namespace/name``.
     blocked : dict of str to str
@@ -78,6 +82,8 @@ class DrainedNode:
     node: str
     refusals: dict[str, list[str]] = field(default_factory=dict)
     evicted: list[Pod] = field(default_factory=list)
+    ending: list[Pod] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
     blocked: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
@@ -86,7 +92,7 @@ class DrainedNode:
     @property
     def drained(self) -> bool:
         """True if no pod is left that should be evicted."""
-        return not self.refusals and not self.blocked
+        return not self.refusals and not self.blocked and not self.stuck
 
 
 def surge_nodes(like: Node, number: int) -> list[Node]:
@@ -131,7 +137,8 @@ def drain(
             if not drained.drained:
                 break
             _cordon(simulation, name, cordoned=False)
-    yield from simulation
+    if simulation.has_unbound_pods:
+        yield from simulation
 
 
 def _cordon(simulation: Simulation, name: str, *, cordoned: bool = True) -> None:
@@ -160,9 +167,15 @@ def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions)
         for key in budgets:
             out.waited[key] = out.waited.get(key, 0.0) + RETRY
     # kubectl waits until the pods are gone.
-    while any(is_on(simulation.cluster, pod, out.node) for pod in out.evicted) and not simulation.is_idle:
+    while _remaining(simulation, out, (*out.evicted, *out.ending)) and not simulation.is_idle:
         yield from simulation.run_for(RETRY)
+    out.stuck = _remaining(simulation, out, out.ending)
     out.seconds = simulation.clock.now() - began
+
+
+def _remaining(simulation: Simulation, out: DrainedNode, pods: Iterable[Pod]) -> list[str]:
+    """Return the pods that are still on the node, as ``namespace/name``."""
+    return [pod.key for pod in pods if is_on(simulation.cluster, pod, out.node)]
 
 
 def _evict(simulation: Simulation, pods: Sequence[Pod], options: DrainOptions) -> tuple[dict[str, str], set[str]]:
@@ -183,7 +196,10 @@ def _evict(simulation: Simulation, pods: Sequence[Pod], options: DrainOptions) -
 
 
 def _pods_to_evict(simulation: Simulation, out: DrainedNode, options: DrainOptions) -> list[Pod]:
-    """Return the pods of a node to evict, by namespace and name; record the reasons against it in ``out``."""
+    """Return the pods of a node to evict, by namespace and name; record the reasons against it in ``out``.
+
+    The options of kubectl also apply to pods that are being deleted. To evict such a pod again changes nothing.
+    """
     pods = []
     for pod in sorted(pods_on(simulation.cluster, out.node), key=lambda pod: (pod.namespace, pod.name)):
         owner = pod.metadata.controller
@@ -198,6 +214,8 @@ def _pods_to_evict(simulation: Simulation, out: DrainedNode, options: DrainOptio
             out.refusals.setdefault(LOCAL_STORAGE, []).append(pod.key)
         elif owner is None and not options.force:
             out.refusals.setdefault(UNMANAGED, []).append(pod.key)
+        elif pod.metadata.deletion_timestamp is not None:
+            out.ending.append(pod)
         else:
             pods.append(pod)
     return pods

@@ -19,3 +19,13 @@ def queue_order(pod: Pod) -> tuple[int, float]:
     """Return the sort key of a pending pod: highest priority first, then oldest; without a creation time, last."""
     created = pod.metadata.creation_timestamp
     return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf")
+
+
+def newly_pending_pods(before: Cluster, after: Cluster) -> list[str]:
+    """Return the pods that are pending in a cluster and were not before, as ``namespace/name``."""
+    old = set(_pending_keys(before))
+    return [key for key in _pending_keys(after) if key not in old]
+
+
+def _pending_keys(cluster: Cluster) -> list[str]:
+    return [cluster.pods.key(index) for index in np.flatnonzero(cluster.pods.node_row == PENDING).tolist()]

@@ -37,10 +37,9 @@ def pod_at(cluster: Cluster, index: int) -> Pod:
 
 
 def pods_on(cluster: Cluster, node: str) -> list[Pod]:
-    """Return the pods on a node that are not being deleted."""
+    """Return the pods on a node, terminating or not."""
     row = cluster.nodes.row.get(node)
-    found = [pod_at(cluster, index) for index in cluster.pods.on_node(row).tolist()] if row is not None else []
-    return [pod for pod in found if pod.metadata.deletion_timestamp is None]
+    return [pod_at(cluster, index) for index in cluster.pods.on_node(row).tolist()] if row is not None else []
 
 
 def is_on(cluster: Cluster, pod: Pod, node: str) -> bool:

@@ -1,16 +1,16 @@
 """The controllers of a Deployment and of its ReplicaSets during a rollout (pkg/controller/deployment).
 
 Source: ``rolling.go`` and ``recreate.go``. The new ReplicaSet grows by at most ``replicas + maxSurge`` minus the
-number of all pods. The old ones first lose pods that are not available, at most ``all - (replicas - maxUnavailable) -
-new pods not available``, then available pods down to ``replicas - maxUnavailable``. ``ActivePodsWithRanks``
-(pkg/controller) decides which pods a ReplicaSet deletes; among equal pods the newest goes first, then the first by
-name.
+sum of ``spec.replicas`` of all ReplicaSets. The old ones first lose pods that are not available, at most
+``all - (replicas - maxUnavailable) - new pods not available``, then available pods down to
+``replicas - maxUnavailable``. ``ActivePodsWithRanks`` (pkg/controller) decides which pods a ReplicaSet deletes; among
+equal pods the newest goes first, then the first by name.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Final
 
@@ -38,12 +38,22 @@ class RollingDeployment:
         The strategy of the Deployment.
     make : callable
         Makes a new pod of the Deployment by number.
+    old_replicas : mapping of str to int
+        ``spec.replicas`` of the old ReplicaSets that the cluster has. A ReplicaSet that lacks pods still counts with
+        it; the pods that it lacks are not created: something refuses them.
     rescaled : bool
         True if the rollout also changes the number of replicas: a single old ReplicaSet is then scaled to it first.
     """
 
     def __init__(
-        self, revisions: Revisions, replicas: int, rolling: DeploymentRolling, make: MakePod, *, rescaled: bool = False
+        self,
+        revisions: Revisions,
+        replicas: int,
+        rolling: DeploymentRolling,
+        make: MakePod,
+        *,
+        old_replicas: Mapping[str, int],
+        rescaled: bool = False,
     ) -> None:
         self._revisions = revisions
         self._replicas = replicas
@@ -51,11 +61,15 @@ class RollingDeployment:
         self._make = make
         #: The wanted number of pods of each old ReplicaSet, the oldest first; ``_new`` is that of the new one.
         old = sorted(revisions.active(Side.OLD), key=age)
-        self._old = Counter(_replica_set(pod) for pod in old)
+        active = Counter(_replica_set(pod) for pod in old)
+        self._old = active | Counter(old_replicas)
+        absent = self._old - active
         self._new = len(revisions.active(Side.NEW))
         self._last = {_replica_set(pod): pod for pod in old}
-        if rescaled and len(self._old) == 1 and not self._new:
+        if rescaled and len(active) == len(self._old) == 1 and not self._new:
             self._old = Counter(dict.fromkeys(self._old, replicas))
+        #: The largest number of pods that each old ReplicaSet can have, without those that it lacks from the beginning.
+        self._most = active | (self._old - absent)
 
     @property
     def finished(self) -> bool:
@@ -78,7 +92,8 @@ class RollingDeployment:
         """Bring the first ReplicaSet that differs to its wanted number of pods; return whether one differed."""
         active = self._revisions.active(Side.OLD)
         by_set = Counter(_replica_set(pod) for pod in active)
-        for name, wanted in self._old.items():
+        for name, replicas in self._old.items():
+            wanted = min(replicas, self._most[name])
             if by_set[name] < wanted:
                 self._revisions.create(self._again(name, wanted - by_set[name]), Side.OLD)
                 return True

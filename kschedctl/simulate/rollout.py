@@ -21,6 +21,7 @@ from kschedctl.api.workload import (
     Deployment,
     DeploymentStrategy,
     PodTemplateSpec,
+    ReplicaSet,
     StatefulSet,
     StatefulSetUpdateStrategy,
 )
@@ -38,7 +39,7 @@ from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import World
 from kschedctl.workloads.created_pods import MadePod
-from kschedctl.workloads.ownership import pods_made_by
+from kschedctl.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.stateful_set import REVISION_HASH
 from kschedctl.workloads.template import generated_name
@@ -188,7 +189,19 @@ def _roll_deployment(stage: _Stage, deployment: Deployment, where: Where) -> Rol
     def make(number: int) -> Pod:
         return with_name(like, generated_name(like.metadata.generate_name, number))
 
-    return _play(out, revisions, RollingDeployment(revisions, replicas, rolling, make, rescaled=rescaled))
+    controller = RollingDeployment(
+        revisions,
+        replicas,
+        rolling,
+        make,
+        old_replicas={
+            each.name: each.spec.replicas
+            for each in intermediate_owners(simulation.cluster, Deployment, deployment.namespace, deployment.name)
+            if isinstance(each, ReplicaSet) and each.spec.replicas and each.name != name
+        },
+        rescaled=rescaled,
+    )
+    return _play(out, revisions, controller)
 
 
 def _roll_stateful_set(stage: _Stage, stateful_set: StatefulSet, where: Where) -> Rollout:

@@ -119,6 +119,12 @@ class Simulation(SimulatedCluster):
         return not self.queue.can_pop and self._next_moment() is None
 
     @property
+    def has_unbound_pods(self) -> bool:
+        """True if a pod is in the queue or waits for a Permit plugin."""
+        queue = self.queue
+        return bool(self._waiting or queue.n_active or queue.n_backoff or queue.unschedulable)
+
+    @property
     def changes(self) -> int:
         """The number of changes so far that could let a pod in: pods bound or deleted, nodes added or changed."""
         return self._changes

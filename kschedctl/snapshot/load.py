@@ -41,6 +41,8 @@ class Snapshot:
         The number of objects of kinds that scheduling does not depend on, by kind.
     changes : tuple of str
         The what-if changes made after reading, one line per change.
+    made_pending : frozenset of str
+        The pods that are pending because of these changes, as ``namespace/name``: new pods, and evicted ones.
     nodes_told : bool
         True if the files contain nodes, or state that there are none.
     summary : ReadSummary
@@ -54,6 +56,7 @@ class Snapshot:
     scheduler_config: dict[str, Any] | None
     left_out: dict[str, int]
     changes: tuple[str, ...] = ()
+    made_pending: frozenset[str] = frozenset()
     nodes_told: bool = True
     summary: ReadSummary = field(default_factory=ReadSummary)
     written: OriginalObjects | None = None

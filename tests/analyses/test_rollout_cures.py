@@ -17,6 +17,7 @@ from tests.builders import (
     make_cluster,
     make_container,
     make_loaded,
+    make_node,
     make_object,
     make_pod,
     make_storage_class,
@@ -119,6 +120,21 @@ def test_cause_and_changes(pod: dict[str, Any], objects: list[Any], cause: str, 
     assert [one.summary for one in answer.suggestions] == changes
     assert all(one.untried or one.then.startswith("the rollout finishes: ") for one in answer.suggestions)
     assert not any("delete pod" in line for one in answer.suggestions for line in one.commands)
+
+
+def test_a_node_to_add_is_suggested_once_with_its_alternatives() -> None:
+    web = deployment(2, surge(1, 0), HALF)
+    zones = [make_node(f"n{i}", zone=f"z{i}") for i in range(2)]
+    cluster = make_cluster(zones, [let_in(pod) for pod in pods_of(web, ON_2)], web)
+    found = [one.summary for one in make_loaded(cluster).rollout(restarted(web)).suggestions]
+    assert [one for one in found if one.startswith(NODE)] == ["add a node like n0 in z0, or in z1"]
+
+
+def test_an_undo_is_no_cure_for_missing_capacity() -> None:
+    web = deployment(5, surge(2, 1), HALF)
+    answer = ask(web, pods_of(web, ON_2), n=3)
+    assert not answer.finished
+    assert not any("undo" in one.summary for one in answer.suggestions)
 
 
 def test_a_quota_is_free_again_once_an_old_pod_is_gone() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kschedctl.admission.chain import admit
 from kschedctl.api.defaults import default_pod
-from kschedctl.api.meta import ApiObject
+from kschedctl.api.meta import ApiObject, OwnerReference
 from kschedctl.api.pod import Pod
-from kschedctl.api.workload import Deployment, StatefulSet
+from kschedctl.api.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.releases.release import LATEST
@@ -27,6 +27,7 @@ from tests.builders import (
     make_cluster,
     make_container,
     make_node,
+    make_object,
     make_pod,
     make_storage_class,
     make_volume,
@@ -353,3 +354,25 @@ def test_what_the_strategy_promises_is_kept(
     assert out.finished is (not n_old and n_new == replicas and not out.waiting)
     if not out.finished:
         assert out.waiting
+
+
+@pytest.mark.parametrize(
+    ("wanted", "n_pods", "first"),
+    [
+        pytest.param(6, 6, "new 0 -> 2", id="all old pods exist"),
+        pytest.param(6, 4, "new 0 -> 2", id="the old ReplicaSet lacks pods: it counts with spec.replicas"),
+        pytest.param(4, 4, "new 0 -> 4", id="the old ReplicaSet wants fewer pods"),
+    ],
+)
+def test_the_new_replica_set_grows_by_what_all_replica_sets_leave(wanted: int, n_pods: int, first: str) -> None:
+    web = deployment(6, surge(2, 1))
+    own = make_object(
+        ReplicaSet, "web-1", namespace="default", labels={"pod-template-hash": "1"}, spec={"replicas": wanted}
+    )
+    owner = msgspec.convert(
+        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": True}, OwnerReference
+    )
+    own = msgspec.structs.replace(own, metadata=msgspec.structs.replace(own.metadata, owner_references=(owner,)))
+    out = roll(web, make_cluster(nodes(6), pods_of(web, [f"n{i}" for i in range(n_pods)]), web, own))
+    assert told(out)[0] == first
+    assert (out.finished, out.lowest) == (True, min(n_pods, 5))

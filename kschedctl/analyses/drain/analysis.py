@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -22,6 +23,7 @@ from kschedctl.answers.drain import (
     BlockedPodData,
     Drained,
     DrainedNodeData,
+    EndingPodData,
     HeldUpData,
     MovedPodData,
     PlacedFirstData,
@@ -59,7 +61,6 @@ def drain_answer(
     """Return the answer of a run."""
     simulation, happened = run.simulation, run.simulation.timeline[run.since :]
     placed_first = tuple(_placed_first(simulation.timeline[: run.since]))
-    began = happened[0].time if happened else simulation.now()
     moves = _moves(happened)
     evicted = preemption_evictions(happened)
     first = {each.pod for each in placed_first}
@@ -73,7 +74,7 @@ def drain_answer(
         interrupted=not run.finished,
         rolling=request.options.rolling,
         chance=TieBreak(request.seed).words,
-        seconds=round((simulation.now() - began).total_seconds(), 3),
+        seconds=round((simulation.now() - run.began).total_seconds(), 3),
         placed_first=placed_first,
         left_pending=int((run.before.pods.node_row == PENDING).sum()),
         nodes=nodes,
@@ -135,6 +136,11 @@ def _node(
         ),
         tuple(each.passed_over),
         tuple(_causes(run, each)),
+        tuple(
+            EndingPodData(pod.key, until, pod.key in each.stuck)
+            for pod in each.ending
+            if (until := pod.metadata.deletion_timestamp) is not None
+        ),
     )
 
 
@@ -144,6 +150,10 @@ def _causes(run: DrainRun, each: DrainedNode) -> Iterator[DiagnosisData]:
         yield DiagnosisData("drain-option", refusal_cause(message, pods), (), ())
     for one in node_causes(run, each) if each.blocked else ():
         yield DiagnosisData(one.rule, one.cause, (), ())
+    if each.stuck:
+        names, verb = listed(each.stuck, most=3), "is" if len(each.stuck) == 1 else "are"
+        cause = f"{names} {verb} being deleted, but the kubelet of {each.node} is unreachable and does not confirm it"
+        yield DiagnosisData("pod-deletion-is-stuck", f"{cause}, so the drain waits without end", (), ())
 
 
 def _waiting(before: Cluster, groups: Iterator[WaitingData]) -> Iterator[WaitingData]:
@@ -175,6 +185,7 @@ def _summary(
         parts.append(f"{whom} can be drained: {evictions}")
     verb = "cannot" if can else "cannot be drained"
     parts += [f"{node.node} {verb}: {_why(node)}" for node in cannot[:3]]
+    parts += _ending_in_words([pod for node in nodes for pod in node.waits_for if not pod.stuck], run.began)
     lost = lost_pods([each for each in run.drained if not each.drained])
     if lost:
         parts.append(f"{counted(len(lost), 'pod')} {'is' if len(lost) == 1 else 'are'} evicted and lost for good")
@@ -193,6 +204,15 @@ def _summary(
         parts.append(f"{counted(n_waiting, 'pod')} {'stays' if n_waiting == 1 else 'stay'} pending{told}")
     text = "; ".join((*parts, *_first_in_words(placed_first))) or "no node is drained"
     return text if run.finished else f"interrupted: {text} so far"
+
+
+def _ending_in_words(ending: Sequence[EndingPodData], began: datetime) -> Iterator[str]:
+    """Yield the clause about the pods that the drain waits for because they are already being deleted."""
+    if ending:
+        verb = "is" if len(ending) == 1 else "are"
+        last = max(pod.until for pod in ending)
+        until = f" until {last:%H:%M:%S} UTC" if last > began else ""
+        yield f"waits for {listed([pod.pod for pod in ending], most=3)}, which {verb} being deleted{until}"
 
 
 def _first_in_words(placed: Sequence[PlacedFirstData]) -> Iterator[str]:

@@ -111,6 +111,8 @@ def run_drain(
 ) -> DrainRun:
     """Drain the nodes of a request.
 
+    Pods that are pending because of a what-if are placed before the drain, as after the change in a real cluster.
+
     Parameters
     ----------
     first : collection of str
@@ -118,11 +120,12 @@ def run_drain(
         ``namespace/name``: those that an earlier part of the drain left pending.
     """
     names = request.names(cluster.cluster)
-    pending = None if request.place_pending_first else first
+    pending = None if request.place_pending_first else cluster.snapshot.made_pending.union(first)
     simulation = Simulation(cluster.with_edited_pending(), choose=TieBreak(request.seed).choose())
-    simulation.enqueue_pending(pending)
-    for _ in handle.count(simulation, "pods"):
-        pass
+    if pending is None or pending:
+        simulation.enqueue_pending(pending)
+        for _ in handle.count(simulation, "pods"):
+            pass
     before, began, since = simulation.cluster, simulation.now(), len(simulation.timeline)
     model = before.nodes.objects[before.nodes.row[names[0]]]
     drained: list[DrainedNode] = []

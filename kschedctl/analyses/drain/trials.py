@@ -15,6 +15,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import KschedctlError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.drain import DrainedNode, DrainOptions
+from kschedctl.simulate.pending import newly_pending_pods
 from kschedctl.simulate.world import is_recreated
 
 #: The most drains that are tried for the suggestions of an answer.
@@ -96,7 +97,9 @@ class Trials:
         request = replace(
             self._request, nodes=self._nodes, selector="", zone="", options=options, surge=0, place_pending_first=False
         )
-        return run_drain(self.cluster.moved(cluster), request, AnalysisHandle(), _new(cluster, self.run.before))
+        return run_drain(
+            self.cluster.moved(cluster), request, AnalysisHandle(), newly_pending_pods(self.run.before, cluster)
+        )
 
 
 def cure(changes: Sequence[Change], after: DrainRun, first: tuple[str, ...], before: DrainRun) -> CureData:
@@ -152,11 +155,4 @@ def is_drained(run: DrainRun) -> bool:
 
 def newly_pending(run: DrainRun) -> list[str]:
     """Return the pods that are pending after a drain and were not before it."""
-    return _new(run.simulation.cluster, run.before)
-
-
-def _new(after: Cluster, before: Cluster) -> list[str]:
-    """Return the pods that are pending in a cluster and were not before, as ``namespace/name``."""
-    now, then = after.pods, before.pods
-    old = {key for key, index in then.index.items() if not then.records[index].node_name}
-    return ["/".join(key) for key, index in now.index.items() if not now.records[index].node_name and key not in old]
+    return newly_pending_pods(run.before, run.simulation.cluster)

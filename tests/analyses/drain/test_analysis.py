@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import kschedctl
 from kschedctl.analyses.drain.analysis import drain
@@ -17,6 +18,7 @@ from kschedctl.errors import InputError
 from kschedctl.simulate.drain import DrainOptions
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.preemption.small_clusters import budget
+from tests.simulate.test_deletions import NOON, ending
 from tests.simulate.test_drain import web
 
 BLOCKING = budget("pdb", "web", 0, currentHealthy=2, desiredHealthy=2)
@@ -137,3 +139,54 @@ def test_a_selection_without_a_node_is_an_error(request_: DrainRequest) -> None:
 def test_pods_that_were_pending_before_are_not_counted() -> None:
     answer = ask([make_pod("big", requests={"cpu": "9"}), web("web-1")])
     assert (answer.waiting, answer.summary) == ((), "n1 can be drained: 1 pod moves")
+
+
+@pytest.mark.parametrize(
+    ("ends", "unreachable", "options", "summary", "seconds"),
+    [
+        pytest.param(
+            600,
+            False,
+            {"force": True},
+            "n1 can be drained: no pod has to move; waits for default/old, which is being deleted until 12:10:00 UTC",
+            600,
+            id="until the deletion ends",
+        ),
+        pytest.param(
+            -60,
+            False,
+            {"force": True},
+            "n1 can be drained: no pod has to move; waits for default/old, which is being deleted",
+            0,
+            id="the deletion time has passed",
+        ),
+        pytest.param(
+            600,
+            False,
+            {},
+            "n1 cannot be drained: default/old has no controller that would recreate it on another node",
+            0,
+            id="kubectl's options apply to it",
+        ),
+        pytest.param(
+            600,
+            True,
+            {"force": True},
+            "n1 cannot be drained: default/old is being deleted, but the kubelet of n1 is unreachable and does not "
+            "confirm it, so the drain waits without end",
+            0,
+            id="the kubelet never confirms it",
+        ),
+    ],
+)
+def test_a_drain_waits_for_pods_that_are_being_deleted(
+    ends: int, unreachable: bool, options: dict[str, bool], summary: str, seconds: int
+) -> None:
+    taints = ["node.kubernetes.io/unreachable:NoExecute"] if unreachable else []
+    now = make_pod("now", node="n2")
+    now = replace(now, metadata=replace(now.metadata, creation_timestamp=NOON))
+    cluster = make_cluster([make_node("n1", taints=taints), make_node("n2")], [ending("old", ends), now])
+    answer = drain(make_loaded(cluster), DrainRequest(nodes=("n1",), options=DrainOptions(**options)), AnalysisHandle())
+    assert answer.summary == summary
+    assert answer.yes is summary.startswith("n1 can be")
+    assert seconds <= answer.seconds <= seconds + 5

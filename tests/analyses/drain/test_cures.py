@@ -151,6 +151,13 @@ BUSY = [make_pod(name, node=name, requests={"cpu": "2"}) for name in "bc"]
             id="another pod is not ready",
         ),
         pytest.param(
+            (deployment(["a", "b", "c"])[:3], pdb(minAvailable=2, healthy=2, desired=2)),
+            "budget default/web wants 2 healthy pods and has 2 of 3: 1 of its 3 pods does not exist yet, "
+            "so no eviction is allowed as long as that lasts",
+            [],
+            id="a pod of the workload does not exist yet",
+        ),
+        pytest.param(
             (
                 deployment(["a"], volumes=DISK),
                 make_claim("data", bound="pv"),
@@ -218,6 +225,18 @@ def test_a_pod_with_a_local_disk_waits_for_its_node() -> None:
     assert [(one.summary, one.untried) for one in answer.suggestions] == [
         ("uncordon a after the maintenance: volume pv is there", "default/web-1-xxxxx stays pending until then")
     ]
+
+
+def test_a_suggested_number_of_replicas_works_as_a_what_if() -> None:
+    objects = [*deployment(["a", "b"]), pdb(minAvailable=2, healthy=2, desired=2)]
+    assert ask(*objects).suggestions[0].summary.startswith(f"{SCALE} 3")
+    pods = [each for each in objects if type(each).__name__ == "Pod"]
+    others = [each for each in objects if type(each).__name__ != "Pod"]
+    cluster = make_loaded(make_cluster([make_node(name) for name in "abc"], [*pods, PENDING], *others))
+    answer = cluster.what_if(set_replicas="deploy/web=4").drain("a")
+    assert answer.summary.startswith("a can be drained: 1 pod moves")
+    assert [each.pod for each in answer.placed_first] == ["default/web-1-xxxxx"]
+    assert answer.left_pending == 1
 
 
 def test_a_drain_that_works_has_no_suggestions() -> None:
