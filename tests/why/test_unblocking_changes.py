@@ -56,14 +56,6 @@ def test_pods_that_fit_take_each_others_room() -> None:
     assert told(found) == [("add a node like a", 1)]
 
 
-def test_no_pod_is_deleted_that_is_placed_without_any_change_or_has_a_higher_priority() -> None:
-    pods = [make_pod("p-0", requests={"cpu": "3"}, priority=5), make_pod("p-1", requests={"cpu": "3"})]
-    important = make_pod("db", node="b", requests={"cpu": "3"}, priority=5)
-    _, found = waiting([make_node("a"), make_node("b")], [important], pods)
-    assert found.anyway == ("default/p-0",)
-    assert [change.evicts for change in found.changes] == [()]
-
-
 def test_pods_that_preempt_are_left_to_preemption() -> None:
     urgent = make_pod("urgent", requests={"cpu": "3"}, priority=100)
     groups, found = waiting([make_node("a")], [make_pod("x", node="a", requests={"cpu": "2"})], [urgent])
