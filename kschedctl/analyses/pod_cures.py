@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 
 from kschedctl.answers.cures import CureData
@@ -15,7 +15,7 @@ from kschedctl.why.recreated_pods import recreation_consequences
 from kschedctl.why.search import suggest
 
 
-def pod_cures(decision: Decision, most: int) -> Iterator[CureData]:
+def pod_cures(decision: Decision, most: int, kept: Collection[str] = ()) -> Iterator[CureData]:
     """Yield the cures of lowest risk for the pod of a decision, as ``explain`` suggests them.
 
     Parameters
@@ -24,8 +24,10 @@ def pod_cures(decision: Decision, most: int) -> Iterator[CureData]:
         The decision for a pod that is not scheduled.
     most : int
         The most cures to return.
+    kept : collection of str
+        The pods that no cure deletes, as ``namespace/name``.
     """
-    for one in islice(suggest(decision, most, ways=False).ranked, most):
+    for one in islice(suggest(decision, most, ways=False, kept=kept).ranked, most):
         if isinstance(one, Advice):
             yield CureData(one.summary, "", (one.command,) if one.command else (), one.untried)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -154,7 +154,7 @@ def simulation_answer(
         pods=len(placed) + n_waiting,
         placed=len(placed),
         waiting=waiting,
-        cures=tuple(_cures(attempts, waiting)) if cures else (),
+        cures=tuple(_cures(attempts, waiting, {entry.pod for entry in placed})) if cures else (),
         ended=tuple(_ended(before, simulation.timeline)),
         evicted=evicted,
         workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),
@@ -166,13 +166,16 @@ def simulation_answer(
     )
 
 
-def _cures(attempts: Sequence[Attempt], waiting: Sequence[WaitingData]) -> Iterator[CureData]:
-    """Yield cures for the first pod of each of the largest groups, in the state of its last scheduling cycle."""
+def _cures(attempts: Sequence[Attempt], waiting: Sequence[WaitingData], placed: Collection[str]) -> Iterator[CureData]:
+    """Yield cures for the first pod of each of the largest groups, in the state of its last scheduling cycle.
+
+    No cure deletes a pod that was placed in the same run.
+    """
     last = {attempt.pod: attempt.decision for attempt in attempts}
     tried = (last[key] for group in waiting for key in group.pods[:1] if key in last and not group.gated)
     for decision in islice(tried, _MOST_CURED):
         if not decision.schedulable and not decision.victims:
-            yield from pod_cures(decision, _MOST_CURES)
+            yield from pod_cures(decision, _MOST_CURES, placed)
 
 
 def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:

@@ -279,6 +279,9 @@ class CandidateData(Data, frozen=True):
     lost_at: Annotated[
         str, Meta(description="The criterion at which the candidate lost; empty for the best candidates.")
     ]
+    terminating: Annotated[
+        tuple[str, ...], Meta(description="The victims that are already being deleted, as namespace/name.")
+    ] = ()
 
 
 class PreemptionData(Data, frozen=True):

@@ -129,11 +129,22 @@ class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
         tuple[WayData, ...], Meta(description="The adjustments with which the scheduler reaches the best placement.")
     ]
     refused: Annotated[int, Meta(description="The number of solutions that the filters rejected before this one.")]
+    ended: Annotated[
+        tuple[str, ...],
+        Meta(description="The pods that are being deleted in the snapshot; both placements take them as gone."),
+    ] = ()
+    replacements_pending: Annotated[
+        int,
+        Meta(description="The number of new pods of evicted pods that have no node in the best placement."),
+    ] = 0
+    multi_step_replacements_pending: Annotated[
+        int, Meta(description="The number of new pods of evicted pods that the scheduler leaves pending.")
+    ] = 0
 
     @property
     def yes(self) -> bool:
-        """True if all pods have a node in the best placement."""
-        return not self.waiting and not self.gated
+        """True if all pods that are considered have a node in the best placement; gated pods are not considered."""
+        return not self.waiting
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the placements, one line per pod: ``pod/NAMESPACE/NAME node/NODE``."""
@@ -215,6 +226,9 @@ class Emptied(ClusterAnswer, frozen=True, kw_only=True, tag="EmptiedNodes"):
         int, Meta(description="The number of nodes in use: those with pods that do not belong to the node itself.")
     ]
     used_after: Annotated[int, Meta(description="The number of nodes in use at the end.")]
+    newly_used: Annotated[
+        tuple[str, ...], Meta(description="The nodes in use at the end that are not in use at the start.")
+    ]
     fewest: Annotated[
         int | None, Meta(description="The lower bound of the number of nodes that any placement uses; null if unknown.")
     ]
@@ -230,6 +244,10 @@ class Emptied(ClusterAnswer, frozen=True, kw_only=True, tag="EmptiedNodes"):
     given_up: Annotated[
         tuple[str, ...],
         Meta(description="The nodes that some placement leaves empty but that no simulated drain empties."),
+    ]
+    obstacles: Annotated[
+        dict[str, str],
+        Meta(description="The cause for which the drain of such a node did not finish, by node, as far as known."),
     ]
     fixed: Annotated[tuple[str, ...], Meta(description="The nodes with pods that no controller recreates.")]
 

@@ -210,6 +210,17 @@ class VictimFateData(Data, frozen=True):
             "there is none."
         ),
     ] = ""
+    wait_seconds: Annotated[
+        int,
+        Meta(
+            description="The longest time until the victim is gone, in seconds: its grace period, or the rest of it "
+            "for a pod that is already being deleted."
+        ),
+    ] = 0
+    deletion_timestamp: Annotated[
+        datetime | None,
+        Meta(description="The deletionTimestamp of a pod that is already being deleted; null for others."),
+    ] = None
 
 
 class PreemptorFate(StrEnum):
@@ -252,9 +263,7 @@ class NextData(Data, frozen=True):
     ]
     wait_seconds: Annotated[
         int,
-        Meta(
-            description="The longest time until the pod can start, in seconds: the longest grace period of the victims."
-        ),
+        Meta(description="The longest time until the pod can start, in seconds: until the last victim is gone."),
     ]
     victims: Annotated[tuple[VictimFateData, ...], Meta(description="The fate of each victim.")]
     loses_nomination: Annotated[tuple[str, ...], Meta(description="The pods whose nomination to the node is cleared.")]

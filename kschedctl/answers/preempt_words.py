@@ -95,7 +95,23 @@ def in_vain_words(after: NextData) -> str:
     return f"it then still fits nowhere ({_first_sentence(fate.message)})"
 
 
-def preemptor_words(after: NextData, victims: Sequence[VictimData]) -> str:
+def terminating_words(victims: Sequence[VictimFateData]) -> str:
+    """Return the number of victims that are already being deleted, as the end of a clause; empty for none."""
+    n_going = sum(fate.deletion_timestamp is not None for fate in victims)
+    number = "" if n_going == len(victims) else f"{n_going} of them "
+    return f", {number}already being deleted" if n_going else ""
+
+
+def deletions(victims: Sequence[VictimFateData]) -> Iterator[str]:
+    """Yield the end of each deletion that has already begun, one sentence per victim."""
+    for fate in victims:
+        if fate.deletion_timestamp is not None:
+            end = f"{fate.deletion_timestamp:%H:%M:%S} UTC"
+            when = f"until {end} at the latest ({duration(fate.wait_seconds)})"
+            yield f"{fate.name} is already being deleted, {when if fate.wait_seconds else f'overdue since {end}'}."
+
+
+def preemptor_words(after: NextData) -> str:
     """Return when and where the pod can start, as a sentence; ``fates`` adds the outcome for the victims."""
     fate, in_vain = after.preemptor, in_vain_words(after)
     if in_vain:
@@ -104,8 +120,8 @@ def preemptor_words(after: NextData, victims: Sequence[VictimData]) -> str:
     gone = "the victim is gone" if len(after.victims) == 1 else f"all {len(after.victims)} victims are gone"
     stop = f"within {duration(after.wait_seconds)}" if after.wait_seconds else "at once"
     if fate is None or (fate.node == after.node and not fate.evicted):
-        slowest = [victim.name for victim in victims if victim.grace_seconds == after.wait_seconds]
-        whose = f", the grace period of {listed(slowest, most=3)}" if 2 * len(slowest) <= len(victims) else ""
+        slowest = [each.name for each in after.victims if each.wait_seconds == after.wait_seconds]
+        whose = f", the grace period of {listed(slowest, most=3)}" if 2 * len(slowest) <= len(after.victims) else ""
         return f"It can start as soon as {gone}: {stop}{whose}."
     evicting = f"evicts {listed(fate.evicted, most=3)} as well, and " if fate.evicted else ""
     return f"It {evicting}starts on {fate.node} after about {duration(round(fate.seconds))}."

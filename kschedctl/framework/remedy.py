@@ -246,12 +246,11 @@ class RemedyContext:
     def pod_removed(self, key: str, *, within: float = 0.0) -> Iterator[Remedy]:
         """Yield a remedy that deletes another pod, given as ``namespace/name``.
 
-        Yield nothing if the pod does not exist, if it would be recreated on its node at once, or if it has the same
-        controller as the pod: it would be recreated as a pod like it.
+        Yield nothing if the pod does not exist, or if it is not to make way for the pod (see `can_make_way`).
         """
         namespace, _, name = key.partition("/")
         index = self.cluster.pods.index.get((namespace, name))
-        if index is None or not leaves_for_good(self.cluster, index, self.pod):
+        if index is None or not can_make_way(self.cluster, index, self.pod):
             return
         yield Remedy(
             summary=f"delete pod {key}",
@@ -267,12 +266,15 @@ class RemedyContext:
         )
 
 
-def leaves_for_good(cluster: Cluster, index: int, pod: Pod) -> bool:
-    """Report whether deleting a pod of the cluster frees its place on the node for another pod.
+def can_make_way(cluster: Cluster, index: int, pod: Pod) -> bool:
+    """Report whether a pod of the cluster can be deleted so that another pod takes its place on the node.
 
-    DaemonSet pods and the mirror pods of static pods are recreated there at once. A pod with the same controller as
-    ``pod`` is replaced by one that competes with it.
+    A pod of higher priority cannot: it is more important, and a new pod in its place preempts the other one. DaemonSet
+    pods and the mirror pods of static pods are recreated there at once. A pod with the same controller as ``pod`` is
+    replaced by one that competes with it.
     """
+    if cluster.pods.priority[index] > (pod.spec.priority or 0):
+        return False
     owner = cluster.pods.owner(index)
     if owner is None:
         return True

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.optimum.comparison import simulate_pending
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 #: The options of the drain: DaemonSet pods stay, and the contents of emptyDir volumes are lost.
 OPTIONS: Final = DrainOptions(ignore_daemon_sets=True, delete_empty_dir_data=True)
+_UNPLACED: Final = "kube-scheduler finds no node for a recreated pod"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ class Consolidation:
         The number of nodes in use. DaemonSet pods and mirror pods do not count.
     n_used_after : int
         The number of nodes in use after the drain, including nodes that were unused before.
+    newly_used : tuple of str
+        The nodes in use after the drain that were unused before.
     nodes : tuple of DrainedNode
         The drained nodes, in order.
     closed : tuple of str
@@ -103,6 +107,8 @@ class Consolidation:
         The node of each recreated pod, ``namespace/name``.
     given_up : tuple of str
         Nodes that the solver's placement empties and the chosen drain does not.
+    obstacles : dict of str to str
+        The cause for which the drain of such a node got stuck, in words, by node.
     fixed : tuple of str
         Nodes that cannot be emptied, because of pods that no controller recreates.
     standing : GoalResult
@@ -111,10 +117,12 @@ class Consolidation:
 
     n_used: int
     n_used_after: int
+    newly_used: tuple[str, ...]
     nodes: tuple[DrainedNode, ...]
     closed: tuple[str, ...]
     placed: dict[str, str]
     given_up: tuple[str, ...]
+    obstacles: dict[str, str]
     fixed: tuple[str, ...]
     standing: GoalResult
     best: Best = field(repr=False)
@@ -148,17 +156,21 @@ def empty_nodes(scheduler: Scheduler, *, seconds: float, choose: Choose = first_
         key=lambda each: (-len(nodes_in_use(each.simulation.cluster)), -len(each.nodes)),
     )
     simulation = drained.simulation
+    used_after = nodes_in_use(simulation.cluster).keys()
     done = {node.node for node in drained.nodes}
+    given_up = tuple(name for name in wanted if name not in done)
     came = {entry.pod for entry in simulation.timeline[len(settled.timeline) :] if entry.node}
     pods = simulation.cluster.pods
     index = {key: pods.index.get((namespace, name), -1) for key in came for namespace, _, name in [key.partition("/")]}
     return Consolidation(
         n_used=len(in_use),
-        n_used_after=len(nodes_in_use(simulation.cluster)),
+        n_used_after=len(used_after),
+        newly_used=tuple(_names(cluster, used_after - in_use.keys())),
         nodes=tuple(drained.nodes),
         closed=drained.closed,
         placed={key: node for key in sorted(came) if index[key] >= 0 and (node := pods.records[index[key]].node_name)},
-        given_up=tuple(name for name in wanted if name not in done),
+        given_up=given_up,
+        obstacles={name: drains.obstacles[name] for name in given_up if name in drains.obstacles},
         fixed=tuple(_names(cluster, fixed)),
         standing=found.standings[0],
         best=found,
@@ -205,11 +217,18 @@ class _Drained:
 
 @dataclass(frozen=True, slots=True)
 class _Drains:
-    """Drains of a cluster, each in a separate simulation."""
+    """Drains of a cluster, each in a separate simulation.
+
+    Attributes
+    ----------
+    obstacles : dict of str to str
+        The cause for which a drain first got stuck at a node, in words, by node.
+    """
 
     scheduler: Scheduler
     choose: Choose
     deadline: float
+    obstacles: dict[str, str] = field(default_factory=dict)
 
     def together(self, wanted: Sequence[str], closed: Sequence[str]) -> _Drained:
         """Drain nodes together; repeat without the node at which the drain got stuck."""
@@ -244,10 +263,22 @@ class _Drains:
         for step in drain(simulation, nodes, OPTIONS):
             if isinstance(step, DrainedNode):
                 if not step.drained or _n_pending(simulation) > n_pending:
+                    self.obstacles.setdefault(step.node, _obstacle(step))
                     return _Drained(done, simulation, bad=step.node)
                 done.append(step)
         bad = nodes[-1] if _n_pending(simulation) > n_pending else ""
+        if bad:
+            self.obstacles.setdefault(bad, _UNPLACED)
         return _Drained(done, simulation, tuple(closed) if nodes else (), bad)
+
+
+def _obstacle(node: DrainedNode) -> str:
+    """Return the cause for which a drain got stuck at a node, as a clause."""
+    if node.blocking:
+        blocks = "disruption budget" if len(node.blocking) == 1 else "disruption budgets"
+        return f"{blocks} {listed(node.blocking)} {'blocks' if len(node.blocking) == 1 else 'block'} the drain"
+    reasons = (*node.refusals, *dict.fromkeys(node.blocked.values()))
+    return f"the drain is refused: {reasons[0]}" if reasons else _UNPLACED
 
 
 def _n_pending(simulation: Simulation) -> int:

@@ -12,6 +12,7 @@ from kschedctl.presentation.frame import View, cautions, header, next_questions
 
 _FEW: Final = 3
 _ROWS: Final = 12
+_STUCK: Final = "Nodes that some placement would empty, but no simulated drain emptied"
 
 
 def emptied_document(answer: Emptied, view: View) -> Document:
@@ -45,8 +46,12 @@ def emptied_document(answer: Emptied, view: View) -> Document:
         yield table(("pod", "node"), shown, identifiers=(0, 1))
         if len(shown) < len(places):
             yield Paragraph(f"and {len(places) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    stuck: dict[str, tuple[str, ...]] = {}
+    for name in answer.given_up:
+        cause = answer.obstacles.get(name, "")
+        stuck[cause] = (*stuck.get(cause, ()), name)
     for names, what in (
-        (answer.given_up, "Nodes that some placement would empty, but no simulated drain emptied"),
+        *((names, f"{_STUCK}{f' ({cause})' if cause else ''}") for cause, names in stuck.items()),
         (answer.fixed, f"{counted(len(answer.fixed), 'node')} with pods that no controller recreates"),
     ):
         if names:

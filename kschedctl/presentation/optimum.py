@@ -29,6 +29,13 @@ def document(answer: Optimum, view: View) -> Document:
     yield from header(answer, view.now)
     if not answer.multi_step_finished:
         yield Paragraph("The simulated scheduler does not finish: pods keep evicting each other.", Tone.CAUTION)
+    if answer.ended:
+        yield Paragraph(
+            f"{counted(len(answer.ended), 'pod')} being deleted {'is' if len(answer.ended) == 1 else 'are'} taken as "
+            f"gone at once (in simulate, a pod leaves at its deletion time): "
+            f"{listed(answer.ended, most=len(answer.ended) if view.wide else _FEW)}",
+            Tone.FAINT,
+        )
     if answer.refused:
         yield Paragraph(f"{counted(answer.refused, 'earlier solution')} rejected by the filters", Tone.FAINT)
     yield from _goals(answer.goals, every=view.wide)
@@ -118,6 +125,13 @@ def _evicted(answer: Optimum) -> Document:
         for pod, node in sorted(ours | theirs)
     ]
     yield table(("pod", "from", "scheduler", "best", "recreated on"), rows, identifiers=(0, 1, 4))
+    theirs_pending, ours_pending = answer.multi_step_replacements_pending, answer.replacements_pending
+    if theirs_pending or ours_pending:
+        text = (
+            f"new pods of evicted pods that stay pending, not counted above: {theirs_pending} with the scheduler, "
+            f"{ours_pending} in the best placement"
+        )
+        yield Paragraph(text, Tone.CAUTION, indent=2)
 
 
 def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Document:

@@ -17,6 +17,7 @@ from kschedctl.answers.preempt import (
 )
 from kschedctl.answers.preempt_words import (
     below_words,
+    deletions,
     duration,
     fates,
     in_vain_words,
@@ -249,7 +250,9 @@ def _next_section(answer: Preemption) -> Document:
     deleted = f"; kube-scheduler deletes {listed(going)}" if going else ""
     yield GAP
     yield Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}.")
-    yield Paragraph(preemptor_words(after, victims), indent=2)
+    for text in deletions(after.victims):
+        yield Paragraph(text, indent=2)
+    yield Paragraph(preemptor_words(after), indent=2)
     for text in (returning if after.in_vain else fates)(after.victims):
         yield Paragraph(text, indent=2)
     if after.loses_nomination:

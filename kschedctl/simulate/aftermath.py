@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from msgspec.structs import replace
 
 from kschedctl.api.meta import OwnerReference
+from kschedctl.cluster.records import PodRecord
+from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.decision import Decision
@@ -30,8 +33,9 @@ class VictimFate:
     ----------
     pod : int
         Its index in ``Cluster.pods``.
-    grace_seconds : int
-        The seconds that the pod may take to stop.
+    wait_seconds : int
+        The seconds until the pod is gone at the latest: its grace period; for a pod that is already being deleted, the
+        time from the snapshot to its deletion timestamp.
     owner : OwnerReference or None
         The controller that recreates the pod; ``None`` if no controller does.
     bound_to_node : bool
@@ -42,7 +46,7 @@ class VictimFate:
     """
 
     pod: int
-    grace_seconds: int
+    wait_seconds: int
     owner: OwnerReference | None
     bound_to_node: bool
     replacement: Decision | None
@@ -85,7 +89,7 @@ class Aftermath:
     node : str
         The node to which the pod is nominated.
     wait_seconds : int
-        The longest time that the pod waits, in seconds: the longest grace period of a victim.
+        The longest time that the pod waits, in seconds: until the last victim is gone.
     victims : tuple of VictimFate
         The victims, the most important first.
     outcome : PreemptorOutcome or None
@@ -118,10 +122,11 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
         removed=[victim.pod for victim in candidate.victims],
     )
     after = scheduler.moved(moved.cluster.with_pods(added=[preemptor]))
-    fates = tuple(_fate(scheduler, after, victim.pod) for victim in candidate.victims)
+    now = taken_at(cluster) or newest_time(cluster)
+    fates = tuple(_fate(scheduler, after, victim.pod, now) for victim in candidate.victims)
     return Aftermath(
         candidate.node,
-        max((fate.grace_seconds for fate in fates), default=0),
+        max((fate.wait_seconds for fate in fates), default=0),
         fates,
         _outcome(scheduler, decision, candidate),
     )
@@ -167,7 +172,7 @@ def _first_places(simulation: Simulation) -> dict[str, str]:
     return places
 
 
-def _fate(scheduler: Scheduler, after: Scheduler, index: int) -> VictimFate:
+def _fate(scheduler: Scheduler, after: Scheduler, index: int, now: datetime | None) -> VictimFate:
     pods = scheduler.cluster.pods
     owner = pods.owner(index)
     pod = pods.pod(index)
@@ -179,8 +184,14 @@ def _fate(scheduler: Scheduler, after: Scheduler, index: int) -> VictimFate:
         replacement = after.decide(made.pod)
     return VictimFate(
         index,
-        grace_seconds(pods.records[index].spec),
+        _wait_seconds(pods.records[index], now),
         owner,
         owner is not None and owner.kind == "DaemonSet",
         replacement,
     )
+
+
+def _wait_seconds(record: PodRecord, now: datetime | None) -> int:
+    """Return the seconds until a victim is gone at the latest; 0 if its deletion timestamp has passed."""
+    ends = record.metadata.deletion_timestamp
+    return grace_seconds(record.spec) if ends is None or now is None else max(int((ends - now).total_seconds()), 0)

@@ -77,6 +77,8 @@ class DrainedNode:
         The virtual time of the drain.
     waited : dict of str to float
         The seconds for which each budget, ``namespace/name``, delayed evictions.
+    blocking : tuple of str
+        The budgets, ``namespace/name``, that refuse the eviction of the pods in ``blocked``.
     """
 
     node: str
@@ -88,6 +90,7 @@ class DrainedNode:
     blocked: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     waited: dict[str, float] = field(default_factory=dict)
+    blocking: tuple[str, ...] = ()
 
     @property
     def drained(self) -> bool:
@@ -160,7 +163,7 @@ def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions)
         changes = simulation.changes
         yield from simulation.run_for(RETRY)
         if simulation.is_idle and simulation.changes == changes:
-            out.blocked = refused
+            out.blocked, out.blocking = refused, tuple(sorted(budgets))
             for key in budgets:
                 out.waited.pop(key, None)
             break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -23,8 +23,8 @@ from kschedctl.framework.remedy import (
     RemedyContext,
     Risk,
     add_operation,
+    can_make_way,
     delete_command,
-    leaves_for_good,
     pod_deleted,
 )
 from kschedctl.framework.remedy_scope import RemedyScope
@@ -126,12 +126,17 @@ def _comes_back(decision: Decision, index: int) -> bool:
     return any(isinstance(each, ExistingAntiAffinity) and each.pod == pods.key(index) for each in operands)
 
 
-def freeing_deletions(decision: Decision, row: int) -> Iterator[Remedy]:
+def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) -> Iterator[Remedy]:
     """Yield the deletion of pods of a node that frees what the pod requests: as few and unimportant pods as possible.
 
     If the deletion of a single pod suffices, the least important such pod is deleted; else up to 5 are, those that free
     most first. Pods that their controller recreates on the same node are kept. Nothing is yielded if the node rejects
     the pod for anything but a shortage.
+
+    Parameters
+    ----------
+    kept : collection of str
+        Further pods that are not deleted, as ``namespace/name``.
     """
     cluster, lacking = decision.cluster, _lacking(decision, row)
     if not lacking:
@@ -145,7 +150,8 @@ def freeing_deletions(decision: Decision, row: int) -> Iterator[Remedy]:
     amounts = {
         index: {name: int(per_class[name][pods.class_id[index]]) for name in lacking}
         for index in pods.on_node(row).tolist()
-        if leaves_for_good(cluster, index, decision.pod)
+        if can_make_way(cluster, index, decision.pod)
+        and pods.key(index) not in kept
         # A pod that is ending frees its resources without another deletion.
         and pods.records[index].metadata.deletion_timestamp is None
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -70,7 +70,9 @@ class SearchResult:
         return tuple(every)
 
 
-def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, ways: bool = True) -> SearchResult:
+def suggest(
+    decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, ways: bool = True, kept: Collection[str] = ()
+) -> SearchResult:
     """Search for the smallest changes that let a pod be scheduled; each is made, and the pod decided for again.
 
     Parameters
@@ -83,6 +85,8 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, way
         The node that the pod is bound to in the snapshot; empty if it is pending.
     ways : bool
         True to try other ways of the changes that help, too.
+    kept : collection of str
+        The pods that no suggestion deletes, as ``namespace/name``, such as those that a simulation has just placed.
     """
     if most <= 0 or (decision.error and decision.statuses is None):
         return SearchResult((), 0)
@@ -96,7 +100,7 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, way
     if not decision.other_scheduler and not any(remedy.model for remedy in remedies):
         remedies += nodes_in_reach_of_volumes(decision)
     known = {remedy.summary for remedy in remedies}
-    others = [each for each in _everything(decision, collected) if each.remedy.summary not in known]
+    others = [each for each in _everything(decision, collected, kept) if each.remedy.summary not in known]
     search = _Search(decision, most)
     ordered = list(_in_order(collected, [*map(CandidateRemedy, remedies), *others]))
     search.singles(ordered)
@@ -114,7 +118,7 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, way
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
 
 
-def _everything(decision: Decision, collected: Collected) -> list[CandidateRemedy]:
+def _everything(decision: Decision, collected: Collected, kept: Collection[str]) -> list[CandidateRemedy]:
     """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out."""
     if decision.other_scheduler:
         return []
@@ -128,7 +132,7 @@ def _everything(decision: Decision, collected: Collected) -> list[CandidateRemed
     ]
     others: Iterable[Remedy] = (
         *preemption_remedies(decision),
-        *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row) if not preempts),
+        *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row, kept) if not preempts),
         *new_nodes(decision),
         *larger_nodes(decision),
         *other_priorities(decision),
@@ -138,7 +142,7 @@ def _everything(decision: Decision, collected: Collected) -> list[CandidateRemed
     known: set[tuple[str, ...]] = set()
     out: list[CandidateRemedy] = []
     for each in (*map(CandidateRemedy, others), *proposed):
-        if each.remedy.evicts not in known:
+        if each.remedy.evicts not in known and not any(key in kept for key in each.remedy.evicts):
             out.append(each)
             known |= {each.remedy.evicts} - {()}
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -134,7 +134,7 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
     rest = [dataclasses.replace(g, pods=tuple(pod for pod in g.pods if pod.key not in anyway)) for g in groups]
     later = {i: settled.decide(group.pods[0]) for i, group in enumerate(rest) if group.pods}
     hopeful = [i for i, said in later.items() if said.outcome is Outcome.UNSCHEDULABLE and not groups[i].preempts]
-    candidates = _candidates(settled, rest, {i: later[i] for i in hopeful[:_MOST_GROUPS]})
+    candidates = _candidates(settled, rest, {i: later[i] for i in hopeful[:_MOST_GROUPS]}, anyway)
     group_of = {pod.key: i for i, group in enumerate(groups) for pod in group.pods}
     left = Counter(group_of[pod.key] for pod in waiting if pod.key not in anyway)
     found: list[Unblocking] = []
@@ -179,13 +179,16 @@ def _evicting_nobody(
 
 
 def _candidates(
-    scheduler: Scheduler, groups: Sequence[PendingGroup], hopeful: Mapping[int, Decision]
+    scheduler: Scheduler, groups: Sequence[PendingGroup], hopeful: Mapping[int, Decision], kept: Collection[str]
 ) -> list[_Candidate]:
-    """Return the suggestions for the first pod of each group, extended to all of its pods."""
+    """Return the suggestions for the first pod of each group, extended to all of its pods.
+
+    The pods in ``kept``, which are scheduled without any change, are not deleted.
+    """
     found: dict[bytes, _Candidate] = {}
     for number, decision in hopeful.items():
         group = groups[number]
-        for suggestion in suggest(decision, _PER_GROUP, ways=False).suggestions:
+        for suggestion in suggest(decision, _PER_GROUP, ways=False, kept=kept).suggestions:
             if len(suggestion.remedies) > 1 or suggestion.remedies[0].family == "preemption":
                 continue
             remedy = _for_all(scheduler, group, decision, suggestion.remedies[0])

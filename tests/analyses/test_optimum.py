@@ -193,3 +193,60 @@ def test_broken_budgets_are_in_the_first_line() -> None:
         "the scheduler places 1 of 1 pod, evicting 1 (1 beyond disruption budgets); "
         "the best placement 1, evicting 1 (1 beyond disruption budgets)"
     )
+
+
+GATED = make_pod("gated", schedulingGates=[{"name": "wait"}])
+OUTCOMES = [
+    pytest.param([pod("p", "1"), GATED], True, id="all placed but a gated pod"),
+    pytest.param([GATED], True, id="only a gated pod"),
+    pytest.param([pod("p", "9"), GATED], False, id="a pod that fits nowhere"),
+]
+
+
+@pytest.mark.parametrize(("pods", "yes"), OUTCOMES)
+def test_gated_pods_are_not_considered(pods: list[Pod], yes: bool) -> None:
+    answer = ask(*pods)
+    assert (answer.yes, answer.gated) == (yes, ("default/gated",))
+    assert "Gated, not considered: default/gated" in text(answer, 200)
+
+
+NOTES = [
+    pytest.param(
+        [make_pod("old", requests={"cpu": "3"}, node="a", terminating=True), pod("p", "1")],
+        "1 pod being deleted is taken as gone at once (in simulate, a pod leaves at its deletion time): default/old",
+        id="a pod that is being deleted",
+    ),
+    pytest.param(
+        [pod("r", "4", "a"), pod("urgent", "4", priority=9)],
+        "  new pods of evicted pods that stay pending, not counted above: 1 with the scheduler, 1 in the best "
+        "placement",
+        id="an evicted pod that fits nowhere else",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pods", "note"), NOTES)
+def test_pods_that_the_numbers_leave_out(pods: list[Pod], note: str) -> None:
+    loaded = make_loaded(make_cluster([make_node("a", cpu="4")], pods))
+    printed = text(optimum(loaded, OptimumRequest(seconds=20), AnalysisHandle()), 200)
+    assert [line for line in printed if "not counted" in line or "taken as gone" in line] == [note]
+
+
+def test_a_node_that_comes_into_use_is_named() -> None:
+    nodes = [make_node(name, cpu=cpu) for name, cpu in (("a", "2"), ("b", "2"), ("c", "4"))]
+    asked = Scheduler(make_cluster(nodes, [pod("r", "2", "a"), pod("s", "2", "b")]), CHOICE.release)
+    answer = emptied_answer(asked.cluster, empty_nodes(asked, seconds=20), rests_on(asked.cluster))
+    assert (answer.used, answer.used_after, answer.newly_used) == (2, 1, ("c",))
+    assert answer.summary == (
+        "2 of 2 nodes in use can be emptied: 1 is in use afterwards, including c, unused now, and no placement needs "
+        "fewer"
+    )
+
+
+def test_the_budget_that_blocks_the_drain_is_named() -> None:
+    web = [make_pod(n, labels={"app": "web"}, requests={"cpu": "1"}, node=n, owner=RS) for n in "ab"]
+    asked = Scheduler(make_cluster([make_node("a"), make_node("b")], web, budget("web", "web", 0)), CHOICE.release)
+    answer = emptied_answer(asked.cluster, empty_nodes(asked, seconds=20), rests_on(asked.cluster))
+    (stuck,) = answer.given_up
+    assert answer.obstacles == {stuck: "disruption budget default/web blocks the drain"}
+    assert any(f"(disruption budget default/web blocks the drain): {stuck}" in line for line in text(answer, 200))

@@ -198,3 +198,26 @@ def test_the_evicted_pod_that_takes_long_is_named(grace: int, words: str) -> Non
     assert answer.slowest is not None
     assert answer.slowest.grace_seconds == grace
     assert words in " ".join(lines(document(answer, View(now=datetime(2026, 11, 2, tzinfo=UTC))), 200))
+
+
+@pytest.mark.parametrize(
+    ("running", "pods", "deleted"),
+    [
+        pytest.param((make_pod("r", requests={"cpu": "2"}, node="b"),), ("1",), ["r"], id="a pod of the snapshot"),
+        pytest.param((), ("2", "1500m"), [], id="pods of equal priority that were placed in the same run"),
+        pytest.param(
+            tuple(make_pod(f"r{i}", requests={"cpu": "2"}, node=i, priority=5) for i in "ab"),
+            (),
+            [],
+            id="pods of higher priority",
+        ),
+    ],
+)
+def test_no_cure_deletes_a_pod_that_was_just_placed_or_matters_more(
+    running: tuple[Pod, ...], pods: tuple[str, ...], deleted: list[str]
+) -> None:
+    first = [make_pod(f"p{i}", requests={"cpu": cpu}) for i, cpu in enumerate(pods)]
+    answer = ask(*first, make_pod("z", requests={"cpu": "2"}), running=running)
+    assert [group.pods for group in answer.waiting if "default/z" in group.pods]
+    found = [cure.summary for cure in answer.cures if "delete" in cure.summary]
+    assert found == [f"free 2 cpu on b: delete default/{name}" for name in deleted]

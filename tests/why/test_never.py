@@ -100,6 +100,8 @@ def _of_deletion(decision: Decision, namespace: str, name: str, *, waits: bool) 
     pods = decision.cluster.pods
     index = pods.index[namespace, name]
     owner = pods.owner(index)
+    if pods.priority[index] > (decision.pod.spec.priority or 0):
+        yield f"deletes {namespace}/{name} of higher priority"
     if waits:
         return
     if decision.preemption is not None and decision.preemption.nominated:

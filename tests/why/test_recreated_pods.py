@@ -22,9 +22,9 @@ def occupant(owner: tuple[str, str, str] | None = RS, **fields: Any) -> Pod:
     return make_pod("low-1", node="a", requests={"cpu": "3"}, owner=owner, **fields)
 
 
-def consequences(old: Pod, *, spare: str) -> list[str]:
+def consequences(old: Pod, *others: Pod, spare: str) -> list[str]:
     """The outcome for the pod that is deleted on node a; node b has some free CPU, but not enough for the pod."""
-    cluster = make_cluster([make_node("a"), make_node("b", cpu=spare)], [old])
+    cluster = make_cluster([make_node("a"), make_node("b", cpu=spare)], [old, *others])
     decision = Scheduler(cluster).decide(make_pod("web", requests={"cpu": "4"}, preemptionPolicy="Never"))
     found = [each for each in suggest(decision, 20).suggestions if each.evicts]
     assert [each.evicts for each in found] == [("default/low-1",)]
@@ -32,21 +32,21 @@ def consequences(old: Pod, *, spare: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("old", "spare", "expected"),
+    ("pods", "spare", "expected"),
     [
-        pytest.param(occupant(), "3", [], id="it fits elsewhere"),
-        pytest.param(occupant(), "1", ["the new pod of default/low-1 stays pending"], id="it fits nowhere"),
+        pytest.param([occupant()], "3", [], id="it fits elsewhere"),
+        pytest.param([occupant()], "1", ["the new pod of default/low-1 stays pending"], id="it fits nowhere"),
         pytest.param(
-            occupant(priority=9),
-            "1",
+            [occupant(), make_pod("idle", node="b", requests={"cpu": "1"}, priority=-1)],
+            "3",
             ["the new pod of default/low-1 preempts other pods in turn"],
-            id="it preempts the pod that was helped",
+            id="it preempts another pod",
         ),
-        pytest.param(occupant(owner=None), "1", [], id="no controller recreates it"),
+        pytest.param([occupant(owner=None)], "1", [], id="no controller recreates it"),
     ],
 )
-def test_the_new_pod_of_a_deleted_one(old: Pod, spare: str, expected: list[str]) -> None:
-    assert consequences(old, spare=spare) == expected
+def test_the_new_pod_of_a_deleted_one(pods: list[Pod], spare: str, expected: list[str]) -> None:
+    assert consequences(*pods, spare=spare) == expected
 
 
 def test_new_pods_have_different_names() -> None:

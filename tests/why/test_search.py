@@ -400,3 +400,12 @@ def test_a_request_is_lowered_to_what_its_siblings_use() -> None:
     assert lower in summaries(told(pod, [make_node("a")], [running], usage))
     busy = make_object(PodMetrics, "w-1", namespace="default", containers=[{"name": "c", "usage": {"cpu": "900m"}}])
     assert not any("request" in one for one in summaries(told(pod, [make_node("a")], [running], busy)))
+
+
+@pytest.mark.parametrize(("priority", "kept", "n_deleting"), [(0, (), 1), (1, (), 0), (0, ("default/x",), 0)])
+def test_pods_of_higher_priority_and_kept_pods_are_not_deleted(
+    priority: int, kept: tuple[str, ...], n_deleting: int
+) -> None:
+    running = make_pod("x", node="a", requests={"cpu": "2"}, priority=priority)
+    decision = decide(make_pod(requests={"cpu": "3"}), make_cluster([make_node("a")], [running]))
+    assert sum(bool(one.evicts) for one in suggest(decision, 50, kept=kept).suggestions) == n_deleting

@@ -200,12 +200,18 @@ def _preemption(decision: Decision) -> PreemptionData | None:
     found = decision.preemption
     if found is None:
         return None
+    pods = decision.cluster.pods
     candidates = tuple(
         CandidateData(
             candidate.node,
-            tuple(decision.cluster.pods.key(victim.pod) for victim in candidate.victims),
+            tuple(pods.key(victim.pod) for victim in candidate.victims),
             candidate.n_violations,
             candidate.lost_at,
+            tuple(
+                pods.key(victim.pod)
+                for victim in candidate.victims
+                if pods.records[victim.pod].metadata.deletion_timestamp is not None
+            ),
         )
         for candidate in found.candidates
     )

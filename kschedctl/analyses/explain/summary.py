@@ -92,4 +92,7 @@ def _preemption(preemption: PreemptionData) -> str:
     against = f", {some}in violation of a disruption budget" if taken.pdb_violations else ""
     if len(preemption.nominated) > 1:
         whom = counted(len(taken.victims), "pod")
+    elif taken.terminating:
+        number = "" if len(taken.terminating) == len(taken.victims) else f"{len(taken.terminating)} of them "
+        whom += f", {number}already being deleted"
     return f"Preemption would help: {listed(preemption.nominated, 'or')}, evicting {whom}{against}."

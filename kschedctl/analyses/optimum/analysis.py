@@ -18,7 +18,8 @@ from kschedctl.optimum.consolidation import empty_nodes
 from kschedctl.optimum.cp_sat import load_solver
 from kschedctl.optimum.goals import FinalGoal
 from kschedctl.optimum.purchase import buy
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.timeline import TimelineEvent
 
 #: The time limit of the solver, in seconds.
 TIME_LIMIT = 60.0
@@ -50,9 +51,11 @@ def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHan
     """
     load_solver()
     with handle.busy("looking for the best placement"):
-        comparison = compare(_after_deletions(cluster), seconds=request.seconds, final=request.final)
+        start = _after_deletions(cluster)
+        comparison = compare(start.scheduler, seconds=request.seconds, final=request.final)
         found = find_adjustments(comparison, seconds=request.seconds)
-    return optimum_answer(comparison, found, provenance(cluster, many=True))
+    ended = dict.fromkeys(entry.pod for entry in start.timeline if entry.event is TimelineEvent.DELETED)
+    return optimum_answer(comparison, found, provenance(cluster, many=True), tuple(ended))
 
 
 def purchase(
@@ -67,7 +70,7 @@ def purchase(
     """
     load_solver()
     with handle.busy("looking for the cheapest nodes"):
-        found = buy(_after_deletions(cluster), catalog, seconds=seconds)
+        found = buy(_after_deletions(cluster).scheduler, catalog, seconds=seconds)
     return purchase_answer(cluster.cluster, found, provenance(cluster, many=True))
 
 
@@ -81,12 +84,12 @@ def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: floa
     """
     load_solver()
     with handle.busy("looking for nodes that could be emptied"):
-        found = empty_nodes(_after_deletions(cluster), seconds=seconds)
+        found = empty_nodes(_after_deletions(cluster).scheduler, seconds=seconds)
     return emptied_answer(cluster.cluster, found, provenance(cluster, many=True))
 
 
-def _after_deletions(cluster: LoadedCluster) -> Scheduler:
-    """Return the scheduler over the cluster as it is once the pods that are being deleted are gone."""
+def _after_deletions(cluster: LoadedCluster) -> Simulation:
+    """Return a simulation in which the pods that are being deleted are gone, and nothing else has happened."""
     simulation = cluster.simulation()
     simulation.clock.run()
-    return simulation.scheduler
+    return simulation

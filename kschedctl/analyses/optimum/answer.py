@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
+import numpy as np
+
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.optimum import (
     GoalData,
@@ -17,17 +19,21 @@ from kschedctl.answers.optimum import (
     WayData,
 )
 from kschedctl.api.wording import counted
+from kschedctl.cluster.records import PENDING
 from kschedctl.optimum.adjustments import Adjustment
 from kschedctl.optimum.comparison import Comparison, stranded
 from kschedctl.optimum.goals import Goal, Violations
 from kschedctl.optimum.trial import PlacementStep
+from kschedctl.simulate.world import is_recreated
 from kschedctl.workloads.ownership import workload_of
 
 #: A gap of more than 100 percent is not reported, as it says nothing.
 _FAR: Final = 100
 
 
-def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenance: Provenance) -> Optimum:
+def optimum_answer(
+    comparison: Comparison, ways: Sequence[Adjustment], provenance: Provenance, ended: tuple[str, ...] = ()
+) -> Optimum:
     """Return the answer.
 
     Parameters
@@ -36,6 +42,8 @@ def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenanc
         The adjustments with which the scheduler arrives at the best placement.
     provenance : Provenance
         The provenance of the answer.
+    ended : tuple of str
+        The pods that are being deleted in the snapshot, and gone in the question.
     """
     question, found = comparison.question, comparison.best
     steps = comparison.steps
@@ -70,7 +78,19 @@ def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenanc
             WayData(way.lever, way.what, tuple(_in_turn(comparison, way.pods)), way.pods, way.n_evicted) for way in ways
         ),
         refused=found.n_refused,
+        ended=ended,
+        replacements_pending=sum(map(is_recreated, comparison.left)) - sum(step.again for step in steps),
+        multi_step_replacements_pending=_n_new_pending(comparison),
     )
+
+
+def _n_new_pending(comparison: Comparison) -> int:
+    """Return the number of pods that the simulation of the scheduler recreated and leaves pending."""
+    before, after = comparison.question.start.cluster.pods, comparison.simulation.cluster.pods
+    pending = np.flatnonzero(after.node_row == PENDING).tolist()
+    # The new pod of a StatefulSet has the name of the old one.
+    old = (before.index.get(after.records[index].name) for index in pending)
+    return sum(index is None or bool(before.node_row[index] >= 0) for index in old)
 
 
 def multi_step_node(comparison: Comparison, key: str) -> str:

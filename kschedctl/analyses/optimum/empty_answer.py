@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.optimum import Emptied, EmptiedNodeData
-from kschedctl.api.wording import counted
+from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.optimum.consolidation import Consolidation
 
@@ -25,6 +25,7 @@ def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provena
         summary=_summary(emptying, fewest),
         used=emptying.n_used,
         used_after=emptying.n_used_after,
+        newly_used=emptying.newly_used,
         fewest=fewest,
         proven=fewest == emptying.n_used_after and emptying.best.exact,
         nodes=tuple(
@@ -34,6 +35,7 @@ def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provena
         cordoned=emptying.closed,
         placements=emptying.placed,
         given_up=emptying.given_up,
+        obstacles=emptying.obstacles,
         fixed=emptying.fixed,
     )
 
@@ -43,8 +45,12 @@ def _summary(emptying: Consolidation, fewest: int | None) -> str:
         return "no node has pods other than DaemonSet pods and mirror pods"
     n = len(emptying.nodes)
     said = f"{n} of {counted(emptying.n_used, 'node')} in use can be emptied" if n else "no node can be emptied"
-    if n:
-        said += f": {emptying.n_used_after} {'stays' if emptying.n_used_after == 1 else 'stay'} in use"
-    if fewest == emptying.n_used_after:
+    after = emptying.n_used_after
+    if emptying.newly_used:
+        new = listed(emptying.newly_used, most=3)
+        said += f": {after} {'is' if after == 1 else 'are'} in use afterwards, including {new}, unused now"
+    elif n:
+        said += f": {after} {'stays' if after == 1 else 'stay'} in use"
+    if fewest == after:
         return f"{said}, and no placement needs fewer"
     return said if fewest is None else f"{said}; no placement needs fewer than {fewest}"

@@ -29,7 +29,7 @@ from kschedctl.answers.preempt import (
     VictimData,
     VictimFateData,
 )
-from kschedctl.answers.preempt_words import in_vain_words, one_of_words
+from kschedctl.answers.preempt_words import in_vain_words, one_of_words, terminating_words
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
@@ -220,6 +220,8 @@ def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
     in_vain = in_vain_words(chosen.following) if chosen.following is not None else ""
     if in_vain:
         where += f", in vain{'' if picked else f' (tried on {taken.node})'}: {in_vain}"
+    elif chosen.following is not None and (picked or len(candidates) == 1):
+        where += terminating_words(chosen.following.victims)
     return f"{_number_words(taken, chosen.tied)} from {where}; {_budget_words(decision, taken)}"
 
 
@@ -364,4 +366,12 @@ def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> V
         evicting = new.preemption.nominated if new.preemption is not None else ()
         replacement = ReplacementData(new.best, new.message or new.error, evicting)
     key = decision.cluster.pods.key(fate.pod)
-    return VictimFateData(key, _owner(decision, fate.pod), fate.bound_to_node, replacement, returns.get(key, ""))
+    return VictimFateData(
+        key,
+        _owner(decision, fate.pod),
+        fate.bound_to_node,
+        replacement,
+        returns.get(key, ""),
+        fate.wait_seconds,
+        decision.cluster.pods.records[fate.pod].metadata.deletion_timestamp,
+    )

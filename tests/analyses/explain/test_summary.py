@@ -33,10 +33,11 @@ def scores(*totals: int) -> ScoresData:
     return ScoresData({}, tuple(NodeScoreData(f"n{i}", total, {}) for i, total in enumerate(totals, 1)))
 
 
-def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> PreemptionData:
+def preemption(*candidates: tuple[str, int, int], nominated: int = 1, terminating: int = 0) -> PreemptionData:
     found = tuple(
-        CandidateData(name, tuple(f"ns/p{i}" for i in range(victims)), violations, "")
+        CandidateData(name, names, violations, "", names[:terminating])
         for name, victims, violations in candidates
+        for names in [tuple(f"ns/p{i}" for i in range(victims))]
     )
     return PreemptionData(FAILED, tuple(c.name for c in found[:nominated]), found)
 
@@ -84,6 +85,17 @@ def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> Preempt
         ),
         (
             NOWHERE,
+            {"preemption": preemption(("n1", 1, 0), terminating=1)},
+            "shop/web fits on none of 9 nodes. Preemption would help: n1, evicting ns/p0, already being deleted.",
+        ),
+        (
+            NOWHERE,
+            {"preemption": preemption(("n1", 3, 0), terminating=1)},
+            "shop/web fits on none of 9 nodes. Preemption would help: n1, evicting 3 pods, 1 of them already being "
+            "deleted.",
+        ),
+        (
+            NOWHERE,
             {"preemption": preemption(("n1", 1, 0), ("n2", 1, 0), nominated=2)},
             "shop/web fits on none of 9 nodes. Preemption would help: n1 or n2, evicting 1 pod.",
         ),
@@ -107,6 +119,8 @@ def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> Preempt
         "preemption does not help",
         "one victim",
         "several victims",
+        "a victim that is being deleted",
+        "a victim of several that is being deleted",
         "several nodes",
         "gated",
         "an error",

@@ -16,7 +16,7 @@ from kschedctl.analyses.preempt.answer import PreemptionView, preemption_answer
 from kschedctl.analyses.preempt.threat import exposure, threat_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.preempt import Cause, Preemption, PreemptionList, PreemptorFate, PreemptorFateData, Result
-from kschedctl.answers.preempt_words import fates, lost_words, preemptor_words, returning
+from kschedctl.answers.preempt_words import deletions, fates, lost_words, preemptor_words, returning
 from kschedctl.answers.schema import schema
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
@@ -276,17 +276,14 @@ def test_a_pod_that_is_scheduled_as_nominated() -> None:
     assert after is not None
     assert after.preemptor == PreemptorFateData(PreemptorFate.SCHEDULED, "a", 30.002, (), "")
     assert not after.in_vain
-    assert (
-        preemptor_words(after, ANSWERS["one wins"].candidates[0].victims)
-        == "It can start as soon as the victim is gone: within 30 s."
-    )
+    assert preemptor_words(after) == "It can start as soon as the victim is gone: within 30 s."
 
 
 def test_the_pod_with_the_longest_grace_period_is_named() -> None:
     slow = running("slow", "a", "1", terminationGracePeriodSeconds=1800)
     found = preempt(scheduler([slow, running("fast", "a", "3")], nodes="a"))
     assert found.next is not None
-    words = preemptor_words(found.next, found.candidates[0].victims)
+    words = preemptor_words(found.next)
     assert words == "It can start as soon as all 2 victims are gone: within 30 min, the grace period of default/slow."
 
 
@@ -313,7 +310,52 @@ FATES = [
 def test_when_the_pod_starts(fate: PreemptorFateData, words: str) -> None:
     after = ANSWERS["one wins"].next
     assert after is not None
-    assert preemptor_words(structs.replace(after, preemptor=fate), ()) == words
+    assert preemptor_words(structs.replace(after, preemptor=fate)) == words
+
+
+def ending(name: str, cpu: str, end: str) -> Pod:
+    pod = running(name, "a", cpu, terminationGracePeriodSeconds=600)
+    ends = datetime.fromisoformat(f"2026-05-04T{end}+00:00")
+    return structs.replace(pod, metadata=structs.replace(pod.metadata, deletion_timestamp=ends))
+
+
+ENDING = [
+    pytest.param(
+        [ending("old", "4", "12:05:00")],
+        "1 pod from a, already being deleted;",
+        300,
+        ["default/old is already being deleted, until 12:05:00 UTC at the latest (5 min)."],
+        "It can start as soon as the victim is gone: within 5 min.",
+        id="the only victim",
+    ),
+    pytest.param(
+        [ending("old", "2", "12:00:20"), running("fresh", "a", "2")],
+        "2 pods from a, 1 of them already being deleted;",
+        30,
+        ["default/old is already being deleted, until 12:00:20 UTC at the latest (20 s)."],
+        "It can start as soon as all 2 victims are gone: within 30 s, the grace period of default/fresh.",
+        id="one of two",
+    ),
+    pytest.param(
+        [ending("old", "4", "11:59:00")],
+        "1 pod from a, already being deleted;",
+        0,
+        ["default/old is already being deleted, overdue since 11:59:00 UTC."],
+        "It can start as soon as the victim is gone: at once.",
+        id="overdue",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pods", "summary", "seconds", "said", "words"), ENDING)
+def test_a_victim_that_is_already_being_deleted(
+    pods: list[Pod], summary: str, seconds: int, said: list[str], words: str
+) -> None:
+    answer = preempt(scheduler(pods, nodes="a"))
+    after = answer.next
+    assert after is not None
+    assert answer.verdict.summary.startswith(f"default/big would evict {summary}")
+    assert (after.wait_seconds, list(deletions(after.victims)), preemptor_words(after)) == (seconds, said, words)
 
 
 def test_a_pod_that_is_being_deleted_has_no_outcome() -> None:
