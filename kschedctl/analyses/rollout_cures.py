@@ -22,6 +22,7 @@ from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import Deployment, DeploymentStrategy, RollingUpdateDeployment, StatefulSet
 from kschedctl.diagnosis.new_nodes import nodes_like
+from kschedctl.diagnosis.situation import Situation
 from kschedctl.errors import KschedctlError
 from kschedctl.findings.finding import Where
 from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Risk
@@ -198,7 +199,10 @@ class _RolloutCures:
         keys = [key for group in self._found.waiting for key in group.new]
         decision = causes.decisions.get(keys[0]) if keys else None
         statuses = decision.statuses if decision is not None else None
-        return statuses is not None and bool((statuses.code == Code.UNSCHEDULABLE).any())
+        if decision is None or statuses is None:
+            return False
+        full = Situation(decision).rejected_by("NodeResourcesFit") & (statuses.code == Code.UNSCHEDULABLE)
+        return bool(full.any())
 
     def _tried(self, change: _Change) -> Rollout | None:
         try:
