@@ -133,7 +133,7 @@ def test_pods_whose_deletion_ended_are_named() -> None:
 ORDERS = [
     pytest.param(
         [web(1), web(2)],
-        "In 8 random orders of creation, 2 of the 2 pods are placed",
+        "In 8 random orders of creation, all 2 pods are placed",
         {},
         id="every order places all",
     ),
