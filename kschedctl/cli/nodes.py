@@ -68,9 +68,9 @@ def nodes(
 ) -> CommandResult:
     """Show the free and allocatable capacity of nodes, the largest free block of each resource, and what uses the rest.
 
-    Pods request what the scheduler counts, and the requests of pods that are nominated to a node are shown beside it.
-    Cordoned and unhealthy nodes accept no new pods; sums leave them out. With the name of one node: its capacity, the
-    workloads on it, its taints and conditions.
+    Requests are counted as kube-scheduler counts them; those of pods that are nominated to a node are shown separately.
+    Cordoned and unhealthy nodes accept no new pods, so sums leave them out. With the name of one node, the answer is
+    its capacity, the workloads on it, its taints and conditions.
 
     The exit code is 1 if a node is unhealthy: it is not ready, or has a taint that stands for a problem.
     """

@@ -70,15 +70,17 @@ class ObjectSubject:
         """The object from which pods are created: with one more replica if all replicas run."""
         if not self.running or not isinstance(self.obj, SCALABLE):
             return self.obj
-        return with_replicas(self.obj, max(wanted_replicas(self.obj) or 0, len(self.running) + 1))
+        return with_replicas(self.obj, max(wanted_replicas(self.obj), len(self.running) + 1))
 
     def pods(self, made: Sequence[MadePod]) -> Iterable[PodSubject]:
         """Yield the pods that are created from ``source``, without the replicas that run."""
         workload = None
         if not isinstance(self.obj, Pod):
-            wanted = wanted_replicas(self.obj) if self.running else sum(one.replicas for one in made)
+            wanted = sum(one.replicas for one in made)
+            if self.running and isinstance(self.obj, SCALABLE):
+                wanted = wanted_replicas(self.obj)
             name = type(self.obj).__name__, self.obj.namespace, self.obj.name
-            workload = WorkloadData(*name, wanted or 0, running=len(self.running))
+            workload = WorkloadData(*name, wanted, running=len(self.running))
         where = self.where if self.place is not None else ""
         for one in made:
             # The pods of a StatefulSet have names of their own; of the other kinds one pod stands for all replicas.

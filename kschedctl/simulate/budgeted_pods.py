@@ -10,14 +10,14 @@ import numpy as np
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError, parse_label_selector
-from kschedctl.api.workload import Deployment, PodDisruptionBudget, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.simulate.pods import pod_at
 from kschedctl.workloads.budget_limits import WITHOUT_SCALE
 from kschedctl.workloads.ownership import workload_of
+from kschedctl.workloads.replicas import SCALABLE, wanted_replicas
 
 #: The kinds of workloads with a number of replicas.
-SCALED: Final = (Deployment, StatefulSet, ReplicaSet, ReplicationController)
 #: Kind, namespace and name of a workload.
 WorkloadKey: TypeAlias = tuple[str, str, str]
 #: The field of a budget that limits evictions, with its value.
@@ -130,12 +130,12 @@ def limit_of(budget: PodDisruptionBudget) -> Limit | None:
 def scale_of(cluster: Cluster, key: WorkloadKey) -> int | None:
     """Return the number of replicas of a workload; ``None`` if the cluster has no such workload or it has none."""
     workload = find_workload(cluster, key)
-    if not isinstance(workload, SCALED):
+    if not isinstance(workload, SCALABLE):
         return None
-    return 1 if workload.spec.replicas is None else workload.spec.replicas
+    return wanted_replicas(workload)
 
 
 def find_workload(cluster: Cluster, key: WorkloadKey) -> ApiObject | None:
     """Return a workload of the cluster; ``None`` if there is none, or its kind has no replicas."""
-    kind = next((kind for kind in SCALED if kind.__name__ == key[0]), None)
+    kind = next((kind for kind in SCALABLE if kind.__name__ == key[0]), None)
     return cluster.get(kind, key[2], key[1]) if kind is not None else None

@@ -17,6 +17,7 @@ from kschedctl.api.workload import DaemonSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.world import is_recreated_after_deletion
+from kschedctl.workloads.replicas import wanted_replicas
 
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 
@@ -49,10 +50,8 @@ def is_wanted(cluster: Cluster, pod: Pod) -> bool:
 
 
 def _has_ordinal(stateful_set: StatefulSet, pod: Pod) -> bool:
-    spec = stateful_set.spec
-    n_replicas = 1 if spec.replicas is None else spec.replicas
-    ordinal = pod.name.rpartition("-")[2]
-    return ordinal.isdecimal() and spec.ordinals.start <= int(ordinal) < spec.ordinals.start + n_replicas
+    start, ordinal = stateful_set.spec.ordinals.start, pod.name.rpartition("-")[2]
+    return ordinal.isdecimal() and start <= int(ordinal) < start + wanted_replicas(stateful_set)
 
 
 def _is_unreachable(node: Node) -> bool:

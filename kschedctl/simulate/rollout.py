@@ -41,6 +41,7 @@ from kschedctl.simulate.world import World
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.workloads.pods import pods_of
+from kschedctl.workloads.replicas import wanted_replicas
 from kschedctl.workloads.stateful_set import REVISION_HASH
 from kschedctl.workloads.template import generated_name
 from kschedctl.workloads.update_strategy import deployment_rolling, stateful_set_rolling
@@ -184,7 +185,7 @@ def _roll_deployment(stage: _Stage, deployment: Deployment, where: Where) -> Rol
         out.held = "the Deployment is paused (spec.paused): its controller rolls out no new revision"
     like = stage.fresh() if stage.made else Pod()
     stored = simulation.cluster.get(Deployment, deployment.name, deployment.namespace)
-    rescaled = stored is not None and (1 if stored.spec.replicas is None else stored.spec.replicas) != replicas
+    rescaled = stored is not None and wanted_replicas(stored) != replicas
 
     def make(number: int) -> Pod:
         return with_name(like, generated_name(like.metadata.generate_name, number))

@@ -12,6 +12,7 @@ from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import Deployment, PodTemplateSpec, ReplicaSet, ReplicasSpec, ReplicationController
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.workloads.created_pods import MadePod
+from kschedctl.workloads.replicas import wanted_replicas
 from kschedctl.workloads.template import (
     controller_reference,
     has_template,
@@ -29,7 +30,7 @@ def pods_of_replicas(
 ) -> tuple[MadePod, ...]:
     """Return the pod of a ReplicaSet or ReplicationController; its replicas are identical."""
     pod = pod_from_template(template, owner)
-    return (MadePod(pod, _replicas(owner.spec.replicas), objects=owner_if_missing(cluster, owner)),)
+    return (MadePod(pod, wanted_replicas(owner), objects=owner_if_missing(cluster, owner)),)
 
 
 def pods_of_deployment(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
@@ -37,11 +38,7 @@ def pods_of_deployment(deployment: Deployment, template: PodTemplateSpec, cluste
     replica_set = _current(deployment, template, cluster) or _new(deployment, template)
     own_hash = replica_set.metadata.labels.get(POD_TEMPLATE_HASH, "")
     pod = pod_from_template(template, replica_set, labels={POD_TEMPLATE_HASH: own_hash} if own_hash else None)
-    return (MadePod(pod, _replicas(deployment.spec.replicas), objects=owner_if_missing(cluster, replica_set)),)
-
-
-def _replicas(count: int | None) -> int:
-    return 1 if count is None else count
+    return (MadePod(pod, wanted_replicas(deployment), objects=owner_if_missing(cluster, replica_set)),)
 
 
 def _current(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> ReplicaSet | None:
@@ -82,7 +79,7 @@ def _new(deployment: Deployment, template: PodTemplateSpec) -> ReplicaSet:
         ),
         spec=ReplicasSpec(
             selector=replace(selector, match_labels={**selector.match_labels, POD_TEMPLATE_HASH: own_hash}),
-            replicas=_replicas(deployment.spec.replicas),
+            replicas=wanted_replicas(deployment),
             template=replace(template, metadata=replace(template.metadata, labels=labels)),
         ),
     )

@@ -6,7 +6,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 
 Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
@@ -15,10 +14,8 @@ Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
 SCALABLE: Final = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
 
 
-def wanted_replicas(obj: ApiObject) -> int | None:
-    """Return the desired number of replicas, by default 1; ``None`` if the object's kind has no such number."""
-    if not isinstance(obj, SCALABLE):
-        return None
+def wanted_replicas(obj: Scalable) -> int:
+    """Return the desired number of replicas, by default 1."""
     return 1 if obj.spec.replicas is None else obj.spec.replicas
 
 

@@ -13,6 +13,7 @@ from kschedctl.api.workload import PodTemplateSpec, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.workloads.claims import make_claim, without_stored
 from kschedctl.workloads.created_pods import MadePod
+from kschedctl.workloads.replicas import wanted_replicas
 from kschedctl.workloads.template import has_template, owner_if_missing, pod_from_template, template_hash
 
 REVISION_HASH: Final = "controller-revision-hash"
@@ -30,7 +31,7 @@ def pods_of_stateful_set(stateful_set: StatefulSet, template: PodTemplateSpec, c
     of them has the number of all further pods in its replicas.
     """
     spec = stateful_set.spec
-    count = 1 if spec.replicas is None else spec.replicas
+    count = wanted_replicas(stateful_set)
     revision = _revision(stateful_set, template, cluster)
     made = []
     n_made = min(max(count, 1), _MOST_ORDINALS)

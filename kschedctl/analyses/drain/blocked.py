@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.analyses.drain import changes
 from kschedctl.analyses.drain.pending import after_the_drain, as_change, suggestions_during_drain
 from kschedctl.analyses.drain.run import DrainRun
-from kschedctl.analyses.drain.trials import Change, Trials, cure, is_drained, newly_pending
+from kschedctl.analyses.drain.trials import DrainChange, Trials, cure, is_drained, newly_pending
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.answers.cures import CureData
 from kschedctl.api.pod import Pod
@@ -76,7 +76,7 @@ class _BlockedCures:
             cures += [each for found_one in found if found_one for each in after_the_drain(self._trials, found_one)]
         yield from cures[:MOST_CURES]
 
-    def _best(self, proposed: Sequence[tuple[Change, ...]]) -> Iterator[CureData]:
+    def _best(self, proposed: Sequence[tuple[DrainChange, ...]]) -> Iterator[CureData]:
         """Yield the changes after which no pod stays pending; else those with one node more, else the others."""
         drained = list(self._drained(proposed))
         clean = [(each, run) for each, run in drained if not newly_pending(run)]
@@ -87,14 +87,16 @@ class _BlockedCures:
         for each, run in clean or drained:
             yield cure(each, run, self._first, self._run)
 
-    def _drained(self, proposed: Sequence[tuple[Change, ...]]) -> Iterator[tuple[tuple[Change, ...], DrainRun]]:
+    def _drained(
+        self, proposed: Sequence[tuple[DrainChange, ...]]
+    ) -> Iterator[tuple[tuple[DrainChange, ...], DrainRun]]:
         """Yield the changes after which the drain finishes, each with its drain."""
         for each in proposed:
             run = self._trials.tried(self._end, each, self._options)
             if run is not None and is_drained(run):
                 yield each, run
 
-    def _first_helpful(self, blocked: BlockedEviction) -> Change | None:
+    def _first_helpful(self, blocked: BlockedEviction) -> DrainChange | None:
         """Return the first change after which these pods are no longer blocked; others may be."""
         keys = {pod.key for pod in blocked.pods}
         for candidate in self._changes(blocked):
@@ -103,7 +105,7 @@ class _BlockedCures:
                 return candidate
         return None
 
-    def _changes(self, blocked: BlockedEviction) -> Iterator[Change]:
+    def _changes(self, blocked: BlockedEviction) -> Iterator[DrainChange]:
         if len(blocked.budgets) != 1:
             yield from changes.one_budget(self._end, blocked)
             return

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.analyses.drain.trials import Change, Trials
+from kschedctl.analyses.drain.trials import DrainChange, Trials
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
@@ -30,7 +30,7 @@ from kschedctl.workloads.ownership import workload_of
 _MOST_TIMES: Final = 2
 
 
-def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> Iterator[Change]:
+def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> Iterator[DrainChange]:
     """Yield a larger number of replicas of a stateless workload.
 
     Replicas of a StatefulSet are members, often of a quorum, which one more member does not make safer. Replicas
@@ -54,14 +54,14 @@ def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> It
         larger, _ = set_replicas(before, kind, (namespace, name), wanted, release=release)
         return larger.with_added([counted_budget(larger, budget)])
 
-    yield Change(
+    yield DrainChange(
         summary=f"scale {kind} {name} to {counted(wanted, 'replica')} for the time of the drain",
         commands=(f"kubectl scale {kind.lower()}/{name} -n {namespace} --replicas={wanted}",),
         make=make,
     )
 
 
-def restart(trials: Trials, end: Cluster, blocked: BlockedEviction) -> Iterator[Change]:
+def restart(trials: Trials, end: Cluster, blocked: BlockedEviction) -> Iterator[DrainChange]:
     """Yield a restart of the Deployment, whose surge pods avoid the cordoned node."""
     kind, namespace, name = key = workload_of(end, blocked.pods[0].metadata)
     workload = find_workload(end, key)
@@ -76,7 +76,7 @@ def restart(trials: Trials, end: Cluster, blocked: BlockedEviction) -> Iterator[
         return out.after if out.finished and out.lowest >= out.before else None
 
     cordoned = "the node is" if len(trials.left) == 1 else "the nodes are"
-    yield Change(
+    yield DrainChange(
         summary=f"kubectl rollout restart of {kind} {name} while {cordoned} cordoned",
         commands=(
             f"kubectl cordon {' '.join(trials.left)}",
@@ -87,7 +87,7 @@ def restart(trials: Trials, end: Cluster, blocked: BlockedEviction) -> Iterator[
     )
 
 
-def one_may_go(end: Cluster, blocked: BlockedEviction) -> Change:
+def one_may_go(end: Cluster, blocked: BlockedEviction) -> DrainChange:
     """Return the budget that allows one eviction at a time, with a number where the pods cannot be counted."""
     budget = blocked.budgets[0]
     found = BudgetedPods(end, budget)
@@ -96,7 +96,7 @@ def one_may_go(end: Cluster, blocked: BlockedEviction) -> Change:
     instead = f" instead of {limit[0]} {limit[1]}"
     other = "minAvailable" if field == "maxUnavailable" else "maxUnavailable"
     drop = f', "{other}": null' if limit[0] == other else ""
-    return Change(
+    return DrainChange(
         summary=f"set {field}: {value} in budget {budget.namespace}/{budget.name}{instead}",
         commands=(
             f"kubectl patch pdb {budget.name} -n {budget.namespace} --type=merge "
@@ -121,18 +121,18 @@ def _set_back(budget: PodDisruptionBudget) -> tuple[str, ...]:
     return (f"{owner.kind} {owner.name} owns the budget and may set it back",) if owner is not None else ()
 
 
-def one_node_more(cluster: Cluster, model: str) -> Change:
+def one_node_more(cluster: Cluster, model: str) -> DrainChange:
     """Return one more node like a drained one."""
     remedy = nodes_like(cluster, model, 1)
     changes = (*remedy.changes, *remedy.follows)
-    return Change(
+    return DrainChange(
         summary=remedy.summary,
         commands=(remedy.command,),
         make=lambda other: make_changes(other, Pod(), changes).cluster,
     )
 
 
-def always_allow(blocked: BlockedEviction) -> Change:
+def always_allow(blocked: BlockedEviction) -> DrainChange:
     """Return the budget with the policy that lets pods go that are not ready."""
     budget = blocked.budgets[0]
 
@@ -141,7 +141,7 @@ def always_allow(blocked: BlockedEviction) -> Change:
         spec = replace(stored.spec, unhealthy_pod_eviction_policy="AlwaysAllow")
         return cluster.with_added([replace(stored, spec=spec)])
 
-    return Change(
+    return DrainChange(
         summary=f"set unhealthyPodEvictionPolicy: AlwaysAllow in budget {budget.namespace}/{budget.name}",
         commands=(
             f"kubectl patch pdb {budget.name} -n {budget.namespace} --type=merge "
@@ -152,12 +152,12 @@ def always_allow(blocked: BlockedEviction) -> Change:
     )
 
 
-def one_budget(end: Cluster, blocked: BlockedEviction) -> Iterator[Change]:
+def one_budget(end: Cluster, blocked: BlockedEviction) -> Iterator[DrainChange]:
     """Yield the deletion of each budget but one, the narrowest first."""
     ordered = sorted(blocked.budgets, key=lambda budget: (len(BudgetedPods(end, budget).pods), budget.name))
     for budget in ordered:
         others = listed([other.name for other in ordered if other is not budget])
-        yield Change(
+        yield DrainChange(
             summary=f"leave {blocked.pods[0].key} to one budget: delete {budget.name} or narrow its selector",
             commands=(f"kubectl delete pdb {budget.name} -n {budget.namespace}",),
             make=lambda cluster, budget=budget: cluster.without([_stored(cluster, budget)]),  # type: ignore[misc]

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.analyses.drain.trials import Change, Trials, newly_pending
+from kschedctl.analyses.drain.trials import DrainChange, Trials, newly_pending
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_cures import suggested_cure
 from kschedctl.answers.cures import CureData
@@ -71,7 +71,7 @@ def suggestions_during_drain(trials: Trials, decision: Decision) -> Iterator[Sug
     return islice(found, _MOST_FOR_POD)
 
 
-def as_change(suggestion: Suggestion) -> Change:
+def as_change(suggestion: Suggestion) -> DrainChange:
     """Return the changes with which a pending pod is scheduled as one change."""
     pod = suggestion.before.pod
 
@@ -80,6 +80,6 @@ def as_change(suggestion: Suggestion) -> Change:
         after = make_changes(cluster, pod, (*suggestion.changes, *follows))
         return after.cluster if after.pod is pod else after.cluster.with_pods(added=[after.pod])
 
-    return Change(
+    return DrainChange(
         summary=suggestion.summary, commands=commands_of(suggestion.before.cluster, suggestion.remedies), make=make
     )

@@ -23,7 +23,7 @@ _MOST_TRIES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class DrainChange:
     """A change to try.
 
     Attributes
@@ -77,7 +77,7 @@ class Trials:
         self._nodes = (*self.left, *run.nodes[len(run.drained) :])
         self._tries = 0
 
-    def tried(self, end: Cluster, changes: Sequence[Change], options: DrainOptions) -> DrainRun | None:
+    def tried(self, end: Cluster, changes: Sequence[DrainChange], options: DrainOptions) -> DrainRun | None:
         """Make changes and drain on; return ``None`` if they cannot be made."""
         try:
             for change in changes:
@@ -102,7 +102,7 @@ class Trials:
         )
 
 
-def cure(changes: Sequence[Change], after: DrainRun, first: tuple[str, ...], before: DrainRun) -> CureData:
+def cure(changes: Sequence[DrainChange], after: DrainRun, first: tuple[str, ...], before: DrainRun) -> CureData:
     """Return changes that help as data.
 
     Parameters

@@ -18,6 +18,7 @@ from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSitua
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.framework.remedy import Risk
+from kschedctl.workloads.replicas import wanted_replicas
 
 _PARALLEL: Final = "Parallel"
 #: At most this many ordinals of a StatefulSet are looked at.
@@ -35,7 +36,7 @@ def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
 
 
 def _waiting(situation: ClusterSituation, obj: StatefulSet) -> ClusterDiagnosis | None:
-    n_wanted = 1 if obj.spec.replicas is None else obj.spec.replicas
+    n_wanted = wanted_replicas(obj)
     index: Mapping[tuple[str, str], int] = situation.cluster.pods.index
     start = obj.spec.ordinals.start
     names = [f"{obj.name}-{ordinal}" for ordinal in range(start, start + min(n_wanted, _MOST))]

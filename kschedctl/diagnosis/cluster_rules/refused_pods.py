@@ -37,6 +37,7 @@ from kschedctl.framework.remedy import Risk
 from kschedctl.simulate.capacity import capacity
 from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.pods import pods_of
+from kschedctl.workloads.replicas import wanted_replicas
 
 _BY_QUOTA: Final = "refused-by-quota"
 _FAILURE: Final = "ReplicaFailure"
@@ -97,11 +98,9 @@ def _short(situation: ClusterSituation) -> Iterator[_Short]:
     kinds: tuple[type[ReplicaSet | ReplicationController], ...] = (ReplicaSet, ReplicationController)
     for kind in kinds:
         for obj in cluster.list(kind):
-            wants = 1 if obj.spec.replicas is None else obj.spec.replicas
-            yield from _of(situation, obj, wants, obj.status.replicas, _failure(obj.status.conditions))
+            yield from _of(situation, obj, wanted_replicas(obj), obj.status.replicas, _failure(obj.status.conditions))
     for stateful_set in cluster.list(StatefulSet):
-        wants = 1 if stateful_set.spec.replicas is None else stateful_set.spec.replicas
-        yield from _of(situation, stateful_set, wants, stateful_set.status.replicas)
+        yield from _of(situation, stateful_set, wanted_replicas(stateful_set), stateful_set.status.replicas)
     for daemon_set in cluster.list(DaemonSet):
         status = daemon_set.status
         yield from _of(situation, daemon_set, status.desired_number_scheduled, status.current_number_scheduled or None)
