@@ -133,15 +133,19 @@ class _EndedError(Exception):
 
 
 def ours(version: str) -> Side:
-    """Return kschedctl with the rules of a release as a side; in a sequence it follows the case's ``choices``."""
+    """Return kschedctl with the rules of a release as a side.
+
+    The case's ``featureGates`` are set; in a sequence its ``choices`` are followed.
+    """
     release = RELEASES[version]
 
     def said(data: Object) -> Object:
         try:
+            rules = release.with_features(data.get("featureGates") or {})
             if is_sequence(data):
                 many = msgspec.convert(data, SequenceCase)
-                return sequence_answer(many.id, run_sequence(many, release, in_tree_registry()))
-            return our_answer(msgspec.convert(data, Case), release)
+                return sequence_answer(many.id, run_sequence(many, rules, in_tree_registry()))
+            return our_answer(msgspec.convert(data, Case), rules)
         except (KschedctlError, msgspec.ValidationError) as error:
             return {"id": data.get("id"), "error": str(error)}
 

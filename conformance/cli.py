@@ -21,7 +21,7 @@ from conformance.sequences import is_sequence
 from conformance.shrink import shrink
 from conformance.suggestions import told
 from kschedctl.errors import InputError
-from kschedctl.releases.release import RELEASES
+from kschedctl.releases.release import LATEST, RELEASES
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,9 +50,11 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--seed", type=int, default=1)
     sub.add_argument("--count", type=int, default=150, help="cases per theme (150)")
     sub.add_argument("--nodes", type=int, default=0, help="clusters of this many nodes instead of a handful")
+    sub.add_argument("--release", default=LATEST.version, choices=[*RELEASES], help="whose API, where it differs")
     sub.add_argument("--to", type=Path, required=True, metavar="DIR", help="DIR/THEME.jsonl.gz")
     sub = command("record", _record, "Write what the judge answers, without what hangs on chance.", cases=True)
     sub.add_argument("--to", type=Path, metavar="DIR", help="where; for recorded cases their own place without it")
+    sub.add_argument("--times", type=int, default=2, help="runs of each case, which have to agree (2)")
     sub = command("compare", _compare, "Hold our answers against the judge's.", cases=True)
     sub.add_argument("--other", choices=[*versions()], help="the judge of this release instead of ours: what changed")
     sub.add_argument("--show", type=int, default=5, metavar="N", help="print N differing cases of each theme (5)")
@@ -95,20 +97,21 @@ def _add_choice_of_cases(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--count", type=int, default=150, help="fresh cases per theme (150)")
 
 
-def _themes(args: argparse.Namespace, *, sequences: bool = False) -> Iterator[tuple[str, list[Object]]]:
-    """Yield the selected cases by theme, with the recorded sequences if ``sequences`` is set."""
-    known = [*generate.THEMES] if args.seed is not None else recordings.themes()
-    if sequences and args.seed is None and args.release in recordings.sequence_releases():
-        known.append("sequence")
+def _themes(args: argparse.Namespace, *, sequences: bool = True) -> Iterator[tuple[str, list[Object]]]:
+    """Yield the selected cases by theme, the recorded sequences only if ``sequences`` is set."""
+    recorded = recordings.sequence_themes(args.release)
+    known = generate.themes(args.release) if args.seed is not None else recordings.themes()
+    if sequences and args.seed is None:
+        known += recorded
     for theme in args.theme or known:
         if theme not in known:
-            raise InputError(f"there is no theme {theme}; there are {', '.join(known)}")
-        if args.seed is None and theme == "sequence":
-            cases = [case for case, _ in recordings.sequences(args.release)]
-        elif args.seed is None:
-            cases = list(jsonlines.read(recordings.RECORDINGS / "cases" / f"{theme}.jsonl.gz"))
+            raise InputError(f"{args.release} has no theme {theme}; there are {', '.join(known)}")
+        if args.seed is not None:
+            cases = list(generate.cases(theme, args.seed, args.count, release=args.release))
+        elif theme in recorded:
+            cases = [case for case, _ in recordings.sequences(args.release, theme)]
         else:
-            cases = list(generate.cases(theme, args.seed, args.count))
+            cases = list(jsonlines.read(recordings.RECORDINGS / "cases" / f"{theme}.jsonl.gz"))
         yield theme, cases
 
 
@@ -118,9 +121,12 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _generate(args: argparse.Namespace) -> int:
-    for theme in args.theme or generate.THEMES:
+    known = generate.themes(args.release)
+    for theme in args.theme or known:
+        if theme not in known:
+            raise InputError(f"{args.release} has no theme {theme}; there are {', '.join(known)}")
         path = args.to / f"{theme}.jsonl.gz"
-        n = jsonlines.write(path, generate.cases(theme, args.seed, args.count, args.nodes))
+        n = jsonlines.write(path, generate.cases(theme, args.seed, args.count, args.nodes, args.release))
         print(f"{path}: {n} cases")
     return 0
 
@@ -128,15 +134,17 @@ def _generate(args: argparse.Namespace) -> int:
 def _record(args: argparse.Namespace) -> int:
     if args.seed is not None and args.to is None:
         raise InputError("answers to fresh cases need a place", hint="add --to DIR")
+    folder = args.to or recordings.RECORDINGS
     with Judge(build(args.release)) as judge:
-        for theme, cases in _themes(args):
-            found = list(record(cases, judge))
-            folder = args.to or recordings.RECORDINGS
-            if args.to is not None:
-                jsonlines.write(folder / "cases" / f"{theme}.jsonl.gz", (case for case, _ in found))
-            path = folder / "answers" / f"v{args.release}" / f"{theme}.jsonl.gz"
-            jsonlines.write(path, (said for _, said in found))
-            print(f"{path}: {len(found)} answers to {len(cases)} cases")
+        # Recorded sequences only by name: with new choices they are other sequences.
+        for theme, cases in _themes(args, sequences=args.theme is not None):
+            found = list(record(cases, judge, args.times))
+            many = any(is_sequence(case) for case in cases)
+            of_cases, of_answers = recordings.files(theme, args.release, folder, many=many)
+            if many or args.to is not None:
+                jsonlines.write(of_cases, (case for case, _ in found))
+            jsonlines.write(of_answers, (said for _, said in found))
+            print(f"{of_answers}: {len(found)} answers to {len(cases)} cases")
     return 0
 
 
@@ -158,7 +166,7 @@ def _refuse_unknown(release: str) -> None:
 
 def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
     n_unexplained, started = 0, time.monotonic()
-    for theme, cases in _themes(args, sequences=True):
+    for theme, cases in _themes(args):
         head = f"{args.release} {theme:12}"
         if time.monotonic() - started > args.seconds:
             print(f"{head} not begun: {args.seconds:.0f} seconds have passed")
@@ -195,7 +203,7 @@ def _suggestions(args: argparse.Namespace) -> int:
     _refuse_unknown(args.release)
     n_refused = 0
     with Judge(build(args.release)) as judge:
-        for theme, cases in _themes(args):
+        for theme, cases in _themes(args, sequences=False):
             found = [list(told(case, args.release, args.most, judge)) for case in cases]
             every = [one for of_case in found for one in of_case]
             refused = [one for one in every if not one.is_true]

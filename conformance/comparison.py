@@ -46,7 +46,8 @@ PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
     "error": lambda answer: bool(answer.get("error")),
 }
 
-_ATTEMPT: Final = ("pod", "node", "message", "nominated", "victims")
+#: The compared fields of an attempt; ``picks`` are recorded for information only.
+_ATTEMPT: Final = ("pod", "node", "message", "nominated", "group", "outcome", "condition", "members", "victims")
 
 
 def attempts(answer: Answer) -> list[dict[str, Any]]:
@@ -63,6 +64,8 @@ SEQUENCE_PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
     "pods": lambda answer: answer.get("pods", {}),
     "nominations": lambda answer: answer.get("nominations", {}),
     "gated": lambda answer: sorted(answer.get("gated", ())),
+    "groups": lambda answer: {name: found or [] for name, found in answer.get("groups", {}).items()},
+    "held": lambda answer: answer.get("held", {}),
     "error": PARTS["error"],
 }
 

@@ -32,6 +32,10 @@ class Count(NamedTuple):
     gaps: int
 
 
+#: The rows of the sequences, by theme.
+_SEQUENCES: Final = {"sequence": "single pods", "groups": "with pod groups"}
+
+
 def counts() -> list[Count]:
     """Return the counts of all themes, for the releases whose rules kschedctl has."""
     listed = Counter((gap.release, gap.theme) for gap in gaps.read() for _ in gap.cases)
@@ -44,11 +48,14 @@ def counts() -> list[Count]:
 
 
 def sequence_counts() -> list[Count]:
-    """Return the counts of the sequences; the ones that are not equal are races within kube-scheduler."""
-    return [
-        Count(release, "sequence", len(recordings.sequences(release)), len(recordings.races(release)))
-        for release in recordings.sequence_releases()
-    ]
+    """Return the counts of the sequences by theme; the ones that are not equal are races within kube-scheduler."""
+    found = []
+    for release in recordings.sequence_releases():
+        races = set(recordings.races(release))
+        for theme in recordings.sequence_themes(release):
+            names = [case["id"] for case, _ in recordings.sequences(release, theme)]
+            found.append(Count(release, theme, len(names), len(races.intersection(names))))
+    return found
 
 
 def line(found: Sequence[Count], sequences: Sequence[Count] = ()) -> str:
@@ -74,8 +81,9 @@ def page(found: Sequence[Count], sequences: Sequence[Count] = ()) -> str:
         [
             "# Parity with kube-scheduler",
             "",
-            "How many answers of the real scheduler, recorded from its own framework, ours equal: the verdict of every",
-            "plugin on every node, every score, the nodes that it can choose, the victims, and the text of the event.",
+            "This page is for people who ask how exact the answers are. It counts how many answers of the real",
+            "scheduler, recorded from its own framework, ours equal: the verdict of every plugin on every node, every",
+            "score, the nodes that it can choose, the victims, and the text of the event.",
             "A theme is a set of random clusters about one matter. `python -m conformance parity` writes this page.",
             "",
             *_table(["theme", *map(_head, releases)], [*rows, ["**all**", *(f"**{total}**" for total in totals)]]),
@@ -90,15 +98,22 @@ def page(found: Sequence[Count], sequences: Sequence[Count] = ()) -> str:
 
 
 def _sequences(found: Sequence[Count]) -> list[str]:
-    rows = [["sequence", *map(_cell, found)], ["races", *(str(one.gaps) for one in found)]]
+    releases = list(dict.fromkeys(one.release for one in found))
+    cells = {(one.release, one.theme): _cell(one) for one in found}
+    rows = [
+        [_SEQUENCES.get(theme, theme), *(cells.get((release, theme), "") for release in releases)]
+        for theme in dict.fromkeys(one.theme for one in found)
+    ]
+    rows.append(["races", *(str(sum(one.gaps for one in found if one.release == each)) for each in releases)])
     return [
         "## Many pods",
         "",
         "A sequence is a cluster and a list of pods that go through kube-scheduler's own loop. Compared are all",
         "attempts (node, message, nominated node, victims), and where the pods are in the end. Which of several best",
-        "nodes is taken is chance: ours takes the recorded one.",
+        "nodes is taken is chance: ours takes the recorded one. Sequences with pod groups also have the attempts at",
+        "groups with their conditions, and stages in which objects are created or deleted.",
         "",
-        *_table(["", *(_head(one.release) for one in found)], rows),
+        *_table(["", *map(_head, releases)], rows),
         "",
         f"The others ({_total(found).gaps}) are races within kube-scheduler: what the first victim of a preemption",
         "leaves may wake the preemptor before the last is asked to go. Asked again, kube-scheduler takes now this",

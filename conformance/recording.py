@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from conformance.asking import Judge
 from conformance.comparison import differences
 from conformance.jsonlines import Object
 from conformance.sequences import follows, is_sequence, with_choices
+
+#: A sequence with more attempts is left out: it only repeats attempts while a back-off lasts.
+MOST_ATTEMPTS: Final = 200
 
 
 def record(cases: Iterable[Object], judge: Judge, times: int = 2) -> Iterator[tuple[Object, Object]]:
@@ -15,7 +19,8 @@ def record(cases: Iterable[Object], judge: Judge, times: int = 2) -> Iterator[tu
 
     A case is left out if the release does not know one of its objects, or if a repeated run gives another answer: such
     an answer depends on random choice. A sequence gets the random ``choices`` of its first answer, so that another side
-    can follow them. A sequence is left out if its runs diverge otherwise than by a random choice.
+    can follow them. A sequence is left out if its runs diverge otherwise than by a random choice. With feature gates,
+    chance is settled, and it is left out if its runs diverge at all.
 
     Parameters
     ----------
@@ -27,13 +32,17 @@ def record(cases: Iterable[Object], judge: Judge, times: int = 2) -> Iterator[tu
         The number of runs of each case.
     """
     asked = list(cases)
-    first = list(judge.ask(asked))
-    again = [list(judge.ask(asked)) for _ in range(times - 1)]
-    for i, (case, said) in enumerate(zip(asked, first, strict=True)):
-        if "unknown" in said:
-            continue
-        if is_sequence(case):
-            if all(follows(said, other[i]) for other in again):
+    first = zip(asked, list(judge.ask(asked)), strict=True)
+    found = [(case, said) for case, said in first if "unknown" not in said and not _is_long(said)]
+    again = [list(judge.ask(case for case, _ in found)) for _ in range(times - 1)]
+    for i, (case, said) in enumerate(found):
+        others = [answers[i] for answers in again]
+        if is_sequence(case) and not case.get("featureGates"):
+            if all(follows(said, other) for other in others):
                 yield with_choices(case, said), said
-        elif not any(differences(said, other[i]) for other in again):
-            yield case, said
+        elif not any(differences(said, other) for other in others):
+            yield with_choices(case, said) if is_sequence(case) else case, said
+
+
+def _is_long(said: Object) -> bool:
+    return len(said.get("attempts", ())) > MOST_ATTEMPTS

@@ -70,23 +70,42 @@ def compared(theme: str, version: str) -> Iterator[tuple[Case, Answer, Answer]]:
             yield case, recorded[case.id], our_answer(case, RELEASES[version])
 
 
-def sequence_releases() -> list[str]:
-    """Return the releases that have recorded sequences, oldest first."""
-    return [version for version in RELEASES if (SEQUENCES / f"v{version}.cases.jsonl.gz").exists()]
+def files(theme: str, version: str, folder: Path = RECORDINGS, *, many: bool) -> tuple[Path, Path]:
+    """Return the files of a theme's cases and of a release's answers; ``many`` is set for a theme of sequences.
+
+    The theme ``sequence`` has the folder of all sequences, any other a folder of its name therein. As the cases contain
+    the choices of a release, each has its own.
+    """
+    if not many:
+        name = f"{theme}.jsonl.gz"
+        return folder / "cases" / name, folder / "answers" / f"v{version}" / name
+    own = folder / "sequences" / ("" if theme == "sequence" else theme)
+    return own / f"v{version}.cases.jsonl.gz", own / f"v{version}.answers.jsonl.gz"
 
 
-def sequences(version: str) -> list[tuple[Object, Object]]:
+def sequence_themes(version: str) -> list[str]:
+    """Return the themes of which a release has recorded sequences."""
+    folders = sorted(path.name for path in SEQUENCES.iterdir() if path.is_dir())
+    return [theme for theme in ("sequence", *folders) if files(theme, version, many=True)[0].exists()]
+
+
+def sequence_releases(theme: str = "sequence") -> list[str]:
+    """Return the releases that have recorded sequences of a theme, oldest first."""
+    return [version for version in RELEASES if theme in sequence_themes(version)]
+
+
+def sequences(version: str, theme: str = "sequence") -> list[tuple[Object, Object]]:
     """Return a release's recorded sequences, each with its answer; the cases contain the random choices."""
-    cases, answers = (jsonlines.read(SEQUENCES / f"v{version}.{what}.jsonl.gz") for what in ("cases", "answers"))
+    cases, answers = map(jsonlines.read, files(theme, version, many=True))
     said = {answer["id"]: answer for answer in answers}
     return [(case, said[case["id"]]) for case in cases]
 
 
 def races(version: str) -> list[str]:
-    """Return the recorded sequences of a release for which kube-scheduler's own answer varies from run to run."""
+    """Return the sequences of a release, of all themes, for which kube-scheduler's own answer varies."""
     listed: dict[str, list[str]] = tomllib.loads((SEQUENCES / "races.toml").read_text())["races"]
     return listed.get(version, [])
 
 
 def _answers(theme: str, version: str) -> Path:
-    return RECORDINGS / "answers" / f"v{version}" / f"{theme}.jsonl.gz"
+    return files(theme, version, many=False)[1]

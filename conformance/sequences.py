@@ -14,21 +14,41 @@ def is_sequence(case: Object) -> bool:
 
 
 def with_choices(case: Object, said: Object) -> Object:
-    """Return a sequence with the random choices of an answer: per pod and attempt the node or the nominated node."""
-    choices: dict[str, list[str]] = {}
+    """Return a sequence with the random choices of an answer, per pod or group and attempt (see ``choice``)."""
+    choices: dict[str, list[object]] = {}
     for made in said.get("attempts", ()):
-        choices.setdefault(made["pod"], []).append(made.get("node") or made.get("nominated") or "")
+        choices.setdefault(tried(made), []).append(choice(made))
     return {**case, "choices": choices}
 
 
+def tried(made: Object) -> str:
+    """Return the key of an attempt in ``choices``: the pod, or ``group`` and the group."""
+    return f"group {made['group']}" if "group" in made else str(made["pod"])
+
+
+def choice(made: Object) -> str | list[str]:
+    """Return what chance decided in an attempt: the node, or the nominated node, or the nodes of a group's picks."""
+    if "group" in made:
+        return [node for _, node in made.get("picks") or ()]
+    return str(made.get("node") or made.get("nominated") or "")
+
+
 def follows(said: Object, other: Object) -> bool:
-    """Report whether two answers to a sequence are equal up to the first attempt with another random choice."""
+    """Report whether two answers to a sequence are equal up to the first attempt with another random choice.
+
+    Only choices count that ``with_choices`` hands on, so that another side can follow them: not the nominated nodes of
+    the members of a group.
+    """
     at = first_differing(said, other)
-    pair = [attempts(answer)[at : at + 1] for answer in (said, other)]
+    pair = [answer.get("attempts", ())[at : at + 1] for answer in (said, other)]
     if not all(pair):
         return not differences(said, other)
     (one,), (two,) = pair
-    return bool(one["pod"] == two["pod"] and any(one.get(name) and two.get(name) for name in ("node", "nominated")))
+    if tried(one) != tried(two):
+        return False
+    if "group" in one:
+        return choice(one) != choice(two)
+    return any(bool(one.get(name) and two.get(name)) for name in ("node", "nominated"))
 
 
 def first_differing(said: Object, other: Object) -> int:

@@ -1,7 +1,7 @@
 """Shrinking: reduction of a case that two sides answer differently to the fewest objects and fields that still differ.
 
-``kschedctl.analyses.verify.shrinking`` removes parts; the answers of the two sides decide whether the rest still
-differs.
+``kschedctl.analyses.verify.shrinking`` removes parts, after whole stages of a sequence were removed; the answers
+of the two sides decide whether the rest still differs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from conformance.asking import Side
 from conformance.differing import Difference, difference, is_settled, to_follow
 from conformance.jsonlines import Object, line
-from kschedctl.analyses.verify.shrinking import smallest_case
+from kschedctl.analyses.verify.shrinking import fewest, smallest_case
 
 
 def shrink(found: Difference, judge: Side, ours: Side) -> Difference:
@@ -45,5 +45,8 @@ def shrink(found: Difference, judge: Side, ours: Side) -> Difference:
                     tried[key], smallest = True, less
         return tried[key]
 
-    smallest_case(found.case, differs)
+    case = found.case
+    if "then" in case:
+        case = {**case, "then": fewest(case["then"], lambda stages: differs({**case, "then": stages}))}
+    smallest_case(case, differs)
     return smallest

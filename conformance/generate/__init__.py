@@ -6,13 +6,15 @@ Rare states rotate with the number of the case, so that 150 cases of a theme inc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from conformance.generate.config import config
 from conformance.generate.devices import devices
 from conformance.generate.dra import dra
 from conformance.generate.features import features
+from conformance.generate.groups import groups
+from conformance.generate.groups_parts import APIS
 from conformance.generate.images import images
 from conformance.generate.interpod import interpod
 from conformance.generate.mixed import mixed
@@ -27,6 +29,7 @@ from conformance.generate.spread import spread
 from conformance.generate.start import start
 from conformance.generate.taints import taints
 from conformance.generate.volumes import volumes
+from kschedctl.releases.release import LATEST, RELEASES
 
 
 class Theme(NamedTuple):
@@ -40,11 +43,14 @@ class Theme(NamedTuple):
         The maximum number of pods in the start cluster; None for up to three per node, at most 50.
     nodes : (int, int) or None
         The minimum and maximum number of nodes; None for one to fourteen.
+    releases : collection of str
+        The releases that can answer the cases.
     """
 
     make: Callable[[Scene], None]
     pods: int | None = None
     nodes: tuple[int, int] | None = None
+    releases: Collection[str] = RELEASES
 
 
 THEMES: Final[Mapping[str, Theme]] = {
@@ -64,12 +70,18 @@ THEMES: Final[Mapping[str, Theme]] = {
     "devices": Theme(devices, pods=6, nodes=(3, 8)),
     "mixed": Theme(mixed, pods=12),
     "sequence": Theme(sequence, pods=8, nodes=(3, 8)),
+    "groups": Theme(groups, pods=0, nodes=(3, 10), releases=APIS),
 }
 
 
-def case(theme: str, seed: int, number: int, n_nodes: int = 0) -> Object:
-    """Return case ``number`` of a theme and seed."""
-    scene, how = Scene(theme, seed, number, n_nodes), THEMES[theme]
+def themes(release: str) -> list[str]:
+    """Return the themes whose cases a release can answer."""
+    return [name for name, theme in THEMES.items() if release in theme.releases]
+
+
+def case(theme: str, seed: int, number: int, n_nodes: int = 0, release: str = LATEST.version) -> Object:
+    """Return case ``number`` of a theme and seed, in the API of a release where the theme's differs."""
+    scene, how = Scene(theme, seed, number, n_nodes, release), THEMES[theme]
     n_pods = None if how.pods is None else scene.between(0, how.pods)
     start(scene, scene.between(*how.nodes) if how.nodes else None, n_pods)
     how.make(scene)
@@ -78,7 +90,7 @@ def case(theme: str, seed: int, number: int, n_nodes: int = 0) -> Object:
     return scene.case()
 
 
-def cases(theme: str, seed: int, count: int, n_nodes: int = 0) -> Iterator[Object]:
+def cases(theme: str, seed: int, count: int, n_nodes: int = 0, release: str = LATEST.version) -> Iterator[Object]:
     """Yield the first ``count`` cases of a theme and seed."""
     for number in range(1, count + 1):
-        yield case(theme, seed, number, n_nodes)
+        yield case(theme, seed, number, n_nodes, release)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from conformance.generate.chance import GI, MI, Chance
+from kschedctl.releases.release import LATEST
 
 #: A Kubernetes object, or a part of one.
 Object = dict[str, Any]
@@ -35,17 +36,21 @@ class Scene(Chance):
         The seed and the number of the case within the theme.
     n_nodes : int
         The number of nodes; 0 for the theme's default (at most 14).
+    release : str
+        The release whose API a theme uses that differs between releases.
     """
 
-    def __init__(self, theme: str, seed: int, number: int, n_nodes: int = 0) -> None:
+    def __init__(self, theme: str, seed: int, number: int, n_nodes: int = 0, release: str = LATEST.version) -> None:
         super().__init__(f"{theme}/{seed}/{number}/{n_nodes}")
         self.id = f"{theme}-{seed}-{number:04d}"
-        self.theme, self.number, self.n_nodes = theme, number, n_nodes
+        self.theme, self.number, self.n_nodes, self.release = theme, number, n_nodes, release
         self.nodes: list[Object] = []
         self.pods: list[Object] = []
         self.others: list[Object] = []
         self.pod: Object = {}
         self.sequence: list[Object] | None = None
+        self.then: list[Object] = []
+        self.gates: dict[str, bool] = {}
         self.profiles: list[Object] = []
         self.gentle = theme == "mixed"  # combined themes must not reject every node on their own
         self.volume_sizes: set[int] = set()
@@ -277,6 +282,10 @@ class Scene(Chance):
         named = {(o["kind"], o["metadata"].get("namespace"), o["metadata"]["name"]): o for o in objects}
         case: Object = {"id": self.id, "objects": list(named.values())}
         case |= {"pod": self.pod} if self.sequence is None else {"pods": self.sequence}
+        if self.then:
+            case["then"] = self.then
+        if self.gates:
+            case["featureGates"] = self.gates
         if self.profiles:
             header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
             case["config"] = {**header, "profiles": self.profiles}

@@ -56,9 +56,13 @@ func (h *header) fill(q question, run func(context.Context, *world) error) {
 	}()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	w, err := q.world()
+	err := gates.enter(q.FeatureGates)
 	if err == nil {
-		err = run(ctx, w)
+		defer gates.leave()
+		var w *world
+		if w, err = q.world(); err == nil {
+			err = run(ctx, w)
+		}
 	}
 	var unknown unknownKind
 	switch {

@@ -25,3 +25,15 @@ func schedulePod(ctx context.Context, s *scheduler.Scheduler, fw framework.Frame
 	result, err := s.SchedulePod(ctx, fw, state, &framework.QueuedPodInfo{PodInfo: info})
 	return result.SuggestedHost, err
 }
+
+// onSearch calls around every search for a node for a pod: before it, then with the node that it found or "".
+func onSearch(s *scheduler.Scheduler, begin func() (end func()), found func(pod *v1.Pod, node string)) {
+	search := s.SchedulePod
+	s.SchedulePod = func(ctx context.Context, fw framework.Framework, state cycleState, info *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {
+		end := begin()
+		result, err := search(ctx, fw, state, info)
+		end()
+		found(info.Pod, result.SuggestedHost)
+		return result, err
+	}
+}

@@ -15,3 +15,15 @@ func schedulePod(ctx context.Context, s *scheduler.Scheduler, fw framework.Frame
 	result, err := s.SchedulePod(ctx, fw, state, pod)
 	return result.SuggestedHost, err
 }
+
+// onSearch calls around every search for a node for a pod: before it, then with the node that it found or "".
+func onSearch(s *scheduler.Scheduler, begin func() (end func()), found func(pod *v1.Pod, node string)) {
+	search := s.SchedulePod
+	s.SchedulePod = func(ctx context.Context, fw framework.Framework, state cycleState, pod *v1.Pod) (scheduler.ScheduleResult, error) {
+		end := begin()
+		result, err := search(ctx, fw, state, pod)
+		end()
+		found(pod, result.SuggestedHost)
+		return result, err
+	}
+}

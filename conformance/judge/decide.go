@@ -73,15 +73,18 @@ func (c *cycle) whole(ctx context.Context) error {
 }
 
 // preEnqueue puts down the gate that would keep the pod out of the queue. The rest of the answer is what comes after it.
-func (c *cycle) preEnqueue(ctx context.Context) {
-	for _, gate := range c.fw.PreEnqueuePlugins() {
-		if s := gate.PreEnqueue(ctx, c.pod); !s.IsSuccess() {
+func (c *cycle) preEnqueue(ctx context.Context) { c.ans.PreEnqueue = heldBack(ctx, c.fw, c.pod) }
+
+// heldBack is what the first gate says that keeps a pod out of the queue; nil without one.
+func heldBack(ctx context.Context, fw framework.Framework, pod *v1.Pod) *verdict {
+	for _, gate := range fw.PreEnqueuePlugins() {
+		if s := gate.PreEnqueue(ctx, pod); !s.IsSuccess() {
 			said := verdictOf(s)
 			said.Plugin = gate.Name()
-			c.ans.PreEnqueue = &said
-			return
+			return &said
 		}
 	}
+	return nil
 }
 
 // everyPoint asks PreFilter, Filter and Score again over the snapshot that the scheduler took.

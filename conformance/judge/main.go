@@ -4,6 +4,8 @@
 // order of the cases, each as soon as it is known, so that a caller can ask, read and ask again. conformance/README.md
 // describes both. The same case gives the same answer: where the scheduler leaves a choice to chance, the answer
 // names every outcome.
+//
+//go:debug randseednop=0
 package main
 
 import (
@@ -41,7 +43,7 @@ func main() {
 	// The scheduler's own log would only repeat what the answers say.
 	klog.SetLogger(logr.Discard())
 	metrics.Register()
-	err := corev1.AddToScheme(defaults)
+	err := errors.Join(corev1.AddToScheme(defaults), addGroupsToScheme(defaults))
 	if err == nil {
 		err = serve(os.Stdin, os.Stdout, *workers)
 	}

@@ -15,35 +15,63 @@ import (
 
 // question is a case as it is read: with pod, what a single cycle says; with pods, what the loop makes of them.
 type question struct {
-	ID      string            `json:"id"`
-	Objects []json.RawMessage `json:"objects"`
-	Pod     json.RawMessage   `json:"pod"`
-	Pods    []json.RawMessage `json:"pods"`
-	Config  json.RawMessage   `json:"config"`
+	ID           string            `json:"id"`
+	Objects      []json.RawMessage `json:"objects"`
+	Pod          json.RawMessage   `json:"pod"`
+	Pods         []json.RawMessage `json:"pods"`
+	Then         []change          `json:"then"`
+	Config       json.RawMessage   `json:"config"`
+	FeatureGates map[string]bool   `json:"featureGates"`
+}
+
+// change is what a case does to the cluster once the loop has come to rest: first it creates, then it deletes.
+type change struct {
+	Create []json.RawMessage `json:"create"`
+	Delete []objectName      `json:"delete"`
+}
+
+// objectName names an object of a case; no two of its kinds have the same name in different API groups.
+type objectName struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // world is a case in the scheduler's own types.
 type world struct {
+	id      string
+	grouped bool // it sets feature gates: groups of pods, and with them what groups.go settles
 	objects []runtime.Object
 	pods    []*v1.Pod
+	stages  []stage
 	config  *config.KubeSchedulerConfiguration
+}
+
+// stage is a change in the scheduler's own types.
+type stage struct {
+	create []runtime.Object
+	remove []objectName
 }
 
 // unknownKind says that a case has an object which this release has no type for.
 type unknownKind struct{ error }
 
-// defaults knows the defaults that an API server sets in objects of the core group.
+// defaults knows the defaults that an API server sets in objects of the core group, and in groups of pods.
 var defaults = runtime.NewScheme()
 
 // world decodes the case. An error of type unknownKind means that the release cannot be asked.
 func (q question) world() (*world, error) {
-	w := &world{}
-	for i, raw := range q.Objects {
-		object, err := decode(raw)
+	w := &world{id: q.ID, grouped: len(q.FeatureGates) > 0}
+	var err error
+	if w.objects, err = decodeAll(q.Objects, "objects"); err != nil {
+		return nil, err
+	}
+	for i, planned := range q.Then {
+		created, err := decodeAll(planned.Create, fmt.Sprintf("then[%d].create", i))
 		if err != nil {
-			return nil, wrap(fmt.Sprintf("objects[%d]", i), err)
+			return nil, err
 		}
-		w.objects = append(w.objects, object)
+		w.stages = append(w.stages, stage{created, planned.Delete})
 	}
 	asked, where := q.Pods, "pods"
 	if q.Pods == nil {
@@ -60,11 +88,22 @@ func (q question) world() (*world, error) {
 		}
 		w.pods = append(w.pods, pod)
 	}
-	var err error
 	if w.config, err = configuration(q.Config); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	return w, nil
+}
+
+func decodeAll(list []json.RawMessage, where string) ([]runtime.Object, error) {
+	var objects []runtime.Object
+	for i, raw := range list {
+		object, err := decode(raw)
+		if err != nil {
+			return nil, wrap(fmt.Sprintf("%s[%d]", where, i), err)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
 }
 
 func decode(raw json.RawMessage) (runtime.Object, error) {

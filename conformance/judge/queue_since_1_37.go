@@ -18,13 +18,20 @@ func newInformerFactory(client kubernetes.Interface) informers.SharedInformerFac
 	return scheduler.NewInformerFactory(client, 0, nil)
 }
 
-// onNext tells of every pod that the queue gives out.
-func onNext(s *scheduler.Scheduler, tell func(*v1.Pod)) {
+// onNext tells of every pod that the queue gives out, or of all pods of a group.
+func onNext(s *scheduler.Scheduler, tell func(...*v1.Pod)) {
 	next := s.NextEntity
 	s.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		entity, err := next(logger)
-		if info, ok := entity.(*framework.QueuedPodInfo); ok && info != nil && info.Pod != nil {
-			tell(info.Pod)
+		if entity != nil && err == nil {
+			var pods []*v1.Pod
+			entity.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+				pods = append(pods, info.Pod)
+				return true
+			})
+			if len(pods) > 0 {
+				tell(pods...)
+			}
 		}
 		return entity, err
 	}

@@ -17,8 +17,8 @@ func newInformerFactory(client kubernetes.Interface) informers.SharedInformerFac
 	return scheduler.NewInformerFactory(client, 0)
 }
 
-// onNext tells of every pod that the queue gives out.
-func onNext(s *scheduler.Scheduler, tell func(*v1.Pod)) {
+// onNext tells of every pod that the queue gives out; the attempt at one of a group then takes out the others.
+func onNext(s *scheduler.Scheduler, tell func(...*v1.Pod)) {
 	next := s.NextPod
 	s.NextPod = func(logger klog.Logger) (*framework.QueuedPodInfo, error) {
 		info, err := next(logger)
