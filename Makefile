@@ -3,7 +3,7 @@ JOBS ?= auto
 PYTEST := python -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint types layers test slow live fuzz golden gaps parity conformance decisions bench
+.PHONY: help check lint types layers test slow live browser pictures fuzz golden docs gaps parity conformance decisions bench
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,7 +21,7 @@ layers:  ## No import points the wrong way
 	lint-imports
 
 test:  ## Tests in parallel; COVERAGE=1 shows what they do not run
-	$(PYTEST) -m "not slow and not live" $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
+	$(PYTEST) -m "not slow and not live and not browser" $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
 
 slow:  ## All recorded answers, the installed command, and the property tests with all their examples
 	$(PYTEST) -m "(slow or hypothesis) and not live" --hypothesis-profile=full
@@ -29,11 +29,20 @@ slow:  ## All recorded answers, the installed command, and the property tests wi
 live:  ## Against a real control plane, a worker with its own per file; needs KUBEBUILDER_ASSETS
 	python -m pytest -n $(JOBS) --dist loadfile -m live tests/live
 
+browser:  ## Every page in a headless Chromium; needs chromium, chromedriver and npm
+	$(PYTEST) -m browser tests/browser
+
+pictures:  ## Take the pictures in docs/pictures anew; look at them
+	python -m pytest --rewrite-pictures tests/browser/test_pictures.py
+
 fuzz:  ## Mutated inputs of all kinds, FUZZ_SECONDS each (default 600); what fails stays in the folder that is named
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} FUZZ_SEED=$${FUZZ_SEED:-random} python -m pytest tests/fuzz
 
 golden:  ## Write what commands print into README, docs and the golden files anew; review the diff
 	python -m pytest --rewrite-golden tests/docs tests/cli tests/conformance/test_parity.py
+
+docs:  ## Build the documentation site into site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 python -m mkdocs build
 
 gaps:  ## Write the list of recorded answers that are not equal anew; review the diff
 	python -m conformance gaps

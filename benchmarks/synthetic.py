@@ -8,6 +8,8 @@ same cluster.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +27,8 @@ N_NAMESPACES: Final = 100
 ZONES: Final = ("zone-a", "zone-b", "zone-c")
 _CPU: Final = ("50m", "100m", "200m", "250m")
 _MEMORY: Final = ("64Mi", "128Mi", "256Mi", "512Mi")
+#: The name of the pod of the kind ``preempt``.
+PENDING: Final = "new-preempt"
 #: Every tenth application has a preferred anti-affinity between its replicas.
 _WITH_ANTI_AFFINITY: Final = 10
 
@@ -116,6 +120,16 @@ def cluster(n_nodes: int, n_pods: int) -> Cluster:
     for pod in pods(n_pods, n_nodes):
         builder.add(msgspec.convert(pod, Pod))
     return builder.build()
+
+
+def write_snapshot(folder: Path, n_nodes: int) -> Path:
+    """Write a cluster with three pods per node, and return its file; the pod `PENDING` fits on the largest nodes."""
+    pending = msgspec.to_builtins(pod_to_place("preempt"))
+    path = folder / "snapshot.json"
+    with path.open("wb") as file:
+        for each in chain(nodes(n_nodes), pods(3 * n_nodes, n_nodes), [{"apiVersion": "v1", "kind": "Pod"} | pending]):
+            file.write(msgspec.json.encode(each) + b"\n")
+    return path
 
 
 def _image(number: int) -> str:

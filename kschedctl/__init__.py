@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kschedctl.framework.config.load import SchedulerConfiguration
     from kschedctl.framework.cycle_state import NotModelled
     from kschedctl.framework.remedy import Remedy
-    from kschedctl.functions import decide_cases, rules, run_sweep
+    from kschedctl.functions import case_configuration, decide_cases, rules, run_sweep
     from kschedctl.linting import lint
     from kschedctl.live.context import LiveContext
     from kschedctl.loaded_cluster import LoadedCluster
@@ -173,6 +173,7 @@ __all__ = [
     "Verification",
     "World",
     "__version__",
+    "case_configuration",
     "decide_cases",
     "lint",
     "load",
@@ -264,6 +265,7 @@ _HOMES = {
     "UnsupportedError": "kschedctl.errors",
     "Verification": "kschedctl.answers.verify",
     "World": "kschedctl.simulate.world",
+    "case_configuration": "kschedctl.functions",
     "decide_cases": "kschedctl.functions",
     "lint": "kschedctl.linting",
     "load": "kschedctl.loading",

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, Union, overload
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.argument_types import with_checked_arguments
+from kschedctl.frames import Frame, Library
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.notebook import ShownInNotebooks
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+
     from kschedctl.analyses.handle import AnalysisHandle
     from kschedctl.analyses.subjects import PodSubject
     from kschedctl.answers.capacity import PodCapacity
@@ -40,7 +45,7 @@ AnyPod: TypeAlias = Union["Pod", Mapping[str, Any], str, Path]
 
 
 @with_checked_arguments
-class SchedulingCluster(LoadedCluster):
+class SchedulingCluster(LoadedCluster, ShownInNotebooks):
     """A cluster that answers questions; `kschedctl.load` makes one.
 
     A *pod* is an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest
@@ -304,6 +309,39 @@ class SchedulingCluster(LoadedCluster):
         from kschedctl.analyses.nodes.analysis import describe_node
 
         return describe_node(self, name)
+
+    @overload
+    def to_frame(self, of: Literal["nodes", "pods"], library: Literal["polars"]) -> polars.DataFrame: ...
+    @overload
+    def to_frame(self, of: Literal["nodes", "pods"], library: Literal["pandas"]) -> pandas.DataFrame: ...
+    @overload
+    def to_frame(self, of: Literal["nodes", "pods"], library: None = None) -> Frame: ...
+    def to_frame(self, of: Literal["nodes", "pods"], library: Library | None = None) -> Frame:
+        """Return the nodes or the unfinished pods as a data frame; docs/notebooks.md lists the columns.
+
+        Parameters
+        ----------
+        of : {"nodes", "pods"}
+            The rows: one per node by name, or one per pod in the order of the snapshot.
+        library : {"polars", "pandas"}, optional
+            The library of the frame; by default polars, or pandas if polars is not installed.
+
+        Raises
+        ------
+        UnsupportedError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> pods = kschedctl.load("fixtures/shop/cluster").to_frame("pods", "polars")
+        >>> pods.filter(pods["node"].is_null())["requested.cpu_milli"].to_list()
+        [500, 2500, 8000, 1000]
+        """
+        from kschedctl.analyses.pods_table import pods_table
+
+        table = self.nodes_overview() if of == "nodes" else pods_table(self)
+        return table.to_frame(library)
 
     def volumes(self, pod: AnyPod) -> PodVolumes:
         """Report the volume that each claim of a pod has or would get, and the nodes on which all can be used together.

@@ -14,7 +14,7 @@ from kschedctl.answers.sweep import Sweep
 from kschedctl.argument_types import checked_arguments
 from kschedctl.linter.rule_pages import pages
 from kschedctl.linter.selection import rules_of
-from kschedctl.sweep.analysis import SweepRequest, sweep
+from kschedctl.sweep.analysis import SweepRequest, configuration, sweep
 
 
 @checked_arguments
@@ -72,6 +72,31 @@ def run_sweep(
     """
     request = SweepRequest(plan=str(plan), jobs=jobs, results=str(results), resume=resume)
     return sweep(request, handle or AnalysisHandle())
+
+
+@checked_arguments
+def case_configuration(plan: str | Path, case: int) -> dict[str, Any]:
+    """Return the KubeSchedulerConfiguration of a case of a plan, as ``kschedctl sweep --config-of``; it runs nothing.
+
+    Parameters
+    ----------
+    plan : str or Path
+        The file of the plan.
+    case : int
+        The number of the case, from 1.
+
+    Raises
+    ------
+    InputError
+        If the plan cannot be used, or has no such case.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> kschedctl.case_configuration("fixtures/shop/sweeps/tuning.yaml", 10)["profiles"][0]["plugins"]["score"]
+    {'enabled': [{'name': 'NodeResourcesFit', 'weight': 1}], 'disabled': [{'name': 'PodTopologySpread'}]}
+    """
+    return configuration(str(plan), case)
 
 
 @checked_arguments

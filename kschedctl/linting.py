@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ def lint(
     severity: Severity = Severity.INFO,
     settings: str | Path = "",
     kubernetes_version: str = "",
+    feature_gates: Mapping[str, bool] | None = None,
     render: bool = False,
     handle: AnalysisHandle | None = None,
 ) -> LintReport:
@@ -56,6 +57,8 @@ def lint(
         folders above.
     kubernetes_version : str
         The release of the API server that receives the manifests; by default the cluster's, else the newest.
+    feature_gates : mapping of str to bool, optional
+        The feature gates that differ from their defaults; a loaded cluster has its own.
     render : bool
         True to render kustomizations and charts first, with the installed kustomize or kubectl, and helm.
     handle : AnalysisHandle, optional
@@ -65,6 +68,8 @@ def lint(
     ------
     InputError
         If a path, a rule or the settings are wrong, or no Kubernetes object is found.
+    UnsupportedError
+        If a version or feature gate is not modelled.
 
     Examples
     --------
@@ -80,6 +85,7 @@ def lint(
         cluster=(str(cluster),) if isinstance(cluster, str | Path) else cluster or (),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
+        feature_gates=feature_gates or {},
         render=render,
     )
     rules = RuleChoice(

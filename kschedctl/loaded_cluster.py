@@ -174,7 +174,7 @@ class LoadedCluster:
         if index is not None and self.pods.node_row[index] >= 0:
             others = without_extended_claim(self.cluster, pod).with_pods(removed=[index])
             scheduler = scheduler.moved(others)
-        return scheduler.decide(pod)
+        return scheduler.decide_as_scheduled(pod)
 
     def simulation(
         self,
@@ -323,7 +323,8 @@ class LoadedCluster:
             The decision for the pod; data that the decision does not depend on is not missing.
         """
         preempts = decision is None or decision.preemption is not None
-        return find_missing(self.cluster, self.find(pod), preempts=preempts)
+        groups = self.release_choice.release.api_server_has("GenericWorkload")
+        return find_missing(self.cluster, self.find(pod), preempts=preempts, groups=groups)
 
     def kind(self, pod: Pod) -> object:
         """Return a value that is equal for pods of the cluster that differ only in their names."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.argument_types import checked_arguments
+from kschedctl.cluster.pod_group_gates import pod_group_gates
 from kschedctl.errors import ConfigError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.location import Location
@@ -17,6 +18,7 @@ from kschedctl.framework.config.types import KubeSchedulerConfiguration
 from kschedctl.framework.extender import Extender
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
+from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.releases.release import LATEST
 from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.snapshot.load import Snapshot, load_snapshot
@@ -51,7 +53,8 @@ def load(
     kubernetes_version : str, optional
         The release whose rules apply, such as ``1.36``; by default the cluster's own version.
     feature_gates : mapping of str to bool, optional
-        The scheduler's feature gates that differ from their defaults.
+        The scheduler's feature gates that differ from their defaults. The gates of pod groups are on by default if the
+        cluster has PodGroups, and GenericWorkload is not given.
     config : str, Path or mapping, optional
         A KubeSchedulerConfiguration, as a file or as data.
     stdin : BinaryIO, optional
@@ -155,7 +158,17 @@ def scheduling_cluster(
     cluster = snapshot.cluster
     kubelets = (node.status.node_info.kubelet_version for node in cluster.nodes.objects)
     choice = choose_release(kubernetes_version, cluster.server_version, kubelets)
-    choice = replace(choice, release=choice.release.with_features(feature_gates or {}))
+    given = feature_gates or {}
+    shown = () if GENERIC_WORKLOAD in given else pod_group_gates(cluster, choice.release)
+    needs = choice.release.gate_dependencies
+    off = {gate for gate, on in given.items() if not on}
+    shown = tuple(
+        gate
+        for gate in shown
+        if gate not in given and not choice.release.enabled(gate) and off.isdisjoint(needs.get(gate, ()))
+    )
+    release = choice.release.with_features({**dict.fromkeys(shown, True), **given})
+    choice = replace(choice, release=release, shown_gates=shown)
     registry = full_registry()
     data: bytes | Mapping[str, Any] | None
     if isinstance(config, str | Path):

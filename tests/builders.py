@@ -18,6 +18,7 @@ from kschedctl.api.defaults import default_pod
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.storage import CSINode, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.builder import ClusterBuilder
@@ -31,7 +32,8 @@ from kschedctl.framework.registry import Registry
 from kschedctl.framework.status import Reason, Status
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.choice import choose_release
-from kschedctl.releases.release import LATEST, Release
+from kschedctl.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
+from kschedctl.releases.release import LATEST, RELEASES, Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.load import Snapshot
@@ -163,6 +165,57 @@ def make_pod(
         Pod,
     )
     return default_pod(pod)
+
+
+def make_pod_group(
+    name: str = "gang",
+    *,
+    min_count: int | None = None,
+    namespace: str = "default",
+    topology_key: str = "",
+    disrupts_all: bool = False,
+    **spec: Any,
+) -> PodGroup:
+    """Return a PodGroup of v1beta1.
+
+    Parameters
+    ----------
+    name, namespace : str
+        The name and namespace.
+    min_count : int, optional
+        ``minCount`` of a gang; by default the policy is basic.
+    topology_key : str
+        The label key of the topology constraint; empty for none.
+    disrupts_all : bool
+        True for the disruption mode ``all``.
+    **spec
+        Further fields of the spec.
+    """
+    own: dict[str, Any] = {
+        "schedulingPolicy": {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}}
+    }
+    if topology_key:
+        own["schedulingConstraints"] = {"topology": [{"key": topology_key}]}
+    if disrupts_all:
+        own["disruptionMode"] = {"all": {}}
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}"}
+    return msgspec.convert({"metadata": metadata, "spec": {**own, **spec}}, PodGroup)
+
+
+def make_members(names: str, *, group: str = "gang", **fields: Any) -> list[Pod]:
+    """Return members of a group, by default pending; the names are separated by spaces."""
+    return [make_pod(name, schedulingGroup={"podGroupName": group}, **fields) for name in names.split()]
+
+
+def with_groups(version: str, *, topology: bool = False, **gates: bool) -> Release:
+    """Return a release with all gates of pod groups on; topology and further gates on request."""
+    release = RELEASES[version]
+    own = {
+        name: name != TOPOLOGY_AWARE or topology
+        for name in release.gate_dependencies
+        if name != GROUP_PREEMPTION_POLICY
+    }
+    return release.with_features({**own, **gates})
 
 
 def make_container(name: str = "c", *, requests: Mapping[str, Any] | None = None, **fields: Any) -> dict[str, Any]:

@@ -25,3 +25,4 @@ def pytest_configure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-golden", action="store_true", help="write what commands print into the golden files")
+    parser.addoption("--rewrite-pictures", action="store_true", help="take the pictures of pages in docs anew")

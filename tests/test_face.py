@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
+from lxml.html import fromstring
 
 import kschedctl
 from kschedctl.api.workload import StatefulSet
@@ -251,6 +251,14 @@ def test_lint_goes_by_the_given_cluster() -> None:
     assert kschedctl.lint([manifests], select=["KS501"]).findings == ()
 
 
+def test_lint_goes_by_the_feature_gates(tmp_path: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  schedulingGroup: {podGroupName: g}\n"
+    tmp_path.joinpath("pod.yaml").write_text(f"{pod}  containers: [{{name: a, image: a}}]\n")
+    for gates, rules in ((None, ["KS706"]), ({"GenericWorkload": True}, [])):
+        answer = kschedctl.lint(tmp_path, feature_gates=gates)
+        assert [found.rule for found in answer.findings] == rules
+
+
 def test_lint_refuses_paths_that_are_not_there() -> None:
     with pytest.raises(kschedctl.InputError, match=r"none\.yaml: there is no such file"):
         kschedctl.lint("none.yaml")
@@ -337,18 +345,108 @@ def test_an_answer_is_a_dictionary_as_the_command_prints_it(shop: kschedctl.Sche
     assert list(answer)[:2] == ["apiVersion", "kind"]
 
 
+def texts(html: str) -> str:
+    """Return the text of HTML, without its markup and style."""
+    found = fromstring(html)
+    for style in found.iter("style"):
+        style.text = ""
+    return " ".join(" ".join(found.itertext()).split())
+
+
 def test_an_answer_is_shown_as_html_in_notebooks(shop: kschedctl.SchedulingCluster) -> None:
-    html = ElementTree.fromstring(shop.explain("shop/search-3")._repr_html_().replace("<br>", "<br/>"))
-    assert "fits on none of 15 nodes" in (html.findtext("p") or "")
-    assert [cell.text for cell in html.iterfind("table/tr/th")][:3] == ["nodes", "plugin", "reason"]
+    shown = texts(shop.explain("shop/search-3")._repr_html_())
+    assert shown.startswith("shop/search-3 fits on none of 15 nodes")
+    assert "nodes plugin reason" in shown
 
 
-def test_html_contains_no_markup_of_the_cluster() -> None:
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "<script>alert(1)</script>\u202e"}}
-    html = loaded(node).nodes_overview()._repr_html_()
+@pytest.mark.parametrize(
+    ("what_if", "shown"),
+    [
+        ({}, "4 of 77 pods are pending: shop/search-3, shop/web-7, ml/train-1 and batch/report-7 15 nodes"),
+        ({"delete": "pod/shop/web-7"}, "3 of 76 pods are pending: shop/search-3, ml/train-1 and batch/report-7"),
+        ({"fail_zone": "eu-central-1c"}, "pods are pending: "),
+    ],
+)
+def test_a_cluster_is_shown_with_its_pending_pods_and_nodes(
+    shop: kschedctl.SchedulingCluster, what_if: dict[str, str], shown: str
+) -> None:
+    assert shown in texts(shop.what_if(**what_if)._repr_html_())
+
+
+def test_an_empty_cluster_is_shown() -> None:
+    assert "no pod is pending" in texts(loaded(make_node_manifest("a"))._repr_html_())
+
+
+def make_node_manifest(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {"allocatable": {"cpu": "1"}}}
+
+
+def test_a_simulation_is_shown_as_far_as_it_ran(shop: kschedctl.SchedulingCluster) -> None:
+    simulation = shop.simulation()
+    assert texts(simulation._repr_html_()).startswith("0 placed, 4 pending after 0.0")
+    next(iter(simulation))
+    assert "0 placed, 5 pending, 1 evicted after 0.006 s" in texts(simulation._repr_html_())
+    list(simulation)
+    shown = texts(simulation._repr_html_())
+    assert "4 placed, 1 pending, 1 evicted after 30.006 s of virtual time" in shown
+    assert "in place of batch/report-6" in shown
+
+
+def test_an_object_of_a_derived_class_is_shown_as_its_base(shop: kschedctl.SchedulingCluster) -> None:
+    class Own(kschedctl.SchedulingCluster):
+        pass
+
+    own = Own(shop.snapshot, shop.release_choice)
+    assert "4 of 77 pods are pending" in texts(own._repr_html_())
+
+
+@pytest.mark.parametrize("shown", ["cluster", "answer", "simulation"])
+def test_html_contains_no_markup_of_the_cluster(shown: str) -> None:
+    name = "<script>alert(1)</script>\u202e"
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{"name": "c"}]}}
+    cluster = loaded({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}, pod)
+    simulation = cluster.simulation()
+    list(simulation)
+    html = {"cluster": cluster, "answer": cluster.nodes_overview(), "simulation": simulation}[shown]._repr_html_()
     assert "<script>" not in html
     assert "\u202e" not in html
     assert "&lt;script&gt;" in html
+
+
+def test_nodes_and_pods_are_data_frames(shop: kschedctl.SchedulingCluster) -> None:
+    nodes = shop.what_if(cordon="node-8").to_frame("nodes", "polars")
+    (row,) = nodes.filter(nodes["name"] == "node-8").rows(named=True)
+    # 3.92 cpu, of which the pods on the node request 1.9, and 14Gi.
+    assert (row["allocatable.cpu_milli"], row["requested.cpu_milli"], row["free.cpu_milli"]) == (3920, 1900, 2020)
+    assert (row["allocatable.memory_bytes"], row["allocatable.nvidia.com/gpu"]) == (14 * 2**30, 0)
+    assert (row["unschedulable"], row["available"], row["problem"]) == (True, False, None)
+    assert row["taints"] == "node.kubernetes.io/unschedulable:NoSchedule"
+    pods = shop.to_frame("pods", "polars")
+    assert len(pods) == len(shop.pods)
+    (row,) = pods.filter(pods["name"] == "train-1").rows(named=True)
+    assert (row["workload_kind"], row["workload"], row["node"], row["phase"]) == ("Job", "train", None, "Pending")
+    assert (row["requested.cpu_milli"], row["requested.nvidia.com/gpu"], row["terminating"]) == (8000, 1, False)
+
+
+def test_the_frame_of_an_explanation_has_a_row_per_node(shop: kschedctl.SchedulingCluster) -> None:
+    frame = shop.explain("shop/web-7").to_frame("polars")
+    assert len(frame) == 15
+    (best,) = frame.filter(frame["node"] == "node-8").rows(named=True)
+    assert best["score"] == sum(points for name, points in best.items() if name.startswith("score."))
+    (other,) = frame.filter(frame["node"] == "gpu-1").rows(named=True)
+    assert (other["fits"], other["plugin"], other["score"]) == (False, "TaintToleration", None)
+    assert shop.explain("shop/search-3").to_frame("polars")["fits"].any() is False
+
+
+def test_a_cluster_without_pods_has_a_frame_with_the_same_columns() -> None:
+    frame = loaded(make_node_manifest("a")).to_frame("pods", "polars")
+    assert (len(frame), str(frame.schema["created"])) == (0, "Datetime(time_unit='us', time_zone='UTC')")
+
+
+@pytest.mark.parametrize("case", [0, 19])
+def test_a_case_that_the_plan_does_not_have_is_an_error(case: int) -> None:
+    with pytest.raises(kschedctl.InputError, match=f"the plan has no case {case}"):
+        kschedctl.case_configuration(ROOT / "fixtures" / "shop" / "sweeps" / "tuning.yaml", case)
 
 
 def test_a_cluster_is_saved_with_its_what_ifs(shop: kschedctl.SchedulingCluster, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import kschedctl
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.face import SchedulingCluster
-from kschedctl.functions import decide_cases, rules, run_sweep
+from kschedctl.functions import case_configuration, decide_cases, rules, run_sweep
 from kschedctl.linting import lint
 from kschedctl.loading import load
 from kschedctl.scheduler.decision import Decision, NodeVerdict
@@ -31,7 +31,8 @@ def mentioned(annotation: Any) -> Iterator[type]:
 
 def signatures() -> Iterator[tuple[str, Any]]:
     yield "load", load
-    yield from {"lint": lint, "rules": rules, "run_sweep": run_sweep, "decide_cases": decide_cases}.items()
+    functions = (lint, rules, run_sweep, case_configuration, decide_cases)
+    yield from ((function.__name__, function) for function in functions)
     for cls in OFFERED:
         for name, member in inspect.getmembers_static(cls):
             if name.startswith("_"):
@@ -50,7 +51,7 @@ def test_every_type_that_is_taken_or_returned_can_be_imported(name: str, functio
 
 
 #: The commands whose method or function has another name, because that is a word of the cluster or of a package.
-#: ``watch`` answers for a cluster that changes: a program loads the cluster again.
+#: ``watch`` and ``serve`` answer for a cluster that changes: a program loads the cluster again.
 PYTHON: dict[str, list[Any]] = {
     "nodes": ["nodes_overview", "describe_node"],
     "preempt": ["preempt", "threat"],
@@ -59,9 +60,10 @@ PYTHON: dict[str, list[Any]] = {
     "lint": [kschedctl.lint],
     "rule": [kschedctl.rules],
     "batch": [kschedctl.decide_cases],
-    "sweep": [kschedctl.run_sweep],
+    "sweep": [kschedctl.run_sweep, kschedctl.case_configuration],
     "snapshot": ["save", kschedctl.snapshot_info],
     "watch": [kschedctl.load],
+    "serve": [kschedctl.load],
 }
 
 

@@ -6,16 +6,20 @@
 versions of all groups, and the Go types of the built-in kinds (``go_types``, which needs Go). An API server's message
 about a value that does not fit names the Go type. For a new release, raise the version in ``build_control_plane.sh``
 and ``go_types/go.mod`` and run this command; the file has one type per line, so that its diff shows the new fields.
+
+The API server serves no kind whose feature gate is off, and none of the versions that other supported releases serve.
+The documents of ``MORE_VERSIONS`` are read from the source of Kubernetes of their release.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +34,11 @@ _PREFIXES: Final = re.compile(
     r"^io\.k8s\.(api|apimachinery\.pkg\.apis|kube-aggregator\.pkg\.apis|apiextensions-apiserver\.pkg\.apis)\."
 )
 _OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+#: The versions of API groups, by release, whose kinds are added to those of the API server.
+MORE_VERSIONS: Final = {
+    "1.36.3": ("scheduling.k8s.io/v1alpha2",),
+    "1.37.0": ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"),
+}
 
 
 def main() -> None:
@@ -44,8 +53,14 @@ def main() -> None:
             documents = [document for path, document in _documents(plane) if path.count("/") > 0]
         finally:
             plane.stop()
-    schemas = {name: schema for document in documents for name, schema in document["components"]["schemas"].items()}
-    text = field_names(release, schemas, _go_types())
+    schemas: dict[str, Any] = {}
+    go_types: dict[str, Any] = {}
+    # Types that several documents have are those of the API server.
+    for document in (*more_documents(), *documents):
+        schemas |= document["components"]["schemas"]
+    for version in (*MORE_VERSIONS, release.removeprefix("v")):
+        go_types |= _go_types(version)
+    text = field_names(release, schemas, go_types)
     (ROOT / "kschedctl/api/schema" / FILE).write_text(text)
     print(f"{FILE}: {len(text):,} bytes, Kubernetes {release}")
 
@@ -56,10 +71,28 @@ def _documents(plane: ControlPlane) -> list[tuple[str, dict[str, Any]]]:
     return [(path, json.loads(plane.kubectl("get", "--raw", f"/openapi/v3/{path}"))) for path in sorted(groups)]
 
 
-def _go_types() -> dict[str, dict[str, dict[str, str]]]:
+def more_documents() -> Iterator[dict[str, Any]]:
+    """Yield the OpenAPI documents of ``MORE_VERSIONS``."""
+    for release, versions in MORE_VERSIONS.items():
+        module = _go("mod", "download", "-json", f"k8s.io/kubernetes@v{release}")
+        folder = Path(json.loads(module)["Dir"]) / "api/openapi-spec/v3"
+        for version in versions:
+            yield json.loads((folder / f"apis__{version.replace('/', '__')}_openapi.json").read_text())
+
+
+def _go_types(release: str) -> dict[str, dict[str, dict[str, str]]]:
     """Return the Go type that each field of each type is decoded as, and its type name if it has one."""
-    done = subprocess.run(["go", "run", "."], cwd=ROOT / "tools/go_types", check=True, capture_output=True, text=True)
-    return {_PACKAGES.sub("", name): fields for name, fields in json.loads(done.stdout).items()}
+    with tempfile.TemporaryDirectory() as folder:
+        for source in (ROOT / "tools/go_types").iterdir():
+            shutil.copy(source, folder)
+        _go("get", f"k8s.io/client-go@v0.{release.partition('.')[2]}", folder=folder)
+        types = json.loads(_go("run", ".", folder=folder))
+    return {_PACKAGES.sub("", name): fields for name, fields in types.items()}
+
+
+def _go(*arguments: str, folder: str | None = None) -> str:
+    """Run a command of Go, and return its output."""
+    return subprocess.run(["go", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str, Any]) -> str:
@@ -75,8 +108,10 @@ def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str,
     waiting = list(kinds.values())
     while waiting:
         name = waiting.pop()
-        if _short(name) not in types and "properties" in schemas[name]:
-            fields = {key: _type(value) for key, value in sorted(schemas[name]["properties"].items())}
+        # A schema without properties is of a type without fields, or of one that allows any value.
+        has_fields = "properties" in schemas[name] or go_types.get(_short(name)) == {}
+        if _short(name) not in types and has_fields:
+            fields = {key: _type(value) for key, value in sorted(schemas[name].get("properties", {}).items())}
             types[_short(name)] = {key: _marked(mark, _short(of)) for key, (mark, of) in fields.items()}
             waiting += [of for _, of in fields.values() if of]
     types = {

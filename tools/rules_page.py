@@ -15,6 +15,7 @@ FAMILIES: Final = {
     "4": "Volumes",
     "5": "Against a snapshot",
     "6": "The scheduler's configuration",
+    "7": "Pod groups",
     "9": "What is given",
 }
 
@@ -27,7 +28,9 @@ def page() -> str:
 def _head() -> Iterator[str]:
     yield "# Rules of lint"
     yield ""
-    yield "`kschedctl lint` asks these; `kschedctl rule KS201` shows one. A rule says where it stops:"
+    yield "This page is for people who look up a finding of `kschedctl lint`: what is wrong, why, and how to repair it,"
+    yield "with a manifest that fails and one that passes. `kschedctl rule KS201` shows one rule. A rule says where it"
+    yield "stops:"
     yield ""
     yield from (f"- **{stop.value}**: {stop.words}." for stop in Stage)
     yield ""

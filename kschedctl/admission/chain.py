@@ -35,6 +35,10 @@ from kschedctl.validation.validate import pod_findings
 DEFAULTS: Final = "defaults"
 #: The plugin name under which changes report merged label keys; merging comes after all plugins.
 LABEL_KEYS: Final = "matchLabelKeys"
+#: The plugin name under which changes report fields that are dropped because their feature gates are off.
+FEATURE_GATES: Final = "featureGates"
+#: The feature gate without which API servers drop the group of a new pod.
+_GROUPS: Final = "GenericWorkload"
 
 _Step = Callable[[Pod], tuple[Pod, tuple[str, ...]]]
 
@@ -48,7 +52,7 @@ class Admitted:
     changes : tuple of FieldChange
         The changed fields, in order.
     warnings : tuple of str
-        Messages about values that the cluster snapshot does not contain.
+        Messages about values that the cluster snapshot does not contain, and about dropped fields.
     quota_refusals : tuple of QuotaRefusal
         The quotas that would reject the pod.
     """
@@ -94,6 +98,7 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", cr
         ("Priority", lambda pod: admit_priority(pod, cluster, where=where, created=created)),
         ("DefaultTolerationSeconds", lambda pod: (admit_tolerations(pod), ())),
         ("RuntimeClass", lambda pod: admit_runtime_class(pod, cluster, where=where, created=created)),
+        (FEATURE_GATES, lambda pod: _drop_disabled(pod, release) if created else (pod, ())),
         (LABEL_KEYS, lambda pod: (merge_label_keys(pod, spread=spread), ())),
     )
     changes: list[FieldChange] = []
@@ -121,3 +126,12 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", cr
         own = [in_workload(each, workload.kind) if each.object == workload else each for each in found]
         raise ManifestError.together(own) from None
     return Admitted(pod, tuple(changes), tuple(warnings), refusals)
+
+
+def _drop_disabled(pod: Pod, release: Release) -> tuple[Pod, tuple[str, ...]]:
+    """Remove the group of a new pod if the feature gate of pod groups is off."""
+    name = pod.spec.pod_group_name
+    if not name or release.api_server_has(_GROUPS):
+        return pod, ()
+    warning = f"spec.schedulingGroup is dropped (PodGroup {name}): the feature gate {_GROUPS} is off"
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, scheduling_group=None)), (warning,)

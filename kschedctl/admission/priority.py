@@ -28,6 +28,34 @@ def default_priority_class(cluster: Cluster) -> PriorityClass | None:
     return min(marked, key=lambda candidate: candidate.value, default=None)
 
 
+def resolve_class(name: str, cluster: Cluster, *, where: Where, is_resolved: bool) -> PriorityClass | None:
+    """Return the class of a pod or group, or ``None`` if the snapshot lacks it although the cluster may have it.
+
+    Parameters
+    ----------
+    name : str
+        The name of the class; empty for the default class.
+    is_resolved : bool
+        True if an API server resolved the class before.
+
+    Raises
+    ------
+    ManifestError
+        If the cluster has no class of this name.
+    """
+    chosen = priority_class(cluster, name) if name else default_priority_class(cluster)
+    if name and chosen is None:
+        known = sorted(known.name for known in cluster.list(PriorityClass))
+        if known or not (is_resolved or "PriorityClass" in cluster.not_listed):
+            raise ManifestError(
+                f"no PriorityClass with name {name} was found",
+                where=where,
+                path="spec.priorityClassName",
+                hint=f"the snapshot has {', '.join(known)}" if known else _NONE_HINT,
+            )
+    return chosen
+
+
 def admit_priority(
     pod: Pod, cluster: Cluster, *, where: Where = "", created: bool = True
 ) -> tuple[Pod, tuple[str, ...]]:
@@ -56,18 +84,10 @@ def admit_priority(
         If an API server would reject the pod.
     """
     name = pod.spec.priority_class_name
-    chosen = priority_class(cluster, name) if name else default_priority_class(cluster)
+    # If `spec.priority` is set, the API server has already resolved the class.
+    is_resolved = not created or pod.spec.priority is not None
+    chosen = resolve_class(name, cluster, where=where, is_resolved=is_resolved)
     if name and chosen is None:
-        known = sorted(known.name for known in cluster.list(PriorityClass))
-        # If `spec.priority` is set, the API server has already resolved the class.
-        was_there = not created or "PriorityClass" in cluster.not_listed or pod.spec.priority is not None
-        if known or not was_there:
-            raise ManifestError(
-                f"no PriorityClass with name {name} was found",
-                where=where,
-                path="spec.priorityClassName",
-                hint=f"the snapshot has {', '.join(known)}" if known else _NONE_HINT,
-            )
         assumed = pod.spec.priority or 0
         warning = f"the snapshot has no PriorityClasses: {name} is assumed to have priority {assumed}"
         return replace(pod, spec=replace(pod.spec, priority=assumed)), (warning,)

@@ -9,16 +9,18 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.analyses.explain.answer import explanation
+from kschedctl.analyses.gang_capacity import gang_copies, group_to_copy
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.analyses.subjects import PodSubject
-from kschedctl.answers.capacity import NodeCopiesData, PodCapacity, ZoneCopiesData
+from kschedctl.answers.capacity import GangCopiesData, NodeCopiesData, PodCapacity, ZoneCopiesData
 from kschedctl.api.pod import Pod
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.capacity import CopyCount
 from kschedctl.simulate.capacity import capacity as count_copies
+from kschedctl.simulate.gang_capacity import GangCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +51,27 @@ class CapacityRequest:
 
 def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: AnalysisHandle) -> tuple[PodCapacity, ...]:
     """Count the further copies of each pod that fit, one after another, without any eviction."""
-    return tuple(_capacity(cluster, one, request.most) for one in handle.track(request.copied, "filling the cluster"))
+    units: dict[tuple[str, str], list[PodSubject]] = {}
+    for one in request.copied:
+        group = group_to_copy(cluster, one.pod)
+        units.setdefault((group.key, "") if group is not None else ("", one.key), []).append(one)
+    return tuple(_capacity(cluster, unit, request.most) for unit in handle.track(units.values(), "filling the cluster"))
 
 
-def _capacity(cluster: LoadedCluster, one: PodSubject, most: int | None) -> PodCapacity:
+def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None) -> PodCapacity:
+    one = unit[0]
+    rests_on = provenance(cluster, cluster.missing(one.pod), pod=one.pod)
+    group = group_to_copy(cluster, one.pod)
+    if group is not None:
+        copies, gang = gang_copies(cluster, group, unit, most)
+        return capacity_answer(gang.title, copies, rests_on, gang)
     pod = cluster.admit(one.pod, where=one.where).pod
     fresh = replace(pod, spec=replace(pod.spec, node_name=""), status=type(pod.status)())
     found = count_copies(cluster.scheduler, lambda number: _copy(fresh, number), most)
     name = f"pod {pod.key}"
     if one.workload is not None:
         name = f"{one.workload.kind} {one.workload.namespace}/{one.workload.name}"
-    return capacity_answer(name, found, provenance(cluster, cluster.missing(one.pod), pod=one.pod))
+    return capacity_answer(name, found, rests_on)
 
 
 def _copy(pod: Pod, number: int) -> Pod:
@@ -67,13 +79,17 @@ def _copy(pod: Pod, number: int) -> Pod:
     return replace(pod, metadata=replace(pod.metadata, name=f"{pod.metadata.name}+{number + 1}", uid=""))
 
 
-def capacity_answer(name: str, found: CopyCount, rests_on: Provenance) -> PodCapacity:
-    """Return the answer for one pod.
+def capacity_answer(
+    name: str, found: CopyCount | GangCount, rests_on: Provenance, gang: GangCopiesData | None = None
+) -> PodCapacity:
+    """Return the answer for one pod or pod group.
 
     Parameters
     ----------
     name : str
-        The pod or workload that is copied, with its kind.
+        The pod, workload or group that is copied, with its kind.
+    gang : GangCopiesData, optional
+        The group that is copied; by default a single pod is.
     """
     decision = found.next
     told = explanation(decision, rests_on)
@@ -85,24 +101,26 @@ def capacity_answer(name: str, found: CopyCount, rests_on: Provenance) -> PodCap
     )
     return PodCapacity(
         **envelope(decision.cluster, rests_on, decision.not_modelled),
-        summary=_summary(name, found, len(copies)),
+        summary=_summary(name, found, len(copies), gang),
         name=name,
         pod=told.pod,
         copies=found.total,
         bounded=found.bounded,
         nodes=copies,
         zones=tuple(_zones(copies, zones)),
-        message=decision.error or decision.message,
+        message=decision.error or decision.message or ("" if found.total else decision.pre_enqueue.message),
         refusals=tuple(node for node in told.nodes if not node.fits),
+        gang=gang,
     )
 
 
-def _summary(name: str, found: CopyCount, n_nodes: int) -> str:
+def _summary(name: str, found: CopyCount | GangCount, n_nodes: int, gang: GangCopiesData | None) -> str:
+    kind, size = (gang.kind, f" of {counted(gang.pods, 'pod')}") if gang is not None else ("pod", "")
     if not found.total:
-        return f"{name}: no more pods fit"
+        return f"{name}: no more {kind}s{size} fit"
     verb = "fits" if found.total == 1 else "fit"
     least = "at least " if found.bounded else ""
-    return f"{name}: {least}{counted(found.total, 'more pod')} {verb}, on {counted(n_nodes, 'node')}"
+    return f"{name}: {least}{counted(found.total, f'more {kind}')}{size} {verb}, on {counted(n_nodes, 'node')}"
 
 
 def _zones(copies: tuple[NodeCopiesData, ...], zones: list[str]) -> Iterator[ZoneCopiesData]:

@@ -13,6 +13,8 @@ from kschedctl.analyses.diagnosis import diagnosis_data
 from kschedctl.analyses.explain.cause import cause
 from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.pod_groups.answer import pod_group_data
+from kschedctl.analyses.pod_groups.causes import cause_in_group
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.answers.pending import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.answers.preempt_words import duration
@@ -32,6 +34,7 @@ from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.pending import pending_pods
@@ -141,15 +144,15 @@ def _alone(explained: Sequence[ExplainedGroup], found: UnblockingResult) -> Iter
     n_groups = 0
     for each in explained:
         group, decision = each.group, each.decision
-        stuck = decision.outcome in (Outcome.UNSCHEDULABLE, Outcome.OTHER_SCHEDULER) and not group.preempts
+        stuck = (group.hopeful or decision.outcome is Outcome.OTHER_SCHEDULER) and not group.preempts
         if not stuck or n_groups == _MOST_ALONE or any(pod.key in placed for pod in group.pods):
             continue
         n_groups += 1
         for suggestion in suggest(decision, _PER_GROUP).suggestions:
-            yield _tried_alone(suggestion, decision)
+            yield _tried_alone(suggestion, decision, group)
 
 
-def _tried_alone(suggestion: Suggestion, decision: Decision) -> UnblockingData:
+def _tried_alone(suggestion: Suggestion, decision: Decision, group: PendingGroup) -> UnblockingData:
     data = suggestion_data(suggestion)
     return UnblockingData(
         summary=data.summary,
@@ -162,7 +165,8 @@ def _tried_alone(suggestion: Suggestion, decision: Decision) -> UnblockingData:
         consequences=data.consequences,
         alternatives=data.alternatives,
         untried="",
-        would_place=(decision.pod.key,),
+        would_place=tuple(pod.key for pod in group.pods) if group.is_pod_group else (decision.pod.key,),
+        group="/".join(group.workload[1:]) if group.is_pod_group else "",
     )
 
 
@@ -249,10 +253,16 @@ def _problem(found: ClusterDiagnosis, now: datetime) -> GroupData:
 
 def _why(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
     """Return the cause in our words, and whether preemption helps; in the scheduler's words where it has no rule."""
-    if not diagnoses or decision.outcome is Outcome.GATED:
-        return cause(decision)
+    if decision.outcome is Outcome.GATED:
+        # The scheduler lists the gates of a pod; about a group that is held back, our words have the numbers.
+        return diagnoses[0].cause if diagnoses and not decision.pod.spec.scheduling_gates else cause(decision)
+    if not diagnoses:
+        return cause_in_group(decision, cause(decision))
+    group = group_of(decision)
     helped = decision.preemption is not None and bool(decision.preemption.nominated)
-    return f"{diagnoses[0].cause}; preemption would help" if helped else diagnoses[0].cause
+    helped |= group is not None and bool(group.victims)
+    why = cause_in_group(decision, diagnoses[0].cause)
+    return f"{why}; preemption would help" if helped else why
 
 
 def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datetime) -> GroupData:
@@ -279,6 +289,7 @@ def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datet
         message=decision.message,
         priority=group.pods[0].spec.priority or 0,
         diagnoses=tuple(map(diagnosis_data, diagnoses)),
+        group=pod_group_data(group.pod_group) if group.pod_group is not None else None,
     )
 
 

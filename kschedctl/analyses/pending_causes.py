@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from kschedctl.analyses.pod_groups.causes import cause_in_group
 from kschedctl.api.pod import Pod
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.scheduler.decision import Decision
@@ -28,15 +29,14 @@ class PendingCauses:
     Attributes
     ----------
     decisions : dict of str to Decision
-        The last decision for each pod, by ``namespace/name``.
+        The last decision for each pod, by ``namespace/name``; for a member of a pod group as part of the decision for
+        the group.
     """
 
     def __init__(self, attempts: Iterable[Attempt]) -> None:
-        self.decisions: dict[str, Decision] = {}
-        self._messages: dict[str, str] = {}
-        for attempt in attempts:
-            self.decisions[attempt.pod] = attempt.decision
-            self._messages[attempt.pod] = attempt.message
+        last = {attempt.pod: attempt for attempt in attempts}
+        self.decisions: dict[str, Decision] = {key: attempt.part_of_group for key, attempt in last.items()}
+        self._messages = {key: attempt.message for key, attempt in last.items()}
         self._known: dict[tuple[str, ...], str] = {}
 
     def of(self, key: str) -> str:
@@ -50,8 +50,12 @@ class PendingCauses:
             if len(self._known) >= _MOST:
                 return ""
             found = diagnose(decision)
-            self._known[alike] = found[0].cause if found else ""
+            self._known[alike] = cause_in_group(decision, found[0].cause if found else "")
         return self._known[alike]
+
+    def of_any(self, keys: Iterable[str]) -> str:
+        """Return the cause for the first of some pods that has one; empty if none has."""
+        return next((cause for key in keys if (cause := self.of(key))), "")
 
     def of_pod(self, pod: Pod) -> str:
         """Return the cause for a pod."""

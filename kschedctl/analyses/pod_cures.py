@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.answers.cures import CureData
-from kschedctl.api.wording import listed
+from kschedctl.api.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.recreated_pods import recreation_consequences
@@ -35,9 +37,14 @@ def pod_cures(decision: Decision, most: int, kept: Collection[str] = ()) -> Iter
 
 
 def suggested_cure(suggestion: Suggestion) -> CureData:
-    """Return a suggestion for a pod, with the node that the pod then gets."""
+    """Return a suggestion for a pod, with the node that the pod then gets, or the outcome for its group."""
     before = suggestion.before
     where = f"{'one of ' if len(suggestion.nodes) > 1 else ''}{listed(suggestion.nodes)}"
     evicts = f"evicts {listed(suggestion.evicts)}, then " if suggestion.evicts else ""
-    then = "; ".join((f"{evicts}{before.pod.key} is scheduled to {where}", *recreation_consequences(suggestion)))
+    group = group_of(suggestion.decision)
+    outcome = f"{before.pod.key} is scheduled to {where}"
+    if group is not None:
+        title, n_placed = pod_group_data(group).title, sum(bool(member.node) for member in group.members)
+        outcome = f"{counted(n_placed, 'member')} of {title} are scheduled" if n_placed else f"{title} is scheduled"
+    then = "; ".join((f"{evicts}{outcome}", *recreation_consequences(suggestion)))
     return CureData(suggestion.summary, then, commands_of(before.cluster, suggestion.remedies))

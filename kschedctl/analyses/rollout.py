@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kschedctl.analyses.group_losses import group_loss_data, losses_in_words
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.analyses.rollout_cures import rollout_causes, rollout_cures, rolls_out
@@ -47,13 +48,14 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
     causes = rollout_causes(found)
     with handle.busy("trying cures"):
         cures = rollout_cures(cluster, found, where)
+    groups = group_loss_data(found.losses)
     workload = found.workload
     made = cluster.pods_of(workload, where=where)
     pod = made[0].pod
     rests_on = provenance(cluster, cluster.with_made(made).missing(pod), pod=pod, many=True)
     return RolledOut(
         **envelope(cluster.cluster, rests_on, found.not_modelled),
-        summary=_summary(found, causes[0].cause if causes else ""),
+        summary="; ".join((_summary(found, causes[0].cause if causes else ""), *losses_in_words(groups))),
         workload=WorkloadData(type(workload).__name__, workload.namespace, workload.name, found.replicas),
         strategy=found.strategy,
         finished=found.finished,
@@ -70,6 +72,7 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
         placements=tuple(PlacementData(pod, node) for pod, node in sorted(found.new.items()) if node),
         diagnoses=causes,
         suggestions=cures,
+        groups=groups,
     )
 
 

@@ -18,19 +18,21 @@ from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_cures import pod_cures
 from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.analyses.simulated_groups import gangs_in_words, group_attempts, simulated_groups
+from kschedctl.analyses.utilisation import utilisation
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.simulate import (
     EvictionData,
+    GroupResult,
     PlacementData,
     Simulated,
     SimulatedAttemptData,
-    UtilisationData,
+    SimulatedGroupData,
     WaitingData,
     WorkloadPlacementData,
 )
-from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.pod import Pod
-from kschedctl.api.resources import CPU, MEMORY, PODS, RequestRules
+from kschedctl.api.resources import RequestRules
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
@@ -44,8 +46,6 @@ from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.workloads.ownership import workload_of
 
-#: The resources whose use is always reported, in this order; others only if something requests them.
-_REPORTED: Final = (CPU, MEMORY, PODS)
 #: Cures are searched for one pod of each of the 3 largest groups, 2 each.
 _MOST_CURED: Final = 3
 _MOST_CURES: Final = 2
@@ -140,13 +140,15 @@ def simulation_answer(
     """
     simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
     placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
-    waiting = tuple(pending_by_message(simulation, attempts))
+    causes = PendingCauses(attempts)
+    groups = simulated_groups(simulation, attempts, causes)
+    waiting = _pending_by_message(simulation, attempts, causes, groups)
     evicted = preemption_evictions(simulation.timeline)
     n_waiting = sum(len(group.pods) for group in waiting)
     not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.decision.not_modelled)
     return Simulated(
         **envelope(before, provenance(cluster, many=True), not_modelled),
-        summary=_summary(len(placed), n_waiting, evicted, finished=run.finished),
+        summary=_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),
         interrupted=not run.finished,
         chance=TieBreak(request.seed).words,
         began=simulation.began,
@@ -154,24 +156,26 @@ def simulation_answer(
         pods=len(placed) + n_waiting,
         placed=len(placed),
         waiting=waiting,
-        cures=tuple(_cures(attempts, waiting, {entry.pod for entry in placed})) if cures else (),
+        cures=tuple(_cures(causes, waiting, {entry.pod for entry in placed})) if cures else (),
         ended=tuple(_ended(before, simulation.timeline)),
         evicted=evicted,
         workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),
         placements=tuple(PlacementData(entry.pod, entry.node) for entry in placed),
-        utilisation=tuple(_utilisation(before, simulation.cluster, RequestRules.of(simulation.scheduler.release))),
+        utilisation=tuple(utilisation(before, simulation.cluster, RequestRules.of(simulation.scheduler.release))),
         attempts=tuple(map(_attempt, attempts)),
         timeline=tuple(simulation.timeline),
+        groups=groups,
+        group_attempts=tuple(group_attempts(attempts)),
         slowest=slowest_to_stop(simulation.timeline),
     )
 
 
-def _cures(attempts: Sequence[Attempt], waiting: Sequence[WaitingData], placed: Collection[str]) -> Iterator[CureData]:
+def _cures(causes: PendingCauses, waiting: Sequence[WaitingData], placed: Collection[str]) -> Iterator[CureData]:
     """Yield cures for the first pod of each of the largest groups, in the state of its last scheduling cycle.
 
-    No cure deletes a pod that was placed in the same run.
+    No cure deletes a pod that was placed in the same run. Cures for a member of a pod group are tried for the group.
     """
-    last = {attempt.pod: attempt.decision for attempt in attempts}
+    last = causes.decisions
     tried = (last[key] for group in waiting for key in group.pods[:1] if key in last and not group.gated)
     for decision in islice(tried, _MOST_CURED):
         if not decision.schedulable and not decision.victims:
@@ -187,36 +191,52 @@ def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:
             yield entry.pod
 
 
-def _summary(n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], *, finished: bool) -> str:
+def _summary(n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], gangs: str, *, finished: bool) -> str:
     total = n_placed + n_waiting
     text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod is pending"
     parts = [f"{n_waiting} pending"] if n_waiting else []
     n_lost = sum(each.lost for each in evicted)
     parts += [f"{len(evicted)} evicted{f' ({n_lost} lost for good)' if n_lost else ''}"] if evicted else []
-    text = f"{text}; {', '.join(parts)}" if parts else text
+    text = "; ".join(part for part in (text, ", ".join(parts), gangs) if part)
     return text if finished else f"interrupted: {text} so far"
 
 
 def pending_by_message(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
-    """Yield the pending pods that the scheduler is responsible for, by its last message and the cause."""
+    """Yield the pending pods that the scheduler is responsible for, by its last message and the cause.
+
+    The pods of a pod group are together, with the message and the cause of the group.
+    """
+    causes = PendingCauses(attempts)
+    yield from _pending_by_message(simulation, attempts, causes, simulated_groups(simulation, attempts, causes))
+
+
+def _pending_by_message(
+    simulation: Simulation, attempts: Sequence[Attempt], causes: PendingCauses, of_groups: Sequence[SimulatedGroupData]
+) -> tuple[WaitingData, ...]:
     tried: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         tried[attempt.pod].append(attempt)
     # An attempt that ends in waiting at Permit has no message; a later failure is in the timeline.
     failures = {entry.pod: entry.why for entry in simulation.timeline if entry.event is TimelineEvent.FAILED}
-    causes = PendingCauses(attempts)
-    groups: dict[tuple[str, bool, str], list[str]] = defaultdict(list)
+    groups: dict[tuple[str, bool, str, str], list[str]] = defaultdict(list)
+    in_groups = {key for group in of_groups for key in group.waiting}
+    for group in of_groups:
+        if group.waiting:
+            gated = group.result is GroupResult.GATED
+            groups[group.message, gated, group.cause, group.key] += group.waiting
     pods = simulation.cluster.pods
     for index in np.flatnonzero(pods.node_row == PENDING).tolist():
         pod = pods.pod(index)
-        if not simulation.scheduler.knows(pod):
+        if not simulation.scheduler.knows(pod) or pod.key in in_groups:
             continue
         gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
         said = (tried[pod.key][-1].message or failures.get(pod.key, "")) if tried[pod.key] else ""
         gated = gate.code is not Code.SUCCESS and not said
-        groups[gate.message if gated else said, gated, "" if gated else causes.of(pod.key)].append(pod.key)
-    for (message, gated, cause), keys in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-        yield WaitingData(message, gated, sum(len(tried[key]) for key in keys), tuple(keys), cause)
+        groups[gate.message if gated else said, gated, "" if gated else causes.of(pod.key), ""].append(pod.key)
+    return tuple(
+        WaitingData(message, gated, sum(len(tried[key]) for key in keys), tuple(keys), cause, group)
+        for (message, gated, cause, group), keys in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    )
 
 
 def _workloads(
@@ -255,26 +275,6 @@ def _workload(simulation: Simulation, key: str) -> tuple[str, str, str]:
     return workload_of(simulation.cluster, simulation.met[key])
 
 
-def _utilisation(before: Cluster, after: Cluster, rules: RequestRules) -> Iterator[UtilisationData]:
-    """Yield the requests of each resource, over all nodes and by zone."""
-    was, now = before.resources(rules), after.resources(rules)
-    zones = np.array([zone_of(node.metadata.labels) for node in before.nodes.objects], dtype=np.str_)
-    names = sorted({str(zone) for zone in zones if zone})
-    groups = [("", np.ones(len(zones), dtype=np.bool_)), *((zone, zones == zone) for zone in names)]
-    others = [
-        name
-        for name in was.names
-        if name not in _REPORTED and (was.requested[was.index[name]].any() or name in now.index)
-    ]
-    for zone, mask in groups:
-        for name in (*_REPORTED, *others):
-            offered = int(was.allocatable[was.index[name]][mask].sum())
-            old = int(was.requested[was.index[name]][mask].sum())
-            new = int(now.requested[now.index[name]][mask].sum()) if name in now.index else old
-            if offered and (old or new):
-                yield UtilisationData(zone, name, *(exact_quantity(name, amount) for amount in (offered, old, new)))
-
-
 def _attempt(attempt: Attempt) -> SimulatedAttemptData:
     return SimulatedAttemptData(
         attempt.time,
@@ -286,4 +286,5 @@ def _attempt(attempt: Attempt) -> SimulatedAttemptData:
         attempt.message,
         attempt.nominated,
         attempt.victims,
+        attempt.group.key if attempt.group is not None else "",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import scheduler_units
+from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, scheduler_units
 
 
 def readable(resource: str, quantity: str) -> str:
@@ -27,3 +27,17 @@ def amount_of(resource: str, quantity: str) -> int:
     (1500, 1024)
     """
     return scheduler_units({resource: parse_quantity(quantity)})[resource]
+
+
+def unit_name(resource: str) -> str:
+    """Return the name of a resource with the unit of its amounts in tables: milli-CPU, bytes, or a count without unit.
+
+    Examples
+    --------
+    >>> unit_name("cpu"), unit_name("memory"), unit_name("nvidia.com/gpu")
+    ('cpu_milli', 'memory_bytes', 'nvidia.com/gpu')
+    """
+    if resource == CPU:
+        return f"{resource}_milli"
+    counts_bytes = resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX)
+    return f"{resource}_bytes" if counts_bytes else resource

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from msgspec import Meta, field
 
 from kschedctl.answers.base import CompoundAnswer, Data, Envelope
+from kschedctl.answers.group_losses import GroupLossData
 
 
 class SideOutcome(StrEnum):
@@ -134,6 +135,13 @@ class Diff(CompoundAnswer, frozen=True, kw_only=True):
     changed: Annotated[tuple[PodChangeData, ...], Meta(description="The pods for which something changes.")]
     nodes_gone: Annotated[tuple[str, ...], Meta(description="The nodes that only the first side has.")]
     nodes_new: Annotated[tuple[str, ...], Meta(description="The nodes that only the second side has.")]
+    groups: Annotated[
+        tuple[GroupLossData, ...],
+        Meta(
+            description="The pod groups that lose members: compared pods that have a node on the first side and none "
+            "on the second. At the end, those of them count that the second side schedules."
+        ),
+    ] = ()
 
     @property
     def yes(self) -> bool:

@@ -10,8 +10,9 @@ from msgspec import Meta
 from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
-from kschedctl.answers.simulate import EvictionData, SlowestPodData, WaitingData
-from kschedctl.simulate.timeline import TimelineEntry
+from kschedctl.answers.group_losses import GroupLossData
+from kschedctl.answers.simulate import EvictionData, SlowestPodData, UtilisationData, WaitingData
+from kschedctl.simulate.timeline import TimelineEntry, TimelineTable
 
 
 class RefusalData(Data, frozen=True):
@@ -98,7 +99,7 @@ class DrainedNodeData(Data, frozen=True):
     ] = ()
 
 
-class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
+class Drained(ClusterAnswer, TimelineTable, frozen=True, kw_only=True, tag="Drain"):
     """The outcome for drained nodes and their pods."""
 
     summary: Annotated[str, Meta(description="The result in one sentence.")]
@@ -135,6 +136,17 @@ class Drained(ClusterAnswer, frozen=True, kw_only=True, tag="Drain"):
     suggestions: Annotated[
         tuple[CureData, ...],
         Meta(description="The changes with which the nodes can be drained, or the pods that stay pending fit."),
+    ] = ()
+    groups: Annotated[
+        tuple[GroupLossData, ...],
+        Meta(description="The pod groups that lose members; empty if the release schedules no groups."),
+    ] = ()
+    utilisation: Annotated[
+        tuple[UtilisationData, ...],
+        Meta(
+            description="The requests before and after, over all nodes and by zone. The allocatable amount is that of "
+            "the nodes that are not drained, with --rolling of all nodes; it includes added nodes."
+        ),
     ] = ()
 
     @property

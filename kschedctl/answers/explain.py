@@ -5,6 +5,7 @@ The form is part of the public interface. ``schema.json`` describes it and is ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
@@ -14,7 +15,9 @@ from kschedctl.answers.devices import AllocationData, PlaceData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.node_story import NodeStoryData
 from kschedctl.answers.operands import OperandsData
+from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.answers.tried_changes import AppliedData, ThenData, TriedData
+from kschedctl.frames import Cell, ColumnType, Tabular
 from kschedctl.framework.operands import Operands
 from kschedctl.scheduler.outcome import Outcome
 
@@ -393,7 +396,7 @@ class ClaimsData(Data, frozen=True):
     ]
 
 
-class Explanation(ClusterAnswer, frozen=True, kw_only=True):
+class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
     """The answer for one pod, or for several pods with the same answer."""
 
     pod: Annotated[
@@ -402,6 +405,13 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
     workload: Annotated[
         WorkloadData | None,
         Meta(description="The workload that the pod stands for; null if the pod itself was requested."),
+    ] = None
+    group: Annotated[
+        PodGroupData | None,
+        Meta(
+            description="The decision for the pod's group, with which it is tried; null for a pod that is tried by "
+            "itself. If the group is not scheduled, nodes and reasons are those of the first member that finds none."
+        ),
     ] = None
     admission: Annotated[AdmissionData, Meta(description="The result of admission.")]
     verdict: Annotated[VerdictData, Meta(description="The node chosen, or why there is none.")]
@@ -501,6 +511,23 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
         start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
         nodes = (self.verdict.picked,) if self.verdict.picked else self.verdict.nodes
         return tuple(f"{start}node/{name}" for name in nodes)
+
+    def column_types(self) -> dict[str, ColumnType]:
+        """Return the columns of the table of nodes, with one column for each plugin that scores."""
+        weights = self.scores.weights if self.scores is not None else ()
+        own: dict[str, ColumnType] = {"node": str, "zone": str, "fits": bool, "plugin": str, "reasons": str}
+        return own | {"score": int} | dict.fromkeys((f"score.{plugin}" for plugin in weights), int)
+
+    def table(self) -> Iterator[tuple[Cell, ...]]:
+        """Yield the rows of the table, one per node; scores are weighted, and absent where the pod does not fit."""
+        weights = tuple(self.scores.weights) if self.scores is not None else ()
+        scored = {score.name: score for score in self.scores.nodes} if self.scores is not None else {}
+        for node in self.nodes:
+            reasons = "; ".join(reason.detail or reason.text for reason in node.reasons)
+            score = scored.get(node.name)
+            by_plugin = {plugin: each.weighted for plugin, each in score.plugins.items()} if score is not None else {}
+            total = score.total if score is not None else None
+            yield (node.name, node.zone, node.fits, node.plugin, reasons, total, *map(by_plugin.get, weights))
 
 
 class ExplanationList(AnswerList, frozen=True, kw_only=True):

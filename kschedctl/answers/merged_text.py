@@ -71,7 +71,8 @@ def together(texts: Sequence[str]) -> str:
     if 2 * (start + end) >= shortest > start + end:
         parts = [("".join(w[:start]), "".join(w[start : len(w) - end]), "".join(w[len(w) - end :])) for w in words]
         first, middle, last = zip(*parts, strict=True)
-        return f"{merge(first)}{_values(middle)}{merge(last)}"
+        if all(map(_is_phrase, middle)):
+            return f"{merge(first)}{_values(middle)}{merge(last)}"
     # The texts have too little in common: only the most frequent shape is shown, the others are counted.
     (commonest, number), *others = shapes.most_common()
     told = merge([text for text in texts if shape(text) == commonest])
@@ -83,6 +84,11 @@ def together(texts: Sequence[str]) -> str:
 def _common(words: Sequence[Sequence[str]]) -> int:
     """Return the number of words that all texts share at their beginning, numbers aside."""
     return sum(1 for _ in takewhile(lambda column: len(set(map(shape, column))) == 1, zip(*words, strict=False)))
+
+
+def _is_phrase(text: str) -> bool:
+    """Report whether a text can be one of several values in a sentence: it contains no part of another clause."""
+    return ";" not in text.rstrip(";") and text.count("(") == text.count(")")
 
 
 def _values(phrases: Sequence[str]) -> str:

@@ -5,12 +5,15 @@ The form is part of the public interface. ``schema.json`` describes it and is ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta
 
+from kschedctl.answers.amounts import amount_of, unit_name
 from kschedctl.answers.base import ClusterAnswer, Data
+from kschedctl.frames import Cell, ColumnType, Tabular
 
 
 class NodeAmountsData(Data, frozen=True):
@@ -131,7 +134,7 @@ class NodeConditionData(Data, frozen=True):
     since: Annotated[datetime | None, Meta(description="The time of the last change; null if unknown.")]
 
 
-class NodesOverview(ClusterAnswer, frozen=True, kw_only=True, tag="NodesOverview"):
+class NodesOverview(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="NodesOverview"):
     """The free and allocatable capacity of nodes, one by one and in groups."""
 
     summary: Annotated[str, Meta(description="The result in one sentence.")]
@@ -153,6 +156,39 @@ class NodesOverview(ClusterAnswer, frozen=True, kw_only=True, tag="NodesOverview
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the nodes, one line per node: ``node/NAME``."""
         return tuple(f"node/{node.name}" for node in self.nodes)
+
+    def column_types(self) -> dict[str, ColumnType]:
+        """Return the columns of the table of nodes, with four columns for each resource that a node has."""
+        return _NODE_COLUMNS | {f"{amount}.{unit_name(name)}": int for name in self._resources for amount in _AMOUNTS}
+
+    def table(self) -> Iterator[tuple[Cell, ...]]:
+        """Yield the rows of the table, one per node; a resource that a node does not have is 0."""
+        columns = [(name, amount) for name in self._resources for amount in _AMOUNTS]
+        for node in self.nodes:
+            of = {each.resource: each for each in node.resources}
+            yield (
+                *(", ".join(node.taints) if name == "taints" else getattr(node, name) for name in _NODE_COLUMNS),
+                *(amount_of(name, getattr(of[name], amount)) if name in of else 0 for name, amount in columns),
+            )
+
+    @property
+    def _resources(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.resource for node in self.nodes for each in node.resources))
+
+
+_NODE_COLUMNS: Final[dict[str, ColumnType]] = {
+    "name": str,
+    "ready": bool,
+    "unschedulable": bool,
+    "available": bool,
+    "problem": str,
+    "zone": str,
+    "instance_type": str,
+    "pool": str,
+    "kubelet_version": str,
+    "taints": str,
+}
+_AMOUNTS: Final = ("allocatable", "requested", "free", "nominated")
 
 
 class NodeDescription(ClusterAnswer, frozen=True, kw_only=True, tag="NodeDescription"):

@@ -5,24 +5,30 @@ The form is part of the public interface. ``schema.json`` describes it and is ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.diagnosis import DiagnosisData
+from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.answers.tried_changes import AppliedData
+from kschedctl.frames import Cell, ColumnType, Tabular
 
 
 class GroupData(Data, frozen=True):
-    """Pods of one workload that are pending, do not start or are not created, with the same cause."""
+    """Pods of one workload that are pending, do not start or are not created, with the same cause.
+
+    Pending pods of a PodGroup are one group, because the scheduler tries them together.
+    """
 
     kind: Annotated[
         str,
         Meta(
-            description="The kind of the workload that owns the pods; Pod for a pod without one; the kind of the "
-            "object with the problem if it is no workload."
+            description="The kind of the workload that owns the pods; Pod for a pod without one; PodGroup for pods "
+            "that are tried together; the kind of the object with the problem if it is no workload."
         ),
     ]
     namespace: Annotated[str, Meta(description="The namespace of the workload or object; empty if it has none.")]
@@ -60,6 +66,21 @@ class GroupData(Data, frozen=True):
     diagnoses: Annotated[
         tuple[DiagnosisData, ...], Meta(description="The causes with their evidence, the most important first.")
     ] = ()
+    group: Annotated[
+        PodGroupData | None,
+        Meta(
+            description="The decision for the PodGroup; null for pods that are tried by themselves, and for a group "
+            "that is not tried."
+        ),
+    ] = None
+
+    @property
+    def label(self) -> str:
+        """The workload or object in words, such as ``Job ml/train`` or ``gang ml/train``."""
+        if self.group is not None:
+            return self.group.title
+        named = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"pod group {named}" if self.kind == "PodGroup" else f"{self.kind} {named}"
 
 
 class UnblockingData(AppliedData, frozen=True):
@@ -69,6 +90,10 @@ class UnblockingData(AppliedData, frozen=True):
         tuple[str, ...],
         Meta(description="The pods that the change schedules, in addition to those of earlier changes."),
     ]
+    group: Annotated[
+        str,
+        Meta(description="The PodGroup that a change was tried for alone, as namespace/name; empty for other changes."),
+    ] = ""
 
 
 class AdviceData(Data, frozen=True):
@@ -86,7 +111,7 @@ class AdviceData(Data, frozen=True):
     ]
 
 
-class Pending(ClusterAnswer, frozen=True, kw_only=True, tag="Pending"):
+class Pending(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="Pending"):
     """The pending pods, by cause."""
 
     summary: Annotated[str, Meta(description="The result in one or two sentences.")]
@@ -106,7 +131,7 @@ class Pending(ClusterAnswer, frozen=True, kw_only=True, tag="Pending"):
         tuple[UnblockingData, ...],
         Meta(
             description="Changes for groups that those above do not help, each tried for the first pod of a group "
-            "alone, as explain tries them."
+            "alone, or for a PodGroup, as explain tries them."
         ),
     ] = ()
     advice: Annotated[
@@ -127,3 +152,29 @@ class Pending(ClusterAnswer, frozen=True, kw_only=True, tag="Pending"):
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the pending pods, one line per pod: ``pod/NAMESPACE/NAME``."""
         return tuple(f"pod/{pod}" for group in self.groups if group.result != "notRunning" for pod in group.pods)
+
+    def column_types(self) -> dict[str, ColumnType]:
+        """Return the columns of the table of groups."""
+        return _GROUP_COLUMNS
+
+    def table(self) -> Iterator[tuple[Cell, ...]]:
+        """Yield the rows of the table, one per group."""
+        for group in self.groups:
+            yield tuple(len(group.pods) if name == "pods" else getattr(group, name) for name in _GROUP_COLUMNS)
+
+
+_GROUP_COLUMNS: Final[dict[str, ColumnType]] = {
+    "kind": str,
+    "namespace": str,
+    "name": str,
+    "pods": int,
+    "n_fit": int,
+    "missing": int,
+    "result": str,
+    "why": str,
+    "preempts": bool,
+    "priority": int,
+    "since": datetime,
+    "waiting_seconds": int,
+    "message": str,
+}

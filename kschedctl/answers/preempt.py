@@ -15,6 +15,7 @@ from kschedctl.answers.base import AnswerList, ClusterAnswer, Data
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.explain import NodeData, PodData, StatusData, WorkloadData
+from kschedctl.answers.pod_group import PodGroupData
 
 
 class Result(StrEnum):
@@ -286,6 +287,10 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
         WorkloadData | None,
         Meta(description="The workload that the pod stands for; null if the pod itself was requested."),
     ] = None
+    group: Annotated[
+        PodGroupData | None,
+        Meta(description="The decision for the pod's group, which evicts pods as a whole; null for a pod by itself."),
+    ] = None
     verdict: Annotated[PreemptVerdictData, Meta(description="The result of preemption.")]
     status: Annotated[
         StatusData | None, Meta(description="The status that DefaultPreemption returns; null if it was not run.")
@@ -342,7 +347,9 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
         If the answer is one of several, each line starts with the pod: ``pod/NAMESPACE/NAME pod/NAMESPACE/VICTIM``.
         """
         start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
-        return tuple(f"{start}pod/{victim.name}" for candidate in self.chosen for victim in candidate.victims)
+        of_group = self.group.victims if self.group is not None else ()
+        victims = [victim.name for candidate in self.chosen for victim in candidate.victims]
+        return tuple(f"{start}pod/{name}" for name in (*victims, *(pod for unit in of_group for pod in unit.pods)))
 
 
 class PreemptionList(AnswerList, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from kschedctl.answers.base import ClusterAnswer
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.explain import WorkloadData
+from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.answers.simulate import PlacementData
 from kschedctl.simulate.rollout_steps import RolloutStep, RolloutWaiting
 
@@ -58,6 +59,10 @@ class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):
         Meta(description="The cause for which the rollout hangs; empty if it finishes."),
     ] = ()
     suggestions: Annotated[tuple[CureData, ...], Meta(description="The changes with which the rollout finishes.")] = ()
+    groups: Annotated[
+        tuple[GroupLossData, ...],
+        Meta(description="The pod groups that lose members; empty if the release schedules no groups."),
+    ] = ()
 
     @property
     def yes(self) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.cures import CureData
-from kschedctl.simulate.timeline import TimelineEntry
+from kschedctl.scheduler.outcome import GroupOutcome
+from kschedctl.simulate.timeline import TimelineEntry, TimelineTable
 
 
 class PlacementData(Data, frozen=True):
@@ -44,6 +46,13 @@ class WaitingData(Data, frozen=True):
     cause: Annotated[
         str, Meta(description="The cause in one clause, with names and numbers; empty if no pod of them was tried.")
     ] = ""
+    group: Annotated[
+        str,
+        Meta(
+            description="The PodGroup of the pods, as namespace/name; empty for pods that are tried by themselves. The "
+            "message and the cause are then those of the group."
+        ),
+    ] = ""
 
 
 class EvictionData(Data, frozen=True):
@@ -52,7 +61,7 @@ class EvictionData(Data, frozen=True):
     pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
     node: Annotated[str, Meta(description="The node that the pod is evicted from.")]
     time: Annotated[datetime, Meta(description="The time of the eviction on the virtual clock.")]
-    by: Annotated[str, Meta(description="The pod that preempted it.")]
+    by: Annotated[str, Meta(description="The pod that preempted it; `pod group NAMESPACE/NAME` if a group did.")]
     made_again: Annotated[
         str, Meta(description="The pod that its controller creates in its place; empty if there is none (yet).")
     ] = ""
@@ -97,6 +106,79 @@ class SimulatedAttemptData(Data, frozen=True):
         str, Meta(description="The node that the pod was nominated to by preemption; empty if there is none.")
     ]
     victims: Annotated[tuple[str, ...], Meta(description="The pods that the attempt evicts, as namespace/name.")]
+    group: Annotated[
+        str, Meta(description="The PodGroup that the pod was tried with, as namespace/name; empty if by itself.")
+    ] = ""
+
+
+class GroupResult(StrEnum):
+    """The result for a pod group at the end of a simulation."""
+
+    PLACED = "placed"
+    PART = "placedInPart"
+    WAITING = "waiting"
+    GATED = "gated"
+
+
+class SimulatedGroupData(Data, frozen=True):
+    """The outcome for a pod group that has pods to schedule."""
+
+    namespace: Annotated[str, Meta(description="The namespace of the PodGroup.")]
+    name: Annotated[str, Meta(description="The name of the PodGroup.")]
+    min_count: Annotated[
+        int | None,
+        Meta(description="minCount of the gang; null for the basic policy, and if the PodGroup does not exist."),
+    ]
+    pods: Annotated[int, Meta(description="The number of its pods at the end.")]
+    placed: Annotated[int, Meta(description="The number of its pods that have a node at the end.")]
+    result: Annotated[
+        GroupResult,
+        Meta(
+            description="placed: all pods have a node; placedInPart: the gang is scheduled, but some pods have no "
+            "node; waiting: it was tried and is not scheduled; gated: it was never tried."
+        ),
+    ]
+    attempts: Annotated[int, Meta(description="The number of attempts at the group.")]
+    message: Annotated[
+        str, Meta(description="The last message of kube-scheduler about the group; empty if all pods have a node.")
+    ]
+    cause: Annotated[str, Meta(description="The cause in one clause; empty if all pods have a node.")]
+    count: Annotated[
+        str,
+        Meta(
+            description="The number of members that find a node in the last attempt, and the number that is needed, in "
+            "words; empty if all pods have a node, the group was never tried, or the attempt ended with an error."
+        ),
+    ]
+    waiting: Annotated[tuple[str, ...], Meta(description="Its pods without a node at the end, as namespace/name.")]
+
+    @property
+    def key(self) -> str:
+        """The group's ``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+
+class SimulatedGroupAttemptData(Data, frozen=True):
+    """An attempt at a pod group: its members are tried together."""
+
+    time: Annotated[datetime, Meta(description="The time of the attempt on the virtual clock.")]
+    group: Annotated[str, Meta(description="The PodGroup, as namespace/name.")]
+    outcome: Annotated[GroupOutcome, Meta(description="The outcome of the attempt.")]
+    members: Annotated[
+        tuple[str, ...],
+        Meta(description="The members that were tried, as namespace/name, in their order."),
+    ]
+    fitting: Annotated[
+        int, Meta(description="The number of these that find a node, in the placement in which most do.")
+    ]
+    placement: Annotated[
+        str,
+        Meta(
+            description="The value of the topology label whose nodes the group is scheduled to; empty if there is none."
+        ),
+    ]
+    message: Annotated[str, Meta(description="The message of the group; empty if it is scheduled.")]
+    victims: Annotated[tuple[str, ...], Meta(description="The pods that the attempt evicts, as namespace/name.")]
 
 
 class PodInOrdersData(Data, frozen=True):
@@ -134,7 +216,7 @@ class CreationOrdersData(Data, frozen=True):
     workloads: Annotated[tuple[OrderWorkloadData, ...], Meta(description="The workloads of these pods.")]
 
 
-class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
+class Simulated(ClusterAnswer, TimelineTable, frozen=True, kw_only=True, tag="Simulation"):
     """The outcome for many pods that are scheduled one after another."""
 
     summary: Annotated[str, Meta(description="The result in one sentence.")]
@@ -167,6 +249,14 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
     timeline: Annotated[
         tuple[TimelineEntry, ...], Meta(description="The events besides the attempts, in the order of time.")
     ]
+    groups: Annotated[
+        tuple[SimulatedGroupData, ...],
+        Meta(description="The outcome by pod group; empty without the feature gates of pod groups."),
+    ] = ()
+    group_attempts: Annotated[
+        tuple[SimulatedGroupAttemptData, ...],
+        Meta(description="The attempts at pod groups, in the order of time; `attempts` has one entry per member."),
+    ] = ()
     orders: Annotated[
         CreationOrdersData | None,
         Meta(description="The outcome over random orders of creation; null unless such orders were requested."),

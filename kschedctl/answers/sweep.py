@@ -10,9 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from kschedctl.answers.base import CompoundAnswer, Data
-
-#: The value of a table cell.
-Cell = str | int | float | bool | None
+from kschedctl.frames import Cell, ColumnType, Tabular, common_type
 
 
 class Ask(StrEnum):
@@ -67,7 +65,7 @@ class CaseData(Data, frozen=True, kw_only=True):
     ] = UNSET
 
 
-class Sweep(CompoundAnswer, frozen=True, kw_only=True, tag="Sweep"):
+class Sweep(CompoundAnswer, Tabular, frozen=True, kw_only=True, tag="Sweep"):
     """The table of all cases."""
 
     summary: Annotated[str, Meta(description="The result in one sentence.")]
@@ -104,15 +102,18 @@ class Sweep(CompoundAnswer, frozen=True, kw_only=True, tag="Sweep"):
         """Return the numbers of the cases, one line per case: ``case/NUMBER``."""
         return tuple(f"case/{case.case}" for case in self.cases)
 
-    def headings(self) -> tuple[str, ...]:
-        """Return the column names of the table in machine-readable formats."""
-        axes = (
-            f"axis.{axis.name}" if axis.name in _TAKEN or axis.name in self.columns else axis.name for axis in self.axes
-        )
-        return ("case", *axes, *self.columns, *(("front",) if self.goals else ()), "error")
+    def column_types(self) -> dict[str, ColumnType]:
+        """Return the columns of the table in machine-readable formats, with the types of their values."""
+        types: dict[str, ColumnType] = {"case": int}
+        for axis in self.axes:
+            name = f"axis.{axis.name}" if axis.name in _TAKEN or axis.name in self.columns else axis.name
+            types[name] = common_type((cell(case.axes.get(axis.name)) for case in self.cases), str)
+        for column in self.columns:
+            types[column] = common_type((case.values.get(column) for case in self.cases), float)
+        return types | ({"front": bool} if self.goals else {}) | {"error": str}
 
     def table(self) -> Iterator[tuple[Cell, ...]]:
-        """Yield the rows of the table in machine-readable formats, in the columns of ``headings``."""
+        """Yield the rows of the table in machine-readable formats, one per case."""
         for case in self.cases:
             axes = (cell(case.axes.get(axis.name)) for axis in self.axes)
             numbers = (case.values.get(column) for column in self.columns)

@@ -17,6 +17,10 @@ class ThenData(Data, frozen=True):
         tuple[str, ...],
         Meta(description="The nodes that the pod can be scheduled to, or that preemption would free by evicting pods."),
     ]
+    members: Annotated[
+        int | None,
+        Meta(description="The number of members that are scheduled with the pod's group; null for a pod by itself."),
+    ] = None
 
 
 class TriedData(Data, frozen=True):

@@ -57,7 +57,10 @@ class PendingCountsData(Data, frozen=True):
             "pods that now run; this is no difference."
         ),
     ]
-    not_tried: Annotated[int, Meta(description="The number of pods without a stored message.")]
+    not_tried: Annotated[
+        int,
+        Meta(description="The number of pods without a stored message, or whose pod group is not tried any more."),
+    ]
     other_scheduler: Annotated[
         int, Meta(description="The number of pods whose schedulerName is not in the configuration.")
     ]

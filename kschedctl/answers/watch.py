@@ -13,6 +13,7 @@ from msgspec import Meta
 from kschedctl.answers.base import ClusterAnswer, CompoundAnswer, Data, MissingData, NotModelledData
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
+from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.api.wording import counted
 from kschedctl.scheduler.outcome import Outcome
 
@@ -106,6 +107,11 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
     again: Annotated[bool, Meta(description="True if another answer for this pod was printed before.")]
 
     @property
+    def causes(self) -> tuple[str, ...]:
+        """The causes, the most important first."""
+        return tuple(each.cause for each in self.diagnoses)
+
+    @property
     def hints(self) -> tuple[str, ...]:
         """The closest node and the result of preemption, in words; empty if neither is known."""
         found = [self.closest] if self.closest else []
@@ -115,6 +121,36 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
             where = room.node if room.nodes == 1 else f"{room.nodes} nodes such as {room.node}"
             found.append(f"preemption would help on {where}, evicting {whom}")
         return tuple(found)
+
+
+class GroupWaits(PodWaits, frozen=True, kw_only=True):
+    """A change of the answer for the pending pods of a PodGroup, which are tried together."""
+
+    namespace: Annotated[str, Meta(description="The namespace of the PodGroup.")]
+    name: Annotated[str, Meta(description="The name of the PodGroup.")]
+    uid: Annotated[str, Meta(description="The UID of the PodGroup; empty if it does not exist.")]
+    pods: Annotated[tuple[str, ...], Meta(description="Its pending pods with this answer, as namespace/name.")]
+    group: Annotated[
+        PodGroupData | None, Meta(description="The decision for the PodGroup; null if the group is not tried.")
+    ]
+
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
+        """Return the PodGroup, ``podgroup/NAMESPACE/NAME``."""
+        return (f"podgroup/{self.namespace}/{self.name}",)
+
+    @property
+    def title(self) -> str:
+        """The group in words, with the number of its pods."""
+        title = self.group.title if self.group is not None else f"pod group {self.namespace}/{self.name}"
+        return f"{title} ({counted(len(self.pods), 'pod')})"
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The causes, the first one after the number of members that find a node."""
+        causes = tuple(each.cause for each in self.diagnoses)
+        if self.group is None or self.result is not Outcome.UNSCHEDULABLE:
+            return causes
+        return ("; ".join((self.group.count, *causes[:1])), *causes[1:])
 
 
 class PodPlaced(_OfPod, frozen=True, kw_only=True):
@@ -153,5 +189,5 @@ class WatchCurrent(CompoundAnswer, frozen=True, kw_only=True):
 
 
 OfWatch = WatchBegun | WatchStale | WatchCurrent
-OfPod = PodWaits | PodPlaced | PodGone
+OfPod = PodWaits | GroupWaits | PodPlaced | PodGone
 Line = OfWatch | OfPod

@@ -27,7 +27,10 @@ def standing_for(answer: T, workload: WorkloadData) -> T:
         The workload, with the pods that the answer applies to.
     """
     said = words(workload)
-    if workload.running:
+    if answer.group is not None:
+        # The pods of a group are scheduled together, and the summary has their number.
+        said = said.partition(";")[0]
+    elif workload.running:
         said = _beside_running(workload)
     elif not workload.all_placed:
         said = f"{said.partition(';')[0]}: {workload.placed} of them fit, scheduled one after another; one of them"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.api.quantity import NANO
-from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
+from kschedctl.api.wording import counted
 
 #: The resource of claims.
 _STORAGE: Final = "storage"
@@ -32,6 +33,17 @@ def format_amount(resource: str, amount: int) -> str:
     if resource in (MEMORY, EPHEMERAL_STORAGE, _STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
         return _format_bytes(amount)
     return str(amount)
+
+
+def amount_of(resource: str, amount: int) -> str:
+    """Format an amount with the resource's name, as it reads in a sentence.
+
+    Examples
+    --------
+    >>> amount_of("cpu", 1250), amount_of("nvidia.com/gpu", 2), amount_of("pods", 2)
+    ('1.25 cpu', '2 nvidia.com/gpu', '2 pods')
+    """
+    return counted(amount, "pod") if resource == PODS else f"{format_amount(resource, amount)} {resource}"
 
 
 def format_nanos(name: str, nanos: int) -> str:

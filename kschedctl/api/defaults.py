@@ -20,6 +20,7 @@ from kschedctl.api.device_defaults import (
 from kschedctl.api.limits import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Container, Pod, PodSpec, ResourceRequirements
+from kschedctl.api.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.api.resources import (
     HUGEPAGES_PREFIX,
     RequestRules,
@@ -191,6 +192,9 @@ NAMESPACED: Final = frozenset(
         Job,
         CronJob,
         PodDisruptionBudget,
+        PodGroup,
+        Workload,
+        CompositePodGroup,
         PersistentVolumeClaim,
         CSIStorageCapacity,
         ResourceClaim,

@@ -125,7 +125,12 @@ def too_long(field: str, most: int) -> Finding:
 
 def too_many(field: str, number: int, most: int) -> Finding:
     """Return the finding for a list of more than `most` items."""
-    return _finding("FieldValueTooMany", field, f"Too many: {number}", f"must have at most {most} items")
+    return _finding(
+        "FieldValueTooMany",
+        field,
+        f"Too many: {number}",
+        f"must have at most {most} {'item' if most == 1 else 'items'}",
+    )
 
 
 def _typed(value: Any) -> Any:

@@ -11,6 +11,7 @@ from kschedctl.api.defaults import DEFAULT_NAMESPACE, NAMESPACED
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import CompositePodGroup, PodGroup, Workload
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -35,6 +36,9 @@ _SHORT: Final = {
     "StorageClass": "sc",
     "VolumeAttributesClass": "vac",
 }
+
+#: The newest served version of the kinds that have none called ``v1``.
+_VERSIONS: Final[dict[type[ApiObject], str]] = {PodGroup: "v1beta1", Workload: "v1beta1", CompositePodGroup: "v1alpha3"}
 
 
 def kind_by_name(name: str) -> type[ApiObject] | None:
@@ -68,11 +72,12 @@ def api_version_of(kind: type[ApiObject]) -> str:
 
     Examples
     --------
-    >>> api_version_of(Pod)
-    'v1'
+    >>> api_version_of(Pod), api_version_of(PodGroup)
+    ('v1', 'scheduling.k8s.io/v1beta1')
     """
     group = next(group for (group, _), known in KINDS.items() if known is kind)
-    return f"{group}/v1" if group else "v1"
+    version = _VERSIONS.get(kind, "v1")
+    return f"{group}/{version}" if group else version
 
 
 def with_namespace(obj: T, namespace: str) -> T:

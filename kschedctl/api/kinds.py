@@ -12,6 +12,7 @@ from kschedctl.api.limits import LimitRange, ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.metrics import PodMetrics
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.api.storage import (
     CSIDriver,
     CSINode,
@@ -53,6 +54,9 @@ KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
     ("batch", "CronJob"): CronJob,
     ("policy", "PodDisruptionBudget"): PodDisruptionBudget,
     ("scheduling.k8s.io", "PriorityClass"): PriorityClass,
+    ("scheduling.k8s.io", "PodGroup"): PodGroup,
+    ("scheduling.k8s.io", "Workload"): Workload,
+    ("scheduling.k8s.io", "CompositePodGroup"): CompositePodGroup,
     ("node.k8s.io", "RuntimeClass"): RuntimeClass,
     ("storage.k8s.io", "StorageClass"): StorageClass,
     ("storage.k8s.io", "CSINode"): CSINode,

@@ -90,18 +90,24 @@ def is_native_resource(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def label_problems(value: str) -> tuple[str, ...]:
-    """Return the problems of a name without dots, such as a container's or namespace's (``IsDNS1123Label``)."""
-    problems = ("must be no more than 63 characters",) if too_long(value, 63) else _NONE
+def label_problems(value: str, unit: str = "characters") -> tuple[str, ...]:
+    """Return the problems of a name without dots, such as a container's or namespace's (``IsDNS1123Label``).
+
+    Parameters
+    ----------
+    unit : str
+        The word for the unit of the length: ``bytes`` in the messages about newer kinds.
+    """
+    problems = (f"must be no more than 63 {unit}",) if too_long(value, 63) else _NONE
     if _MATCH_LABEL(value):
         return problems
     return (*problems, "must not contain dots" if _MATCH_SUBDOMAIN(value) else _LABEL_TEXT)
 
 
 @lru_cache(maxsize=4096)
-def subdomain_problems(value: str) -> tuple[str, ...]:
-    """Return the problems of the name of most objects (``IsDNS1123Subdomain``)."""
-    return _subdomain(value, "characters")
+def subdomain_problems(value: str, unit: str = "characters") -> tuple[str, ...]:
+    """Return the problems of the name of most objects (``IsDNS1123Subdomain``); for `unit` see ``label_problems``."""
+    return _subdomain(value, unit)
 
 
 def underscored_subdomain_problems(value: str) -> tuple[str, ...]:

@@ -106,6 +106,10 @@ class PodResourceClaim(ApiStruct, frozen=True):
     resource_claim_template_name: str = ""
 
 
+class PodSchedulingGroup(ApiStruct, frozen=True):
+    pod_group_name: str = ""
+
+
 class PodSpec(ApiStruct, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -128,6 +132,12 @@ class PodSpec(ApiStruct, frozen=True):
     host_users: bool | None = None
     termination_grace_period_seconds: Int64 | None = None
     active_deadline_seconds: Int64 | None = None
+    scheduling_group: PodSchedulingGroup | None = None
+
+    @property
+    def pod_group_name(self) -> str:
+        """The PodGroup that the pod is a member of, in its own namespace; empty if none."""
+        return self.scheduling_group.pod_group_name if self.scheduling_group is not None else ""
 
 
 class ContainerStatus(ApiStruct, frozen=True):

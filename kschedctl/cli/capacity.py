@@ -35,6 +35,9 @@ def capacity(
     The copies are scheduled one after another, each in addition to those before; no pod is evicted for them. Several
     pods are counted independently. Without POD and -f, the pending pods are used.
 
+    If the cluster schedules pod groups, the members of a group are counted by whole groups: a copy of a gang fits if
+    all of its pods find a node, in one topology domain if the group has such a constraint.
+
     The exit code is 0 if at least one more copy of each pod fits, and 1 otherwise.
     """
     request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
@@ -47,4 +50,4 @@ def capacity(
     handle = TerminalHandle()
     loaded, pods = request.load(handle)
     answers = capacity(loaded, CapacityRequest(pods=tuple(pods), most=most), handle)
-    return shown_list(CapacityList(items=answers), pods, named=request.named)
+    return shown_list(CapacityList(items=answers), pods, named=request.named, cluster=loaded)

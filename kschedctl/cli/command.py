@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from kschedctl.cli.terminal import open_console
 if TYPE_CHECKING:
     from kschedctl.answers.base import AnswerOutcome
     from kschedctl.cli.command_result import CommandResult
+    from kschedctl.presentation.frame import View
 
 
 def command(answer: Callable[..., CommandResult | None], name: str = "") -> Callable[..., None]:
@@ -46,11 +48,22 @@ def command(answer: Callable[..., CommandResult | None], name: str = "") -> Call
 
         invocation = Invocation(command=name or run.__name__, values=values, arguments=shown.arguments)
         medium = Medium(partial(open_console, colors), invocation.command_line)
-        for text in form.render(shown.answer, shown.view, medium):
+        for text in form.render(shown.answer, drawable(shown) if form.draws else shown.view, medium):
             write(text)
         leave(shown.outcome or shown.answer.outcome, strict=output.strict)
 
     return command
+
+
+def drawable(shown: CommandResult) -> View:
+    """Return the view of a result with the nodes of its cluster, and their descriptions, for charts."""
+    if shown.cluster is None:
+        return shown.view
+    from kschedctl.analyses.handle import AnalysisHandle
+    from kschedctl.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
+
+    overview = nodes_overview(shown.cluster, NodesRequest(), AnalysisHandle())
+    return replace(shown.view, overview=overview, describe=partial(describe_node, shown.cluster))
 
 
 def leave(outcome: AnswerOutcome, *, strict: bool) -> None:

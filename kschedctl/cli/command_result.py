@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from kschedctl.answers.base import Answer, AnswerList, AnswerOutcome
 from kschedctl.answers.stream import AnswerStream
+from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.presentation.frame import View
 
 
@@ -19,6 +20,8 @@ class CommandResult:
     ----------
     answer : Answer or AnswerStream
         The answer.
+    cluster : LoadedCluster or None
+        The cluster, for charts of its nodes; ``None`` for answers without such charts.
     view : View
         The part of the answer that is shown in text output.
     outcome : AnswerOutcome or None
@@ -28,6 +31,7 @@ class CommandResult:
     """
 
     answer: Answer | AnswerStream[Any]
+    cluster: LoadedCluster | None = None
     view: View = field(default_factory=View)
     outcome: AnswerOutcome | None = None
     arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -45,16 +49,20 @@ class NamedSubject(Protocol):
         """The options that select only this object; empty if its name is sufficient."""
 
 
-def shown_list(answers: AnswerList, subjects: Iterable[NamedSubject], *, named: bool) -> CommandResult:
+def shown_list(
+    answers: AnswerList, subjects: Iterable[NamedSubject], *, named: bool, cluster: LoadedCluster | None = None
+) -> CommandResult:
     """Return the answers about pods or other objects as the result of a command.
 
     Parameters
     ----------
     named : bool
         True if the objects were named, not selected: a single answer is then not wrapped in a list.
+    cluster : LoadedCluster or None
+        The cluster, for charts of its nodes.
     """
     only = answers.answers[0] if named and len(answers.answers) == 1 else answers
-    return CommandResult(answer=only, view=View(named=named), arguments=arguments_of(subjects))
+    return CommandResult(answer=only, cluster=cluster, view=View(named=named), arguments=arguments_of(subjects))
 
 
 def arguments_of(subjects: Iterable[NamedSubject]) -> dict[str, Mapping[str, object]]:

@@ -19,6 +19,7 @@ from kschedctl.cli.pending import pending
 from kschedctl.cli.preempt import preempt
 from kschedctl.cli.rollout import rollout
 from kschedctl.cli.rule import rule
+from kschedctl.cli.serve import serve
 from kschedctl.cli.simulate import simulate
 from kschedctl.cli.snapshot import app as snapshot
 from kschedctl.cli.sweep import sweep
@@ -41,6 +42,7 @@ COMMANDS: Final[Commands] = {
     "rollout": rollout,
     "sweep": sweep,
     "watch": watch,
+    "serve": serve,
     "leader": leader,
     "diff": diff,
     "lint": lint,

@@ -55,4 +55,5 @@ def devices(
     scope = NamespaceScope.of(namespace, request.source, everywhere=all_namespaces)
     subjects = tuple(device_subject(loaded, name, scope) for name in names or ())
     answers = devices(loaded, DevicesRequest(subjects=subjects), handle)
-    return CommandResult(answer=answers[0] if len(answers) == 1 else DevicesList(items=answers))
+    answer = answers[0] if len(answers) == 1 else DevicesList(items=answers)
+    return CommandResult(answer=answer, cluster=loaded)

@@ -148,6 +148,7 @@ def diff(
     }
     return CommandResult(
         answer=answer,
+        cluster=loaded,
         view=DiffView(other=second, details=exit_on is ExitOn.ANY),
         outcome=replace(answer.outcome, yes=not counts[exit_on]),
         arguments={f"{namespace}/{name}": one.arguments for (namespace, name), one in request.new_pods[1].items()},

@@ -160,4 +160,5 @@ def drain(
         seed=seed,
         place_pending_first=place_pending_first,
     )
-    return CommandResult(answer=drain(request.load_with_pods(handle), asked, handle))
+    loaded = request.load_with_pods(handle)
+    return CommandResult(answer=drain(loaded, asked, handle), cluster=loaded)

@@ -95,6 +95,13 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "watch -A --events --leader-elect --lease kube-system/kschedctl-watch --metrics :8080 -o jsonl",
         ),
     ),
+    "serve": (
+        Example("Serve the cluster of the current kubectl context at http://127.0.0.1:8080/:", "serve"),
+        Example(
+            "Serve a snapshot to others, who need the token in a file:",
+            "serve --snapshot prod.tar.gz --listen :8080 --token-file token --host ksched.example.com",
+        ),
+    ),
     "leader": (
         Example("Show all leaders, and when another candidate would take over:", "leader"),
         Example(

@@ -114,10 +114,11 @@ def explain(
     )
     arguments = arguments_of(pods)
     if output.is_short and not request.named and asked.can_be_summed_up:
-        return CommandResult(answer=analysis.summarize(loaded, pods, handle), arguments=arguments)
+        return CommandResult(answer=analysis.summarize(loaded, pods, handle), cluster=loaded, arguments=arguments)
     if output.is_short and asked.is_daemon_set:
         return CommandResult(answer=analysis.explain_daemon_set(loaded, asked, handle), arguments=arguments)
     return CommandResult(
+        cluster=loaded,
         answer=AnswerStream(
             analysis.explain(loaded, asked, handle),
             gather=lambda items: ExplanationList(items=items),

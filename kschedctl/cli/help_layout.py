@@ -19,7 +19,7 @@ def write_options(command: Any, context: Any, formatter: Any) -> None:
     sections: dict[str, list[tuple[str, str]]] = defaultdict(list)
     own = []
     for parameter in sorted(command.get_params(context), key=lambda each: each.param_type_name != "argument"):
-        record = _record(parameter, context)
+        record = option_record(parameter, context)
         group = getattr(parameter, "rich_help_panel", None)
         if record is not None and group:
             sections[group].append(record)
@@ -51,7 +51,7 @@ def write_examples(context: Any, formatter: Any) -> None:
                 formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
-def _record(parameter: Any, context: Any) -> tuple[str, str] | None:
+def option_record(parameter: Any, context: Any) -> tuple[str, str] | None:
     """Return the notation of a parameter and its help text."""
     record = parameter.get_help_record(context)
     if record is None:

@@ -110,8 +110,8 @@ def optimum(
     handle = TerminalHandle()
     loaded = load_with_manifests(which.request(), request, handle)
     if catalog is not None:
-        return CommandResult(answer=purchase(loaded, catalog, handle, seconds=time_limit))
+        return CommandResult(answer=purchase(loaded, catalog, handle, seconds=time_limit), cluster=loaded)
     if minimize is not None:
-        return CommandResult(answer=consolidate(loaded, handle, seconds=time_limit))
+        return CommandResult(answer=consolidate(loaded, handle, seconds=time_limit), cluster=loaded)
     asked = OptimumRequest(final=FinalGoal(goal.value), seconds=time_limit)
-    return CommandResult(answer=find_optimum(loaded, asked, handle))
+    return CommandResult(answer=find_optimum(loaded, asked, handle), cluster=loaded)

@@ -47,7 +47,8 @@ def pending(
     free capacity and no pod is evicted. With -o wide, all groups are shown, and the commands that make the changes.
     docs/scheduling.md explains why pods stay pending.
 
-    Workloads that have fewer pods than they want, and pods that do not start, are listed too.
+    Workloads that have fewer pods than they want, and pods that do not start, are listed too. The pods of a gang are
+    one group, and changes are tried for the whole gang.
 
     The exit code is 0 if there are none, and every pending pod could be scheduled without a change; otherwise it is 1.
     """
@@ -58,4 +59,4 @@ def pending(
     handle = TerminalHandle()
     loaded = cluster.request(what_ifs).load_with_pods(handle)
     request = PendingRequest(namespace="" if all_namespaces else namespace, selector=selector, changes=changes)
-    return CommandResult(answer=pending(loaded, request, handle))
+    return CommandResult(answer=pending(loaded, request, handle), cluster=loaded)

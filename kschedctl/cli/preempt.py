@@ -92,4 +92,4 @@ def preempt(
     answers = PreemptionList(items=preempt(loaded, asked, handle))
     violates = fail_on_pdb_violation and any(answer.verdict.violates_budget for answer in answers.items)
     outcome = replace(answers.outcome, yes=answers.outcome.yes and not violates)
-    return replace(shown_list(answers, pods, named=request.named), outcome=outcome)
+    return replace(shown_list(answers, pods, named=request.named, cluster=loaded), outcome=outcome)

@@ -43,4 +43,6 @@ def rollout(
 
     handle = TerminalHandle()
     loaded, found = request.load(handle)
-    return CommandResult(answer=rollout(loaded, RolloutRequest(workload=found.obj, where=found.where), handle))
+    return CommandResult(
+        answer=rollout(loaded, RolloutRequest(workload=found.obj, where=found.where), handle), cluster=loaded
+    )

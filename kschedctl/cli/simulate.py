@@ -58,6 +58,7 @@ def simulate(
     The pods are those of the manifests and the pending ones of the snapshot, in the order of their creation; they go
     through kube-scheduler's queue. Time is simulated: back-off, grace periods of victims, and the pods that controllers
     recreate. When a pod is bound, its claims are bound or provisioned, and it counts as healthy for disruption budgets.
+    The pods of a gang are tried together and shown together.
 
     The order of creation can decide which pods are scheduled: --seeds 20 tries 20 random orders.
 
@@ -87,4 +88,4 @@ def simulate(
         handle.note(f"{save}: the final state of the cluster")
     view = SimulateView(saved=save if run.finished else "")
     answer = with_orders(loaded, asked, simulation_answer(loaded, asked, run), handle)
-    return CommandResult(answer=answer, view=view)
+    return CommandResult(answer=answer, cluster=loaded, view=view)

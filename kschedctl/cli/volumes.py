@@ -61,4 +61,4 @@ def volumes(
     handle = TerminalHandle()
     loaded, subjects = request.load(handle)
     answers = volumes(loaded, VolumesRequest(subjects=tuple(subjects), by_node=request.named), handle)
-    return shown_list(VolumesList(items=answers), subjects, named=request.named)
+    return shown_list(VolumesList(items=answers), subjects, named=request.named, cluster=loaded)

@@ -125,7 +125,8 @@ def watch(
 
     An answer has the outcome for the pod, kube-scheduler's message, and the nodes on which preemption would help. A pod
     that kube-scheduler schedules at once is not reported; a pod that was reported is followed until it has a node or is
-    deleted. The cluster is followed by watch requests, which are restarted if they break off.
+    deleted. The pods of a gang are reported together. The cluster is followed by watch requests, which are restarted if
+    they break off.
 
     With --events this writes to the cluster: an Event on a pod for each answer, and nothing else. With --leader-elect
     it writes its Lease; of several replicas only the leader reports and writes, and the others keep their state up to

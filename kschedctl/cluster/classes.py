@@ -37,6 +37,7 @@ class PodClasses:
         self._labels = LabelColumns([])
         self._namespaces = LabelColumns([])
         self._terminating = np.zeros(0, dtype=np.bool_)
+        self._labelled = np.zeros(0, dtype=np.bool_)
         self._companions: dict[Callable[[PodClasses], object], object] = {}
         self._having: dict[Callable[[PodClass], object], tuple[list[tuple[int, object]], int]] = {}
 
@@ -47,6 +48,8 @@ class PodClasses:
             self._namespaces.grow([{"": pod_class.namespace} for pod_class in new])
             terminating = np.array([pod_class.terminating for pod_class in new], dtype=np.bool_)
             self._terminating = np.concatenate((self._terminating, terminating))
+            labelled = np.array([bool(pod_class.labels) for pod_class in new], dtype=np.bool_)
+            self._labelled = np.concatenate((self._labelled, labelled))
 
     def companion(self, kind: Callable[[PodClasses], V]) -> V:
         """Return an object that another package keeps in step with the classes, created on first use.
@@ -67,8 +70,9 @@ class PodClasses:
         return self._labels.matches(selector)[:n_classes]
 
     def labelled(self, n_classes: int) -> Mask:
-        """Return the classes with at least one label: bool, shape (n_classes,)."""
-        return np.array([bool(pod_class.labels) for pod_class in self.all[:n_classes]], dtype=np.bool_)
+        """Return the classes with at least one label: bool, shape (n_classes,). Do not modify."""
+        self._catch_up()
+        return self._labelled[:n_classes]
 
     def terminating(self, n_classes: int) -> Mask:
         """Return the classes of terminating pods: bool, shape (n_classes,). Do not modify."""

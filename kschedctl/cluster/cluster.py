@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
+from msgspec import structs
 
 from kschedctl.api.core import Namespace, Node
 from kschedctl.api.meta import ApiObject, Labels
@@ -202,6 +203,15 @@ class Cluster:
         pods = self.pods.moved(np.array(sorted(gone), dtype=np.int64), new)
         return self._with(pods=pods)
 
+    def with_copies(self, pod: Pod, nodes: Iterable[str]) -> Cluster:
+        """Return the cluster with a copy of a pod on each of some nodes, under names that no pod can have."""
+        own = self._interner.record(pod)
+        copies = [
+            replace(own, metadata=structs.replace(own.metadata, name=f"{pod.name}\0{number}"), node_name=node)
+            for number, node in enumerate(nodes, len(self.pods))
+        ]
+        return self._with(pods=self.pods.moved(np.zeros(0, dtype=np.int64), copies))
+
     def with_nodes(self, nodes: Iterable[Node]) -> Cluster:
         """Return the cluster with other nodes; pods on a removed node get the row ``LOST``."""
         rows = self.nodes.moved(tuple(nodes))
@@ -230,6 +240,12 @@ class Cluster:
             for kind, gone in by_kind.items()
         }
         return self._with(objects={**self._objects, **left}, changed=by_kind)
+
+    def at(self, moment: datetime) -> Cluster:
+        """Return the same cluster as the state of another moment: one that is followed is that of now."""
+        new = self._with()
+        new.taken_at = moment
+        return new
 
     def _with(
         self,

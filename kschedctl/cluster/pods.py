@@ -218,7 +218,7 @@ class Pods:
 
     @property
     def class_labelled(self) -> Mask:
-        """The mask of classes with at least one label: bool, shape (n_classes,)."""
+        """The mask of classes with at least one label: bool, shape (n_classes,). Do not modify."""
         return self.class_table.labelled(len(self.classes))
 
     @property

@@ -286,14 +286,18 @@ class Mark:
         if self.end < before.end:
             return None
         gone = self.empty
-        if len(before.empty):
-            if not np.isin(before.empty, gone, assume_unique=True).all():
+        if gone is before.empty:
+            gone = gone[:0]
+        elif len(before.empty):
+            # Both are ascending, which makes this much faster than a set difference.
+            known = np.searchsorted(gone, before.empty)
+            if known[-1] == len(gone) or (gone[known] != before.empty).any():
                 return None
-            gone = np.setdiff1d(gone, before.empty, assume_unique=True)
+            gone = np.delete(gone, known)
         split = int(np.searchsorted(gone, before.end))
         come = np.arange(before.end, self.end, dtype=np.int64)
         if split < len(gone):
-            come = np.setdiff1d(come, gone[split:], assume_unique=True)
+            come = np.delete(come, gone[split:] - before.end)
         return Moves(self.slots, gone[:split], come)
 
 

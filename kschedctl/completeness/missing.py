@@ -12,6 +12,7 @@ from kschedctl.api.core import Namespace
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
@@ -24,6 +25,8 @@ from kschedctl.findings.finding import Finding, ObjectRef, Severity
 CLAIM_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSIStorageCapacity")
 #: The kinds that the answer for a ResourceClaim depends on.
 DEVICE_KINDS: Final = ("ResourceSlice", "ResourceClaim", "DeviceClass", "DeviceTaintRule")
+#: The kinds that the answer for a pod of a group depends on.
+GROUP_KINDS: Final = ("PodGroup", "CompositePodGroup")
 _CONTROLLERS: dict[str, type[ApiObject]] = {
     "ReplicaSet": ReplicaSet,
     "StatefulSet": StatefulSet,
@@ -61,7 +64,7 @@ def _missing(kind: str, needed_for: str, effect: str) -> Missing:
     return Missing(needed_for, object=ObjectRef(kind), rule="Missing", severity=Severity.WARNING, effect=effect)
 
 
-def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[Missing, ...]:
+def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True, groups: bool = True) -> tuple[Missing, ...]:
     """Return all kinds and objects that are missing for the answer for a pod.
 
     Parameters
@@ -70,6 +73,8 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[
         The pod to schedule, with defaults applied but not admitted.
     preempts : bool
         True if preemption victims are searched for, so that PodDisruptionBudgets matter.
+    groups : bool
+        True if the feature gate of pod groups is on. If it is off, API servers drop the group of new pods.
     """
     is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
     kinds = [
@@ -81,6 +86,7 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[
         *_claims(cluster, pod),
         *_device_claims(cluster, pod),
         *_groups(cluster, pod),
+        *(_pod_group(cluster, pod) if groups else ()),
     )
     return (*not_read(cluster), *not_listed(cluster, kinds), *_listed(cluster, found))
 
@@ -101,6 +107,8 @@ def missing_for_any(cluster: Cluster) -> tuple[Missing, ...]:
         kind
         for kind in cluster.not_listed
         if any(affects_answer(kind, cluster, pod, is_new=False, preempts=True) for pod in pods)
+        # The class of a pod does not have its group.
+        or (kind in GROUP_KINDS and any(record.spec.pod_group_name for record in cluster.pods.records))
     ]
     return tuple(not_listed(cluster, kinds))
 
@@ -239,6 +247,16 @@ def _volumes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Itera
             "StorageClass",
             f"PersistentVolumeClaim {', '.join(waiting)} is not bound and the snapshot has no storage classes",
             "it is unknown if a volume can be provisioned for it",
+        )
+
+
+def _pod_group(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
+    name = pod.spec.pod_group_name
+    if name and not _has(cluster, PodGroup):
+        yield _missing(
+            "PodGroup",
+            f"the pod belongs to PodGroup {name} and the snapshot has no PodGroups",
+            "it is treated as not found",
         )
 
 

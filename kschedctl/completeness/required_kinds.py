@@ -38,6 +38,8 @@ def affects_answer(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preem
             return any(volume != Volume(name=volume.name) for volume in spec.volumes)
         case "ResourceClaim" | "ResourceSlice" | "DeviceClass" | "DeviceTaintRule":
             return bool(spec.resource_claims) or _backed(cluster, pod)
+        case "PodGroup" | "CompositePodGroup":
+            return bool(spec.pod_group_name)
         case "PodDisruptionBudget":
             return preempts
     return is_new and _bears_on_admission(kind, spec)

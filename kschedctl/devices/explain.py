@@ -119,7 +119,7 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NotAllocated(Operands, frozen=True):
-    """A rejection because the claims of the pod cannot all be allocated on the node.
+    """The claims of the pod cannot all be allocated on the node.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class NotAllocated(Operands, frozen=True):
         return "; ".join(self.sentences(RequestSupply.words))
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Yield remedies that drop or replace a claim, or remove a pod that holds devices."""
+        """Propose to drop a claim, to use another one, or to delete a pod that holds devices."""
         yield from device_remedies(context)
         holders = (holder for request in self.requests for holder in request.holders)
         keys = (f"{holder.claim.partition('/')[0]}/{pod}" for holder in holders for pod in holder.pods)

@@ -110,8 +110,13 @@ class Situation:
 
     @cached_property
     def selected(self) -> Mask:
-        """The nodes that the pod's own selection leaves: ``nodeSelector``, node affinity, ``nodeName``."""
-        return ~self.rejected_by(*SELECTION)
+        """The nodes that the pod's own selection leaves: ``nodeSelector``, node affinity, ``nodeName``.
+
+        Nodes outside the placement in which the pod's group was tried are not among them.
+        """
+        chosen = ~self.rejected_by(*SELECTION)
+        statuses = self.decision.statuses
+        return chosen & ~statuses.outside if statuses is not None and statuses.outside is not None else chosen
 
     @cached_property
     def in_reach(self) -> Mask:

@@ -31,7 +31,7 @@ class Severity(StrEnum):
 class ObjectRef(NamedTuple):
     """A reference to a Kubernetes object.
 
-    Parameters
+    Attributes
     ----------
     kind, name, namespace, api_version : str
         Empty if not known; ``namespace`` is also empty for cluster-scoped kinds.
@@ -50,7 +50,7 @@ class ObjectRef(NamedTuple):
 class Subject(NamedTuple):
     """An object and its source.
 
-    Parameters
+    Attributes
     ----------
     place : Location or str
         The source of the object.

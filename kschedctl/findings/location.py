@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Location(NamedTuple):
     """The location of one object in the input: a plain tuple, because there is one per object.
 
-    Parameters
+    Attributes
     ----------
     file : str
         The name as given by the user; a member of an archive is ``dump.tar.gz:nodes.json``.
@@ -30,7 +30,7 @@ class Location(NamedTuple):
 class Position(NamedTuple):
     """The position of a character in a text.
 
-    Parameters
+    Attributes
     ----------
     line : int
         The line, counted from 1; lines end with line feeds.

@@ -51,15 +51,16 @@ def run_permit(framework: Framework, state: CycleState, pod: Pod, node_name: str
         For each plugin that makes the pod wait, the maximum waiting time in seconds (at most ``MAX_PERMIT_SECONDS``).
     """
     waits: dict[str, float] = {}
+    reasons: tuple[str, ...] = ()
     for plugin in framework.plugins(ExtensionPoint.PERMIT, PermitPlugin):
         status, seconds = plugin.permit(state, pod, node_name)
         if status.code is Code.WAIT:
             waits[plugin.name] = min(seconds, MAX_PERMIT_SECONDS)
+            reasons = status.reasons
         elif status.code is not Code.SUCCESS:
             return _failed("Permit", plugin, status), {}
     if waits:
-        text = f'one or more plugins asked to wait and no plugin rejected pod "{pod.name}"'
-        return Status(Code.WAIT, (text,)), waits
+        return Status(Code.WAIT, (*reasons, "one or more plugins asked to wait and no plugin rejected pod")), waits
     return Status(), waits
 
 

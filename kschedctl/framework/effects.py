@@ -8,6 +8,7 @@ from typing import Final
 
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
@@ -23,6 +24,7 @@ _RESOURCES: Final[dict[type[ApiObject], EventResource]] = {
     ResourceClaim: EventResource.RESOURCE_CLAIM,
     ResourceSlice: EventResource.RESOURCE_SLICE,
     DeviceClass: EventResource.DEVICE_CLASS,
+    PodGroup: EventResource.POD_GROUP,
 }
 
 

@@ -40,6 +40,7 @@ class EventResource(StrEnum):
     RESOURCE_CLAIM = "ResourceClaim"
     RESOURCE_SLICE = "ResourceSlice"
     DEVICE_CLASS = "DeviceClass"
+    POD_GROUP = "PodGroup"
     ANY = "*"
 
 
@@ -111,6 +112,7 @@ class ClusterEvent:
         return self.label or f"{self.resource} {names}"
 
 
+UNSCHEDULED_POD_ADD: Final = ClusterEvent(EventResource.UNSCHEDULED_POD, ActionType.ADD)
 ASSIGNED_POD_ADD: Final = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
 ASSIGNED_POD_DELETE: Final = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 NODE_ADD: Final = ClusterEvent(EventResource.NODE, ActionType.ADD)

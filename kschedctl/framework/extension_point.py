@@ -6,7 +6,10 @@ from enum import StrEnum
 
 
 class ExtensionPoint(StrEnum):
-    """An extension point, in the order of a scheduling cycle. The values are the fields of ``plugins``."""
+    """An extension point. The values are the fields of ``plugins``.
+
+    First those of a scheduling cycle, in their order, then those of pod groups.
+    """
 
     PRE_ENQUEUE = "preEnqueue"
     QUEUE_SORT = "queueSort"
@@ -20,3 +23,6 @@ class ExtensionPoint(StrEnum):
     PRE_BIND = "preBind"
     BIND = "bind"
     POST_BIND = "postBind"
+    PLACEMENT_GENERATE = "placementGenerate"
+    PLACEMENT_SCORE = "placementScore"
+    POD_GROUP_POST_FILTER = "podGroupPostFilter"

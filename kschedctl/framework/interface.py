@@ -9,7 +9,7 @@ of that node may differ from the snapshot. Plugins that handle one node at a tim
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol
@@ -31,6 +31,7 @@ from kschedctl.framework.extender import Extender
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.node_statuses import NodeStatuses
+from kschedctl.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
@@ -126,6 +127,9 @@ class PluginsRunner(Protocol):
     def passing_with_nominated_pods(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
         """Return where the pod passes all filters that depend on pods: bool, shape (n_worlds,)."""
 
+    def status_without(self, pod: Pod, node: str, removed: Collection[int]) -> Status:
+        """Return the status of one node for a pod if other pods, indices into ``Cluster.pods``, were gone."""
+
 
 class Plugin(ABC):
     """Base class of all plugins.
@@ -164,6 +168,22 @@ class Plugin(ABC):
         on namespace, spec and objects of ``reads.kinds``.
         """
         return None
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return the extent to which results for copies of a pod change when one of the copies is placed on a node.
+
+        The results are those of PreFilter, Filter, PreScore and Score, and the changes to objects by Reserve and
+        PreBind. Copies differ in name, uid and times only. ``Reach.NOTHING``: no result changes, and no objects
+        are changed. ``Reach.NODE``: the results of Filter and Score for that node may change. ``Reach.CLUSTER``:
+        anything may change, for example because the plugin declares no dependencies.
+        """
+        if self.reads is None or isinstance(self, ReservePlugin | PreBindPlugin) or self.own_part(pod) is not None:
+            return Reach.CLUSTER
+        if isinstance(self, PreFilterPlugin | PreScorePlugin) and (
+            self.prepares_from is None or self.prepares_from.pods is not Reach.NOTHING
+        ):
+            return Reach.CLUSTER
+        return self.reads.pods
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:
@@ -388,6 +408,104 @@ class PostBindPlugin(Plugin):
         """Handle the notification of a binding."""
 
 
+class PlacementGeneratePlugin(Plugin):
+    """A plugin that divides the nodes into placements for a pod group."""
+
+    @abstractmethod
+    def generate_placements(self, group: PodGroupInfo) -> tuple[Placement, ...]:
+        """Return the placements to try, sorted by name: kube-scheduler tries them in a random order.
+
+        Raises
+        ------
+        PluginError
+            If the attempt ends with an error.
+        """
+
+
+class PlacementFeasiblePlugin(Plugin):
+    """A plugin that decides whether a pod group succeeds with the members that found a node so far.
+
+    Every such plugin of a profile runs; configurations have no field for this extension point.
+    """
+
+    @abstractmethod
+    def placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
+        """Return Success, Wait while more members may be enough, or Unschedulable once they cannot.
+
+        ``progress`` counts the members that found a node in this attempt. The plugin's cluster may be without the last
+        ones of these.
+        """
+
+
+class PlacementScorePlugin(Plugin):
+    """A plugin that scores the placements in which a pod group succeeds."""
+
+    @abstractmethod
+    def score_placement(self, group: PodGroupInfo, assignments: PodGroupAssignments) -> int:
+        """Return the score of a placement."""
+
+    def normalize_placement_score(self, group: PodGroupInfo, scores: Int64Array) -> Int64Array:
+        """Scale the scores to 0..100: int64, shape (n_placements,). By default, return them unchanged."""
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupPostFilterResult:
+    """The result of a PodGroupPostFilter plugin.
+
+    Attributes
+    ----------
+    status : Status
+        Success if the plugin made the group schedulable.
+    nominated : mapping of str to str
+        The nominated node of members, by ``namespace/name``.
+    victims : tuple of int
+        The pods to evict, as indices into ``Cluster.pods``, the most important first.
+    """
+
+    status: Status
+    nominated: Mapping[str, str] = field(default_factory=dict)
+    victims: tuple[int, ...] = ()
+
+
+class PodGroupTrial(Protocol):
+    """An attempt at a group in a changed cluster, for plugins that look for victims (upstream ``pgSchedulingFunc``).
+
+    Attributes
+    ----------
+    states : sequence of CycleState
+        The cycle states of the searches for members so far (upstream ``PodGroupCycleState``).
+    """
+
+    @property
+    def states(self) -> Sequence[CycleState]: ...  # noqa: D102
+
+    def run(self, cluster: Cluster) -> tuple[Status, Sequence[tuple[Pod, str]]]:
+        """Try the whole group; return the group's status, and the members that found a node with its name, in order."""
+
+    def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
+        """Report whether members fit on given nodes, one after the other."""
+
+    def depends_on_own_node(self, cluster: Cluster, pods: Sequence[Pod]) -> bool:
+        """Report whether the pods of a node alone decide whether members fit there.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The cluster without some of its pods. It holds for every cluster between that one and the group's own.
+        pods : sequence of Pod
+            The members.
+        """
+
+
+class PodGroupPostFilterPlugin(Plugin):
+    """A plugin that tries to make a pod group schedulable that does not fit."""
+
+    @abstractmethod
+    def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
+        """Try to make the group schedulable."""
+
+
 EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
     ExtensionPoint.PRE_ENQUEUE: PreEnqueuePlugin,
     ExtensionPoint.QUEUE_SORT: QueueSortPlugin,
@@ -401,6 +519,9 @@ EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
     ExtensionPoint.PRE_BIND: PreBindPlugin,
     ExtensionPoint.BIND: BindPlugin,
     ExtensionPoint.POST_BIND: PostBindPlugin,
+    ExtensionPoint.PLACEMENT_GENERATE: PlacementGeneratePlugin,
+    ExtensionPoint.PLACEMENT_SCORE: PlacementScorePlugin,
+    ExtensionPoint.POD_GROUP_POST_FILTER: PodGroupPostFilterPlugin,
 }
 
 

@@ -157,6 +157,8 @@ class NodeStatuses:
         The statuses given by extenders, by row; they replace the filters' statuses.
     elsewhere : tuple of Status
         Extender statuses for node names that the cluster does not have: kube-scheduler counts these too.
+    outside : ndarray of bool, shape (n_nodes,), optional
+        True for the nodes outside the placement of a pod group, which do not count; ``None`` if all count.
     code : ndarray of int8, shape (n_nodes,)
         The code per node of the cluster; 0 where the pod fits.
     """
@@ -169,6 +171,8 @@ class NodeStatuses:
         nominated: FilterRun | None = None,
         extender_verdicts: Mapping[int, ExtenderVerdict] | None = None,
         elsewhere: tuple[Status, ...] = (),
+        *,
+        outside: Mask | None = None,
     ) -> None:
         self.n_nodes = n_nodes
         self.absent = absent
@@ -176,6 +180,7 @@ class NodeStatuses:
         self.nominated = nominated
         self.extender_verdicts = extender_verdicts or {}
         self.elsewhere = elsewhere
+        self.outside = outside
         self.code = np.full(n_nodes, absent.code, dtype=np.int8)
         if snapshot is not None:
             # Rows are distinct and ascending, so a run over all nodes has them in order.
@@ -185,6 +190,8 @@ class NodeStatuses:
             self.code[nominated.rows[failed]] = nominated.code[failed]
         for row, extender_verdict in self.extender_verdicts.items():
             self.code[row] = extender_verdict.status.code
+        if outside is not None:
+            self.code[outside] = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
     @cached_property
     def _world(self) -> Int64Array:
@@ -272,6 +279,18 @@ class NodeStatuses:
         """The rows of the feasible nodes: int64."""
         return np.flatnonzero(self.code == 0)
 
+    def among(self, rows: Rows) -> NodeStatuses:
+        """Return the statuses if only some nodes exist for the pod: the others fit in no way, and are not counted."""
+        outside = np.ones(self.n_nodes, dtype=np.bool_)
+        outside[rows] = False
+        return NodeStatuses(self.n_nodes, self.absent, self.snapshot, self.nominated, outside=outside)
+
+    def with_extenders(self, verdicts: Mapping[int, ExtenderVerdict], elsewhere: tuple[Status, ...]) -> NodeStatuses:
+        """Return the statuses with those of extenders."""
+        return NodeStatuses(
+            self.n_nodes, self.absent, self.snapshot, self.nominated, verdicts, elsewhere, outside=self.outside
+        )
+
     def reason_counts(self) -> Counter[str]:
         """Count the nodes for each reason text, as in the FailedScheduling event."""
         counts: Counter[str] = Counter()
@@ -280,12 +299,17 @@ class NodeStatuses:
         n_told = len(kept)
         if self.snapshot is not None:
             decides = ~np.isin(self.snapshot.rows, list(self.extender_verdicts))
+            if self.outside is not None:
+                decides &= ~self.outside[self.snapshot.rows]
             n_told += int(decides.sum())
             if self.nominated is not None:
                 failed = ~self.nominated.passed & ~np.isin(self.nominated.rows, list(self.extender_verdicts))
+                if self.outside is not None:
+                    failed &= ~self.outside[self.nominated.rows]
                 decides &= ~np.isin(self.snapshot.rows, self.nominated.rows[failed])
                 counts += self.nominated.reason_counts(failed)
             counts += self.snapshot.reason_counts(decides)
         for text in self.absent.reasons:
-            counts[text] += max(self.n_nodes - n_told, 0)
+            n_nodes = self.n_nodes if self.outside is None else int((~self.outside).sum())
+            counts[text] += max(n_nodes - n_told, 0)
         return +counts

@@ -18,7 +18,9 @@ from kschedctl.api.device import ResourceClaim
 from kschedctl.api.kind_names import api_version_of
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_members import pod_group_of
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.releases.release import Release
 from kschedctl.workloads.ownership import workload_of
@@ -271,9 +273,13 @@ def can_make_way(cluster: Cluster, index: int, pod: Pod) -> bool:
 
     A pod of higher priority cannot: it is more important, and a new pod in its place preempts the other one. DaemonSet
     pods and the mirror pods of static pods are recreated there at once. A pod with the same controller as ``pod`` is
-    replaced by one that competes with it.
+    replaced by one that competes with it. A member of a group that can only be evicted as a whole would take all others
+    with it.
     """
     if cluster.pods.priority[index] > (pod.spec.priority or 0):
+        return False
+    group = pod_group_of(cluster, index)
+    if group is not None and group.spec.disrupts_all:
         return False
     owner = cluster.pods.owner(index)
     if owner is None:
@@ -335,6 +341,18 @@ def pointer(*parts: str | int) -> str:
     '/metadata/labels/topology.kubernetes.io~1zone'
     """
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in parts)
+
+
+def min_count_lowered(group: PodGroup, min_count: int) -> Remedy:
+    """Return the remedy that lowers ``minCount`` of a gang, which can be changed since Kubernetes 1.37."""
+    patch = (add_operation(min_count, "spec", "schedulingPolicy", "gang", "minCount"),)
+    return Remedy(
+        summary=f"minCount {min_count} instead of {group.spec.min_count} in PodGroup {group.name}",
+        scope=RemedyScope.CLUSTER,
+        changes=(Patch(**msgspec.structs.asdict(ObjectKey.of(group)), patch=patch),),
+        risk=Risk.REDUCED,
+        family="minCount",
+    )
 
 
 def add_operation(value: object, *path: str | int) -> Operation:

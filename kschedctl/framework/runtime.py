@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeVar, cast
@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Mask, PodIndices, Rows
+from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
@@ -23,8 +23,14 @@ from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
     PermitPlugin,
+    PlacementFeasiblePlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
     Plugin,
     PluginError,
+    PodGroupPostFilterPlugin,
+    PodGroupPostFilterResult,
+    PodGroupTrial,
     PostFilterPlugin,
     PostFilterResult,
     PreEnqueuePlugin,
@@ -33,6 +39,7 @@ from kschedctl.framework.interface import (
     ReservePlugin,
 )
 from kschedctl.framework.node_statuses import FilterRun, NodeStatuses
+from kschedctl.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.framework.result_cache import CachedResults, ResultCache
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPods
@@ -106,6 +113,7 @@ class Framework:
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
         self._plugins = {name: self._made(name) for name in names}
         self._cache = ResultCache()
+        self._judging_placements = [name for name in names if issubclass(self._classes[name], PlacementFeasiblePlugin)]
 
     def _made(self, name: str) -> Plugin:
         return self._classes[name](self.profile.args.get(name), self.handle)
@@ -122,6 +130,7 @@ class Framework:
             cluster, self.release, new, old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
         )
         new._classes, new._order, new._plugins, new._cache = self._classes, self._order, {}, self._cache
+        new._judging_placements = self._judging_placements
         return new
 
     def plugin(self, name: str) -> Plugin:
@@ -313,6 +322,27 @@ class Framework:
                 mask &= ~self._filter(plugin.name, state, pod, nodes).rejected
         return mask
 
+    def status_on(self, pod: Pod, node: str) -> Status:
+        """Return the status of one node for a pod, from PreFilter on, with the nominated pods that count there."""
+        row = self.cluster.nodes.row.get(node)
+        if row is None:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        state = CycleState()
+        try:
+            outcome = self.run_pre_filter(state, pod)
+        except PluginError as error:
+            return Status(Code.ERROR, (str(error),))
+        if outcome.status.code is not Code.SUCCESS:
+            return outcome.status
+        if outcome.node_names is not None and node not in outcome.node_names:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        worlds = self.overlay_with_nominated_pods(pod, np.array([row], dtype=np.int64))
+        return self.run_filters_with_nominated_pods(state, pod, worlds).status(row)
+
+    def status_without(self, pod: Pod, node: str, removed: Collection[int]) -> Status:
+        """Return the status of one node for a pod if other pods were gone, as indices into ``Cluster.pods``."""
+        return self.moved(self.cluster.with_pods(removed=removed)).status_on(pod, node)
+
     def run_post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult | None:
         """Run PostFilter; return ``None`` if the profile has no PostFilter plugin."""
         plugins = self.plugins(ExtensionPoint.POST_FILTER, PostFilterPlugin)
@@ -333,6 +363,64 @@ class Framework:
             reasons += result.status.reasons
             rejector = rejector or plugin.name
         return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector), (), clears)
+
+    def run_placement_generate(self, group: PodGroupInfo) -> tuple[Placement, ...]:
+        """Return the placements of a group; all nodes as one if no plugin divides them.
+
+        Raises
+        ------
+        PluginError
+            If the attempt ends with an error.
+        """
+        plugins = self.plugins(ExtensionPoint.PLACEMENT_GENERATE, PlacementGeneratePlugin)
+        return plugins[0].generate_placements(group) if plugins else (Placement("", self.cluster.nodes.rows),)
+
+    def run_placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
+        """Run the PlacementFeasible plugins up to the first that rejects the group; Wait if one of them waits."""
+        combined = Status()
+        for name in self._judging_placements:
+            status = cast("PlacementFeasiblePlugin", self.plugin(name)).placement_feasible(group, progress)
+            if status.code is Code.UNSCHEDULABLE:
+                return Status(status.code, status.reasons, name)
+            if status.code is Code.WAIT:
+                combined = Status(status.code, status.reasons, name)
+            elif status.code is not Code.SUCCESS:
+                return Status(Code.ERROR, (f"running PlacementFeasible plugin: {status.message}",), name)
+        return combined
+
+    def run_placement_score(self, group: PodGroupInfo, assignments: Sequence[PodGroupAssignments]) -> Int64Array:
+        """Return the total score of each placement: int64, shape (n_placements,).
+
+        Raises
+        ------
+        PluginError
+            If a plugin ends the attempt with an error.
+        """
+        total = np.zeros(len(assignments), dtype=np.int64)
+        for plugin in self.plugins(ExtensionPoint.PLACEMENT_SCORE, PlacementScorePlugin):
+            scores = np.array([plugin.score_placement(group, each) for each in assignments], dtype=np.int64)
+            total += plugin.normalize_placement_score(group, scores) * self.profile.placement_weights[plugin.name]
+        return total
+
+    def run_pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
+        """Run PodGroupPostFilter up to the first plugin that succeeds, or that rules out any success."""
+        reasons: list[str] = []
+        for plugin in self.plugins(ExtensionPoint.POD_GROUP_POST_FILTER, PodGroupPostFilterPlugin):
+            result = plugin.pod_group_post_filter(group, trial)
+            code = result.status.code
+            if code in (Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+                return result
+            if code is not Code.UNSCHEDULABLE:
+                text = f'error in "{plugin.name}" PodGroupPostFilter plugins: {result.status.message}'
+                return PodGroupPostFilterResult(Status(Code.ERROR, (text,), plugin.name))
+            reasons += result.status.reasons
+        return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)))
+
+    @property
+    def default_preemption(self) -> PodGroupPostFilterPlugin | None:
+        """The plugin that preempts for groups in releases without PodGroupPostFilter; ``None`` if not configured."""
+        plugin = self.plugin("DefaultPreemption") if "DefaultPreemption" in self._classes else None
+        return plugin if isinstance(plugin, PodGroupPostFilterPlugin) else None
 
     def _pre_filter(self, name: str, state: CycleState, pod: Pod) -> PreFilterResult:
         try:

@@ -87,7 +87,7 @@ def run_score(
             raw[name] = give(rows) if kept is None else kept.score(name, state, pod, rows, give)
         except PluginError as error:
             raise PluginError(f'running Score plugins: plugin "{name}" failed with: {error}') from None
-        bring = partial(_normalized, scorers, name, state, pod, raw[name])
+        bring = partial(normalized_scores, scorers, name, state, pod, raw[name])
         normalized[name] = bring() if kept is None else kept.normalized(name, raw[name], bring)
     parts = [(name, scores, weights[name]) for name, scores in normalized.items()]
     if kept is not None:
@@ -105,7 +105,14 @@ def _score(framework: Framework, name: str, state: CycleState, pod: Pod, rows: I
     return cast("ScorePlugin", framework.plugin(name)).score(state, pod, rows)
 
 
-def _normalized(framework: Framework, name: str, state: CycleState, pod: Pod, raw: Int64Array) -> Int64Array:
+def normalized_scores(framework: Framework, name: str, state: CycleState, pod: Pod, raw: Int64Array) -> Int64Array:
+    """Return a plugin's raw scores scaled to 0..100.
+
+    Raises
+    ------
+    PluginError
+        If the plugin returns a score outside this range.
+    """
     scores = cast("ScorePlugin", framework.plugin(name)).normalize_score(state, pod, raw)
     if scores.min(initial=0) < 0 or scores.max(initial=0) > MAX_NODE_SCORE:
         invalid = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]

@@ -10,6 +10,7 @@ from kschedctl.answers.preempt_words import time_span
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PodRecord
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
 from kschedctl.findings.shortened import shortened
 from kschedctl.framework.config.types import LeaderElection
@@ -149,9 +150,9 @@ def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
     """Yield a finding per scheduler without a Lease of its name and without a pod that holds any Lease."""
     holders = {one.pod for one in found.elections} | {host_of(one.holder) for one in found.elections}
     groups: dict[tuple[str, str], list[Pod]] = {}
-    for index in range(len(cluster.pods)):
-        pod = cluster.pods.pod(index)
-        if _is_scheduler(pod):
+    for index, record in enumerate(cluster.pods.records):
+        if _is_scheduler(record):
+            pod = cluster.pods.pod(index)
             groups.setdefault((pod.namespace, _group(pod)), []).append(pod)
     for (namespace, name), pods in groups.items():
         if found.find(namespace, name) is not None or any({pod.key, pod.name} & holders for pod in pods):
@@ -166,7 +167,7 @@ def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
         yield Finding(problem, object=about, rule="NoElection", severity=severity)
 
 
-def _is_scheduler(pod: Pod) -> bool:
+def _is_scheduler(pod: PodRecord) -> bool:
     images = (
         container.image.partition("@")[0].rpartition("/")[2].partition(":")[0] for container in pod.spec.containers
     )

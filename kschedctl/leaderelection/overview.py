@@ -95,9 +95,8 @@ class _Reader:
         self._cluster = cluster
         self._settings = settings
         self._pods: dict[str, list[str]] = {}
-        for index in range(len(cluster.pods)):
-            namespace, _, name = cluster.pods.key(index).partition("/")
-            self._pods.setdefault(name, []).append(namespace)
+        for record in cluster.pods.records:
+            self._pods.setdefault(record.metadata.name, []).append(record.metadata.namespace)
         self._nodes = {name.partition(".")[0]: name for name in cluster.nodes.names} | {
             name: name for name in cluster.nodes.names
         }

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 NAME: Final = ".gitignore"
-#: The parts of a segment between wildcards ``*``: a range of characters, an escape, or one character.
-_PART: Final = re.compile(r"(?P<range>\[[!^]?\]?[^\]]*\])|\\(?P<literal>.)|(?P<one>.)", re.DOTALL)
+#: The parts of a segment: a range of characters, an escape, plain text, or one other character.
+_PART: Final = re.compile(r"(?P<range>\[[!^]?\]?[^\]]*\])|\\(?P<literal>.)|(?P<plain>[^*?\[\\]+)|(?P<one>.)", re.DOTALL)
 _DEEP: Final = "**"
 #: The largest number of ``**`` in a pattern, as each multiplies the time to match a path; other patterns match nothing.
 _MOST_DEEP: Final = 4
@@ -115,7 +115,7 @@ def _between_stars(text: str) -> list[str]:
         elif part["range"] is not None:
             parts[-1] += _range(part["range"])
         else:
-            parts[-1] += re.escape(part["literal"] or part["one"])
+            parts[-1] += re.escape(part["literal"] or part["plain"] or part["one"])
     return parts
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
+from kschedctl.api.classes import PriorityClass
 from kschedctl.api.pod import PodAffinityTerm
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
 
 
@@ -14,6 +17,10 @@ class ClusterQueries(Protocol):
     @property
     def is_openshift(self) -> bool:
         """True if a node has a label of OpenShift."""
+
+    @property
+    def shows_group_gates(self) -> bool:
+        """True if the feature gates of pod groups are those that the snapshot's objects show to be on."""
 
     def has_taint(self, key: str) -> bool:
         """Report whether any node has a taint of a key."""
@@ -26,3 +33,12 @@ class ClusterQueries(Protocol):
 
     def has_object(self, type_: str, name: str, namespace: str) -> bool | None:
         """Report whether an object of a group and kind is in the snapshot; ``None`` if it may not have the kind."""
+
+    def priority_class(self, name: str) -> PriorityClass | None:
+        """Return the priority class of a name, or the default class for an empty name; ``None`` if there is none."""
+
+    def pod_group(self, name: str, namespace: str) -> PodGroup | None:
+        """Return a PodGroup of the snapshot; ``None`` if there is none."""
+
+    def members_by_workload(self, name: str, namespace: str) -> Mapping[tuple[str, str], int]:
+        """Return the number of the snapshot's pods that name a PodGroup, by kind and name of their workloads."""

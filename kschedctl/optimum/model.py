@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.optimum.cp_sat import load_solver
+from kschedctl.optimum.gangs import Gang
+from kschedctl.optimum.kinds import Occupants
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.question import Occupants
 from kschedctl.optimum.sites import PodCapacities, Site, is_per_node
 from kschedctl.plugins.inter_pod_affinity.filtering import KeyCounts
 from kschedctl.plugins.node_ports import HostPort, host_ports
@@ -70,10 +71,12 @@ class Model:
         self._anti_affinity()
         self._affinity()
         self._spread()
+        self._gangs()
 
     def _leave(self, *, for_preemptors: bool) -> None:
+        with_others = {number for gang in self.question.gangs if gang.leaves_whole for number in gang.occupants}
         for number, occupants in enumerate(self.question.occupants):
-            can = not for_preemptors or occupants.row in self.site_of_row
+            can = not for_preemptors or occupants.row in self.site_of_row or number in with_others
             variable = self.cp.new_int_var(0, len(occupants.pods), f"leave{number}") if can else None
             self.leaving.append(variable)
 
@@ -119,14 +122,25 @@ class Model:
         return counts
 
     def _only_for_preemptors(self) -> None:
+        leaving_whole = [gang.occupants for gang in self.question.gangs if gang.leaves_whole and gang.occupants]
+        of_groups = {number for numbers in leaving_whole for number in numbers}
         for number, occupants in enumerate(self.question.occupants):
             variable = self.leaving[number]
-            if variable is None:
-                continue
-            kinds = self.question.kinds
-            here = self.at_site(self.site_of_row[occupants.row])
-            takers = [x for k, x in here if kinds[k].preempts and kinds[k].priority > occupants.priority]
-            self.cp.add(variable <= len(occupants.pods) * sum(takers))
+            if variable is not None and number not in of_groups:
+                self.cp.add(variable <= len(occupants.pods) * sum(self._takers(occupants)))
+        for numbers in leaving_whole:
+            leaves = self.cp.new_bool_var("")
+            for number in numbers:
+                variable = self.leaving[number]
+                assert variable is not None
+                self.cp.add(variable == len(self.question.occupants[number].pods) * leaves)
+            self.cp.add(leaves <= sum(x for number in numbers for x in self._takers(self.question.occupants[number])))
+
+    def _takers(self, occupants: Occupants) -> list[IntVar]:
+        """Return the variables of the kinds that may preempt occupants on their node."""
+        kinds, site = self.question.kinds, self.site_of_row.get(occupants.row)
+        here = self.at_site(site) if site is not None else []
+        return [x for k, x in here if kinds[k].preempts and kinds[k].priority > occupants.priority]
 
     def requests_at(self, s: int, name: str) -> list[tuple[int, IntVar]]:
         """Return the requested amount of an offered resource, with the variable of each kind that requests some."""
@@ -336,6 +350,36 @@ class Model:
         room = domains.constraint.max_skew - int(domains.counts[domains.column.codes[site.row]])
         if (k, s) in self.placed and domains.included[site.row] and domains.self_match and room >= 0:
             self.cp.add(self.placed[k, s] <= site.n_nodes * (room + least))
+
+    def _gangs(self) -> None:
+        for gang in self.question.gangs:
+            own = [(s, x) for (k, s), x in self.placed.items() if k in gang.kinds]
+            if not own:
+                continue
+            some = self.cp.new_bool_var("")
+            for _, x in own:
+                self.cp.add(x == 0).only_enforce_if(~some)
+            there = gang.staying + sum(self.staying(number) for number in gang.occupants)
+            self.cp.add(sum(x for _, x in own) + there >= gang.min_count).only_enforce_if(some)
+            if gang.column is not None:
+                self._in_one_domain(gang, gang.column, own, some)
+
+    def _in_one_domain(self, gang: Gang, column: LabelColumn, own: Sequence[tuple[int, IntVar]], some: IntVar) -> None:
+        """Allow members in one domain; a site of several domains counts as one, which is a relaxation."""
+        chosen: dict[int, IntVar] = {}
+        for s, x in own:
+            code = int(column.codes[self.sites[s].row])
+            if code < 0 or (gang.domain >= 0 and gang.domain not in column.codes[list(self.sites[s].rows)]):
+                self.cp.add(x == 0)
+                continue
+            if code not in chosen:
+                chosen[code] = self.cp.new_bool_var("")
+            self.cp.add(x == 0).only_enforce_if(~chosen[code])
+        self.cp.add_at_most_one(chosen.values())
+        for number in gang.occupants:
+            here: Linear = chosen.get(int(column.codes[self.question.occupants[number].row]), 0)
+            size = len(self.question.occupants[number].pods)
+            self.cp.add(self.staying(number) - size * here <= 0).only_enforce_if(some)
 
     def _included(self, domains: DomainCounts, code: int, r: int) -> list[IntVar]:
         sites = self._domains[domains.constraint.topology_key].get(code, ())

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import LabelSelector
 from kschedctl.api.pod import Pod, pod_affinity_terms
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
@@ -23,8 +24,12 @@ from kschedctl.framework.interface import Plugin
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import Code
-from kschedctl.optimum.filters import FilterResults, evaluate_filters
+from kschedctl.optimum.filters import evaluate_filters
+from kschedctl.optimum.gangs import Gang, gangs_of, held_groups, whole_groups_only
+from kschedctl.optimum.kinds import Kind, Occupants
 from kschedctl.preemption.budgets import Budget, get_pod_disruption_budgets
+from kschedctl.preemption.victims import pod_priority
+from kschedctl.releases.pod_group_rules import PodGroupRules
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import age, pod_at, without_nomination
 from kschedctl.simulate.world import is_recreated
@@ -34,59 +39,6 @@ from kschedctl.workloads.replacement import fresh_pod
 _PREEMPTION: Final = "DefaultPreemption"
 #: The number of pairs of a kind and a node above which evicted pods are not placed again.
 _MOST_CELLS: Final = 200_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A set of identical pods.
-
-    Attributes
-    ----------
-    pods : tuple of Pod
-        Pending pods, the oldest first; empty for a kind that exists only after evictions.
-    sample : Pod
-        One pod of the kind.
-    class_id : int
-        The pods' class in the cluster of the question.
-    preempts : bool
-        True if the pods can preempt others.
-    filters : FilterResults
-        The filters' results.
-    """
-
-    pods: tuple[Pod, ...]
-    sample: Pod
-    class_id: int
-    preempts: bool
-    filters: FilterResults
-
-    @property
-    def priority(self) -> int:
-        """The pods' priority."""
-        return self.sample.spec.priority or 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occupants:
-    """Identical pods on one node that may be evicted.
-
-    Attributes
-    ----------
-    row : int
-        The node.
-    pods : tuple of int
-        Indices into the pods of the initial cluster.
-    class_id, priority : int
-        The pods' class and priority.
-    kind : int
-        The kind of the pods that their controller creates instead; -1 if no controller does.
-    """
-
-    row: int
-    pods: tuple[int, ...]
-    class_id: int
-    priority: int
-    kind: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +63,8 @@ class PlacementQuestion:
         The number of each kind, by the key that distinguishes kinds.
     labels : frozenset of str
         The label keys that distinguish kinds.
+    gangs : tuple of Gang
+        The pod groups of the pods, if the release schedules groups.
     """
 
     start: Scheduler
@@ -121,6 +75,7 @@ class PlacementQuestion:
     gated: tuple[str, ...]
     numbers: Mapping[object, int]
     labels: frozenset[str]
+    gangs: tuple[Gang, ...] = ()
 
     def kind_number(self, pod: Pod) -> int:
         """Return the kind of a pending or running pod; -1 if there is none."""
@@ -165,11 +120,14 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     found = [without_nomination(pod) for pod in found]
     if nominated:
         scheduler = scheduler.moved(scheduler.cluster.with_pods(added=map(without_nomination, nominated)))
+    preempts = may_leave is None
     if may_leave is None:
         highest = max((pod.spec.priority or 0 for pod in found if _preempts(scheduler, pod)), default=None)
-        may_leave = no_evictions if highest is None else _of_lower_priority(highest)
+        may_leave = no_evictions if highest is None else _of_lower_priority(highest, scheduler.release.pod_groups)
     cluster = scheduler.cluster
     leaving = [index for index in np.flatnonzero(cluster.pods.node_row >= 0).tolist() if may_leave(cluster, index)]
+    if preempts:
+        leaving = whole_groups_only(scheduler, leaving)
     labels = _selector_labels(cluster)
     by_key: dict[object, list[Pod]] = {}
     for pod in found:
@@ -185,11 +143,14 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     numbers = {key: number for number, key in enumerate(samples)}
     emptied = move_pods(move_pods(cluster, removed=leaving).cluster, added=list(new.values())).cluster
     over = scheduler.moved(emptied)
+    kinds = tuple(_kind(over, sample, by_key.get(key, ())) for key, sample in samples.items())
+    occupants = tuple(_occupants(scheduler, leaving, labels, numbers))
     return PlacementQuestion(
         start=scheduler,
         emptied=over,
-        kinds=tuple(_kind(over, sample, by_key.get(key, ())) for key, sample in samples.items()),
-        occupants=tuple(_occupants(cluster, leaving, labels, numbers)),
+        kinds=kinds,
+        occupants=occupants,
+        gangs=gangs_of(scheduler, emptied, kinds, occupants, preempts=preempts),
         budgets=get_pod_disruption_budgets(cluster) if leaving and any(cluster.list(PodDisruptionBudget)) else (),
         gated=tuple(gated),
         numbers=numbers,
@@ -222,34 +183,49 @@ def _pending(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
             found.append(pod)
         else:
             gated.append(pod.key)
+    held = held_groups(scheduler, gated)
+    gated += [pod.key for pod in found if (pod.namespace, pod.spec.pod_group_name) in held]
+    found = [pod for pod in found if (pod.namespace, pod.spec.pod_group_name) not in held]
     return sorted(found, key=age), gated
 
 
 def _preempts(scheduler: Scheduler, pod: Pod) -> bool:
     framework = scheduler.framework(pod.spec.scheduler_name)
     runs = _PREEMPTION in framework.plugin_names(ExtensionPoint.POST_FILTER, Plugin)
-    return runs and pod.spec.preemption_policy != "Never"
+    return runs and pod.spec.preemption_policy != "Never" and not _is_constrained(scheduler, pod)
 
 
-def _of_lower_priority(highest: int) -> MayLeave:
+def _is_constrained(scheduler: Scheduler, pod: Pod) -> bool:
+    """Report whether a pod must not preempt because of the topology constraint of its group."""
+    release, rules = scheduler.release, scheduler.release.pod_groups
+    if rules is None or rules.preempts_in_placements or not release.places_groups or not pod.spec.pod_group_name:
+        return False
+    group = scheduler.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
+    return group is not None and bool(group.spec.topology_keys)
+
+
+def _of_lower_priority(highest: int, rules: PodGroupRules | None) -> MayLeave:
     def may_leave(cluster: Cluster, index: int) -> bool:
-        pods = cluster.pods
-        return int(pods.priority[index]) < highest and pods.records[index].metadata.deletion_timestamp is None
+        is_ending = cluster.pods.records[index].metadata.deletion_timestamp is not None
+        return not is_ending and pod_priority(cluster, index, rules) < highest
 
     return may_leave
 
 
 def _occupants(
-    cluster: Cluster, leaving: Sequence[int], labels: frozenset[str], numbers: dict[object, int]
+    scheduler: Scheduler, leaving: Sequence[int], labels: frozenset[str], numbers: dict[object, int]
 ) -> Iterable[Occupants]:
-    pods = cluster.pods
-    groups: dict[tuple[int, int, int, int], list[int]] = {}
+    cluster, pods, rules = scheduler.cluster, scheduler.cluster.pods, scheduler.release.pod_groups
+    groups: dict[tuple[int, int, int, int, str], list[int]] = {}
     for index in leaving:
         pod = pod_at(cluster, index)
         kind = numbers.get(_key(as_pending(pod), labels), -1) if is_recreated(pod) else -1
-        group = int(pods.node_row[index]), int(pods.class_id[index]), int(pods.priority[index]), kind
+        priority = pod_priority(cluster, index, rules)
+        # Pods of different groups leave independently, even if no selector distinguishes them.
+        name = pod.spec.pod_group_name if rules is not None else ""
+        group = int(pods.node_row[index]), int(pods.class_id[index]), priority, kind, name
         groups.setdefault(group, []).append(index)
-    for (row, class_id, priority, kind), indices in groups.items():
+    for (row, class_id, priority, kind, _), indices in groups.items():
         yield Occupants(row=row, pods=tuple(indices), class_id=class_id, priority=priority, kind=kind)
 
 

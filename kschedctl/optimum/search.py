@@ -107,7 +107,8 @@ def best(
     if not known:
         search.propose(Placement())
     search.over_groups(begin + seconds * _SHARE_GROUPS)
-    if not search.done and not question.occupants and question.n_waiting > _FEW_PODS:
+    # Patterns know no gangs.
+    if not search.done and not question.occupants and not question.gangs and question.n_waiting > _FEW_PODS:
         search.over_patterns(begin + seconds * _SHARE_PATTERNS)
     while not search.done and not search.good_enough and time.monotonic() < deadline:
         if not search.over_single_nodes(deadline):

@@ -120,6 +120,7 @@ def grouped_sites(capacity: PodCapacities, more: Iterable[Int64Array] = ()) -> l
         features += [np.append(counts.counts, 0)[counts.column.codes] for counts in filters.attractions]
         for domains in filters.spread:
             features += [np.append(domains.counts, 0)[domains.column.codes], domains.included.astype(np.int64)]
+    columns.update((id(gang.column), gang.column) for gang in question.gangs if gang.column is not None)
     for column in columns.values():
         features.append(column.present.astype(np.int64) if is_per_node(column) else column.codes)
     matrix = np.array([feature[rows] for feature in features], dtype=np.int64)

@@ -9,10 +9,12 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod
+from kschedctl.framework.binding import run_pre_bind
 from kschedctl.framework.effects import changed_objects
 from kschedctl.framework.status import Code
 from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import PlacementQuestion, as_pending
+from kschedctl.plugins.gang_scheduling import GangScheduling
 from kschedctl.scheduler.binding import bind
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import on_node, pod_at
@@ -93,6 +95,10 @@ class Refusal:
 def prove(question: PlacementQuestion, placement: Placement) -> Proof | Refusal:
     """Verify a placement with the real filters."""
     cluster, start = question.start.cluster, question.start
+    broken = next((gang for gang in question.gangs if not gang.is_kept(placement, question.occupants)), None)
+    if broken is not None:
+        item = next(key for key, n in placement.placed.items() if n and key[0] in broken.kinds)
+        return Refusal(*item, frozenset({GangScheduling.name}), certain=True)
     evicted = [
         (index, question.occupants[o].kind)
         for o, n in sorted(placement.leaving.items())
@@ -122,6 +128,9 @@ def place(scheduler: Scheduler, pod: Pod, node: str) -> Scheduler | frozenset[st
     binding = bind(decision, node)
     if binding.status.code not in (Code.SUCCESS, Code.WAIT):
         return frozenset({binding.status.plugin})
+    if binding.status.code is Code.WAIT:
+        # It waits for the other members of its group, and is bound then.
+        run_pre_bind(decision.framework, decision.state, decision.pod, node)
     cluster = scheduler.cluster.with_pods(added=[running(on_node(pod, node))])
     changes = list(decision.state.effects)
     return scheduler.moved(cluster.with_added(changed_objects(changes)) if changes else cluster)

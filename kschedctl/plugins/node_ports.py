@@ -141,6 +141,10 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
     name = "NodePorts"
     reads = Dependencies(pods=Reach.NODE)
 
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.NODE`` for pods with host ports: copies conflict on the node."""
+        return Reach.NODE if host_ports(pod) else Reach.NOTHING
+
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Return Skip for pods without host ports; else find the pod classes that use a conflicting port."""
         wanted = host_ports(pod)

@@ -12,6 +12,7 @@ from kschedctl.framework.registry import Registry
 from kschedctl.plugins.default_binder import DefaultBinder
 from kschedctl.plugins.default_preemption import DefaultPreemption
 from kschedctl.plugins.dynamic_resources.plugin import DynamicResources
+from kschedctl.plugins.gang_scheduling import GangScheduling
 from kschedctl.plugins.image_locality import ImageLocality
 from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from kschedctl.plugins.node_affinity import NodeAffinity
@@ -22,10 +23,12 @@ from kschedctl.plugins.node_resources.balanced_allocation import NodeResourcesBa
 from kschedctl.plugins.node_resources.fit import NodeResourcesFit
 from kschedctl.plugins.node_unschedulable import NodeUnschedulable
 from kschedctl.plugins.node_volume_limits import NodeVolumeLimits
+from kschedctl.plugins.pod_group_pods_count import PodGroupPodsCount
 from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
 from kschedctl.plugins.priority_sort import PrioritySort
 from kschedctl.plugins.scheduling_gates import SchedulingGates
 from kschedctl.plugins.taint_toleration import TaintToleration
+from kschedctl.plugins.topology_placement_generator import TopologyPlacementGenerator
 from kschedctl.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.plugins.volume_zone import VolumeZone
@@ -57,6 +60,9 @@ IN_TREE_PLUGINS: Final[Mapping[str, type[Plugin]]] = {
         ImageLocality,
         DefaultBinder,
         NodeDeclaredFeatures,
+        GangScheduling,
+        TopologyPlacementGenerator,
+        PodGroupPodsCount,
     )
 }
 

@@ -174,12 +174,17 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         """Return False: fewer pods use fewer disks."""
         return False
 
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for pods with claims or with disks, which copies would share."""
+        shares = any(_mounted_claims(pod)) or any(is_restricted(volume) for volume in pod.spec.volumes)
+        return Reach.CLUSTER if shares else Reach.NOTHING
+
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Propose other claims in place of one that does not exist."""
+        """Propose to use another claim in place of one that does not exist."""
         return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:

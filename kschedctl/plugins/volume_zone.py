@@ -108,7 +108,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Propose other claims in place of those without a usable volume."""
+        """Propose to use another claim in place of one without a usable volume."""
         return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:

@@ -18,6 +18,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.preemption.budgets import Budget
+from kschedctl.preemption.select_units_on_node import rows_with_groups, select_units_on_nodes
 from kschedctl.preemption.select_victims_on_node import select_victims_on_node
 
 
@@ -103,7 +104,12 @@ def dry_run_preemption(
     budgets : tuple of Budget
         The disruption budgets.
     """
-    found = select_victims_on_node(framework, state, pod, potential_nodes, budgets)
+    rules = framework.handle.release.pod_groups
+    of_groups = np.intersect1d(potential_nodes, rows_with_groups(framework.cluster, rules), assume_unique=True)
+    others = np.setdiff1d(potential_nodes, of_groups, assume_unique=True) if len(of_groups) else potential_nodes
+    found = select_victims_on_node(framework, state, pod, others, budgets)
+    if rules is not None and len(of_groups):
+        found = select_units_on_nodes(framework, pod, of_groups, budgets, rules, found)
     needed = found.victims.counts > 0
     return DryRun(
         potential_nodes,

@@ -42,7 +42,7 @@ def preempt(framework: PluginsRunner, state: CycleState, pod: Pod, statuses: Nod
         The filters' verdicts, by node.
     """
     cluster = framework.cluster
-    problem = pod_eligible_to_preempt_others(cluster, pod, statuses)
+    problem = pod_eligible_to_preempt_others(cluster, pod, statuses, framework.handle.release.pod_groups)
     if problem:
         return PreemptionResult(cluster, pod, Status(Code.UNSCHEDULABLE, (problem,)))
     potential = potential_nodes(statuses)

@@ -11,12 +11,16 @@ from kschedctl.api.pod import Pod, PodStatus
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
+from kschedctl.preemption.victims import pod_priority
+from kschedctl.releases.pod_group_rules import PodGroupRules
 
 NEVER: Final = "not eligible due to preemptionPolicy=Never."
 TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."
 
 
-def pod_eligible_to_preempt_others(cluster: Cluster, pod: Pod, statuses: NodeStatuses) -> str:
+def pod_eligible_to_preempt_others(
+    cluster: Cluster, pod: Pod, statuses: NodeStatuses, rules: PodGroupRules | None
+) -> str:
     """Return the reason why a pod may not preempt others; empty if it may.
 
     Parameters
@@ -25,6 +29,8 @@ def pod_eligible_to_preempt_others(cluster: Cluster, pod: Pod, statuses: NodeSta
         The preemptor.
     statuses : NodeStatuses
         The filters' verdicts, by node.
+    rules : PodGroupRules or None
+        The rules of pod groups; ``None`` if pods are scheduled one by one.
     """
     if pod.spec.preemption_policy == "Never":
         return NEVER
@@ -34,7 +40,7 @@ def pod_eligible_to_preempt_others(cluster: Cluster, pod: Pod, statuses: NodeSta
     pods = cluster.pods
     for index in pods.on_node(row):
         terminating = pods.records[index].metadata.deletion_timestamp is not None
-        lower = pods.priority[index] < (pod.spec.priority or 0)
+        lower = pod_priority(cluster, int(index), rules) < (pod.spec.priority or 0)
         if lower and terminating and evicted_by_scheduler(pods.records[index].status):
             return TERMINATING
     return ""

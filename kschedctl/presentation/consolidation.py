@@ -7,8 +7,10 @@ from typing import Final
 from kschedctl.answers.optimum import Emptied
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.optimum_charts import emptied_charts
+from kschedctl.presentation.tone import Tone
 
 _FEW: Final = 3
 _ROWS: Final = 12
@@ -25,6 +27,8 @@ def emptied_document(answer: Emptied, view: View) -> Document:
     """
     yield Paragraph(answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
     yield from header(answer, view.now)
+    if view.drawn:
+        yield from emptied_charts(answer, view.overview)
     if answer.nodes:
         yield Heading("Nodes to drain, in this order, after cordoning all of them")
         rows = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kschedctl.answers.cures import CureData
-from kschedctl.presentation.document import INDENT, Document, Heading, Paragraph, Tone, Verbatim, table
+from kschedctl.presentation.document import INDENT, Document, Heading, Paragraph, Verbatim, table
+from kschedctl.presentation.tone import Tone
 
 
 def cures_section(cures: Sequence[CureData], *, every: bool) -> Document:

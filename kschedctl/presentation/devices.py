@@ -6,15 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from kschedctl.answers.devices import DeviceData, DevicesOverview, DeviceSupply, PlaceData, PoolData
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.allocation import allocation_lines
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Phrases, Question, Tone, table
+from kschedctl.presentation.device_charts import MOST_POOLS, overview_charts, place_lines, supply_map
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Phrases, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.tone import Tone
 
 
 def overview_document(answer: DevicesOverview, view: View) -> Document:
     """Lay out all pools."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     yield from header(answer, view.now)
+    if view.drawn and answer.pools:
+        yield from overview_charts(answer, view.overview)
     if answer.pools:
         yield GAP
         rows = [_pool_row(pool) for pool in answer.pools]
@@ -22,7 +25,7 @@ def overview_document(answer: DevicesOverview, view: View) -> Document:
         headings = ("pool", "nodes", "devices", "free", "held by", "problem")
         yield table(headings, rows, numeric=(2, 3), tones=tones, identifiers=(0,))
     if view.wide:
-        for pool in answer.pools:
+        for pool in answer.pools[:MOST_POOLS] if view.drawn else answer.pools:
             yield Heading(f"{pool.driver}/{pool.name}")
             devices = [(device.name, _state(device), ", ".join(device.taints) or "-") for device in pool.devices]
             yield table(("device", "state", "taints"), devices)
@@ -37,7 +40,10 @@ def supply_document(answer: DeviceSupply, view: View) -> Document:
     if answer.pods:
         yield Phrases((f"used by {listed(answer.pods)}",))
     yield from header(answer, view.now)
-    yield from places_section(answer.places, every=view.wide)
+    if view.drawn and view.overview is not None and answer.places:
+        yield GAP
+        yield supply_map(answer, view.overview)
+    yield from places_section(answer.places, every=view.wide and not view.drawn)
     yield from cautions(answer)
     if answer.places and not view.wide:
         yield from next_questions([Question("All nodes", "devices", answer.argument, {"output": "wide"})])
@@ -71,7 +77,7 @@ def _places_table(places: Sequence[PlaceData], heading: str, *, every: bool, nam
     rows = []
     for place in places:
         nodes = place.nodes if every else (listed(place.nodes),)
-        told = _told(place, names_claims=names_claims)
+        told = place_lines(place, names_claims=names_claims)
         rows.append(((str(len(place.nodes)),), nodes, told or ("-",)))
     yield table(("nodes", "names", heading), rows, numeric=(0,))
 
@@ -107,11 +113,3 @@ def _state(device: DeviceData) -> str:
     holders = listed([f"{h.claim} ({listed(h.pods)})" if h.pods else h.claim for h in device.holders])
     shares = ", ".join(f"{name} {amount}" for name, amount in device.consumed.items())
     return f"shared by {holders}{f': {shares} consumed' if shares else ''}" if device.shared else f"held by {holders}"
-
-
-def _told(place: PlaceData, *, names_claims: bool) -> tuple[str, ...]:
-    """Return the lines of a group of nodes: the allocations, or the reasons why there are none."""
-    if place.usable:
-        lines = (allocation_lines(allocation, names_claim=names_claims) for allocation in place.allocations)
-        return tuple(line for own in lines for line in own)
-    return (*(place.reasons or (place.refusal,)), *place.selectors)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kschedctl.answers.diagnosis import DiagnosisData
-from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Tone, Verbatim
+from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Verbatim
+from kschedctl.presentation.tone import Tone
 
 
 def diagnosis_section(diagnoses: Sequence[DiagnosisData], *, first_is_told: bool = True) -> Document:

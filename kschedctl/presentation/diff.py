@@ -18,6 +18,7 @@ from kschedctl.answers.diff import (
     SideOutcome,
 )
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.diff_charts import charts_section
 from kschedctl.presentation.document import (
     GAP,
     Document,
@@ -26,11 +27,12 @@ from kschedctl.presentation.document import (
     Paragraph,
     Provenance,
     Question,
-    Tone,
     Verbatim,
     table,
 )
 from kschedctl.presentation.frame import View, basis, cautions, each_alone, next_questions
+from kschedctl.presentation.group_losses import group_losses_section
+from kschedctl.presentation.tone import Tone
 
 _MOST_NAMED: Final = 3
 #: The parts of an answer, most important first.
@@ -60,7 +62,7 @@ class DiffView(View):
 def document(diff: Diff, view: View) -> Document:
     """Lay out a comparison."""
     if not isinstance(view, DiffView):
-        view = DiffView(now=view.now, wide=view.wide, details=True)
+        view = DiffView(now=view.now, wide=view.wide, details=True, drawn=view.drawn, overview=view.overview)
     worse = any(pod.worse for pod in diff.changed)
     yield Paragraph(diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED)
     before, after = diff.before, diff.after
@@ -71,6 +73,8 @@ def document(diff: Diff, view: View) -> Document:
             yield Paragraph(f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
     shown = [pod for pod in diff.changed if view.shows(diff, pod)]
     groups = group_alike(shown)
+    if view.drawn:
+        yield from charts_section(diff, groups, view.overview)
     if groups:
         rows = [_row(group, wide=view.wide) for group in groups]
         yield GAP
@@ -80,6 +84,7 @@ def document(diff: Diff, view: View) -> Document:
         if more := len(diff.changed) - len(shown):
             text = f"and {counted(more, 'pod')} with other reasons, scores or messages only: -o wide"
             yield Paragraph(text, Tone.FAINT, 2)
+    yield from group_losses_section(diff.groups)
     if view.wide:
         for group in groups:
             yield from _in_full_section(group)

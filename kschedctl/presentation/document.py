@@ -7,22 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
+
+from kschedctl.presentation.charts import Chart
+from kschedctl.presentation.tone import Tone
 
 #: The indentation of tables and of subordinate lines, in characters.
 INDENT = 2
-
-
-class Tone(Enum):
-    """The tone of a text; renderers map tones to colours."""
-
-    PLAIN = auto()
-    STRONG = auto()
-    FAINT = auto()
-    GOOD = auto()
-    BAD = auto()
-    MIXED = auto()
-    CAUTION = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,61 +97,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class ScatterAxis:
-    """An axis of a scatter plot: its title, and the unit of its numbers."""
-
-    title: str
-    unit: str = ""
-
-    def number(self, value: float) -> str:
-        """Format a number of the axis; numbers with a unit have one decimal place."""
-        if self.unit:
-            return f"{value:.1f} {self.unit}"
-        return str(int(value)) if value == int(value) else f"{value:,.1f}"
-
-
-@dataclass(frozen=True, slots=True)
-class ScatterPoint:
-    """A point of a scatter plot.
-
-    Attributes
-    ----------
-    label : str
-        The name, shown if the point is on the Pareto front.
-    about : str
-        A description, shown as a tooltip.
-    front : bool
-        True if the point is on the Pareto front, which is highlighted.
-    """
-
-    x: float
-    y: float
-    label: str
-    about: str
-    front: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scatter:
-    """A scatter plot, for output formats that can draw.
-
-    Attributes
-    ----------
-    legend : str
-        The meaning of the highlighted points.
-    edge : tuple of (float, float)
-        The corners of the line along the highlighted points; empty for no line.
-    """
-
-    title: str
-    legend: str
-    x_axis: ScatterAxis
-    y_axis: ScatterAxis
-    points: tuple[ScatterPoint, ...]
-    edge: tuple[tuple[float, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
     """A suggested next command, with the question that it answers; ``cli/invocation.py`` writes the command line.
 
@@ -207,7 +142,7 @@ class Gap:
 
 GAP = Gap()
 
-Block = Heading | Paragraph | Verbatim | Phrases | Provenance | Table | Scatter | Questions | Gap
+Block = Heading | Paragraph | Verbatim | Phrases | Provenance | Table | Chart | Questions | Gap
 Document = Iterator[Block]
 
 

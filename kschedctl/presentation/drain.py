@@ -8,14 +8,31 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.answers.drain import Drained, DrainedNodeData, MovedPodData
+from kschedctl.answers.nodes import NodesOverview
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.changes_map import NodeChange, pods_map
+from kschedctl.presentation.charts import Kind
 from kschedctl.presentation.cures import cures_section
-from kschedctl.presentation.document import Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.document import Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
-from kschedctl.presentation.simulate import evictions, slowest_words, timeline, waiting_pods
+from kschedctl.presentation.group_losses import group_losses_section
+from kschedctl.presentation.pod_timeline import pod_timeline
+from kschedctl.presentation.simulate import (
+    UTILISATION,
+    evictions,
+    slowest_words,
+    timeline,
+    utilisation_section,
+    waiting_pods,
+)
+from kschedctl.presentation.tone import Tone
+from kschedctl.presentation.utilisation import utilisation_bars
 from kschedctl.simulate.timeline import TimelineEvent
 
+_DRAINED: Final = Kind("drained")
+_NOT_DRAINED: Final = Kind("not drained", Tone.CAUTION)
+_NOT_TRIED: Final = Kind("not reached by the drain")
 #: The number of pods per node that are shown without ``-o wide``.
 _FEW: Final = 12
 
@@ -31,6 +48,8 @@ def document(answer: Drained, view: View) -> Document:
         how += f"{counted(answer.left_pending, 'pending pod')} {verb} left pending; "
     took += f" of virtual time{slowest_words(answer.slowest)}"
     yield Paragraph(f"{how}{took}; among equal nodes {answer.chance}", Tone.FAINT)
+    if view.drawn:
+        yield from _charts(answer, view.overview)
     yield from _in_the_way(answer, every=view.wide)
     yield from cures_section(answer.suggestions, every=view.wide)
     yield from _held_up(answer)
@@ -38,10 +57,41 @@ def document(answer: Drained, view: View) -> Document:
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from _preempted(answer, every=view.wide)
     yield from _moves(answer, every=view.wide)
+    yield from group_losses_section(answer.groups)
+    if view.wide and not view.drawn and any(node.moved for node in answer.nodes):
+        yield from utilisation_section(answer.utilisation, _basis(answer))
     if view.wide and answer.timeline:
-        yield from timeline(answer.timeline, answer.timeline[0].time)
+        yield from timeline(answer.timeline, answer.timeline[0].time, drawn=view.drawn)
     yield from cautions(answer)
     yield from next_questions(() if view.wide else _questions(answer))
+
+
+def _charts(answer: Drained, overview: NodesOverview | None) -> Document:
+    drawn = pod_timeline(answer.timeline, answer.timeline[0].time) if answer.timeline else None
+    if drawn is not None and drawn.is_short:
+        yield drawn
+    if overview is not None:
+        states = {node.node: NodeChange(*_state(node)) for node in answer.nodes}
+        states |= {name: NodeChange(_NOT_TRIED) for name in answer.not_tried}
+        moved = [pod for node in answer.nodes for pod in node.moved]
+        arrive = ((pod.node, pod.made_again or pod.pod) for pod in moved)
+        leave = [(node.node, pod.pod) for node in answer.nodes for pod in node.moved]
+        yield pods_map(overview, arrive, (*leave, *((each.node, each.pod) for each in answer.evicted)), states)
+    if answer.utilisation and any(node.moved for node in answer.nodes):
+        yield utilisation_bars(answer.utilisation, UTILISATION, _basis(answer))
+    if drawn is not None and not drawn.is_short:
+        yield drawn
+
+
+def _basis(answer: Drained) -> str:
+    return "" if answer.rolling else "of the allocatable amount of the nodes that are not drained"
+
+
+def _state(node: DrainedNodeData) -> tuple[Kind, tuple[str, ...]]:
+    if node.drained:
+        return _DRAINED, (f"drained in {duration(round(node.seconds))}",)
+    why = (*(each.message for each in node.refusals), *(f"{each.pod}: {each.message}" for each in node.blocked))
+    return _NOT_DRAINED, why
 
 
 def _questions(answer: Drained) -> Iterator[Question]:

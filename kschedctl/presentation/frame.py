@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from kschedctl.answers.amounts import readable
 from kschedctl.answers.base import Envelope, MissingData
 from kschedctl.answers.explain import PodData
+from kschedctl.answers.nodes import NodeDescription, NodesOverview
 from kschedctl.api.wording import counted
-from kschedctl.presentation.document import GAP, Document, Paragraph, Provenance, Question, Questions, Tone
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Provenance, Question, Questions
+from kschedctl.presentation.tone import Tone
 
 A = TypeVar("A")
 #: A note that pods were decided independently.
 EACH_ALONE: Final = "each decided independently, against the unchanged snapshot"
 #: The number of warnings that are printed; the others are counted.
 _MOST_WARNINGS: Final = 10
+#: The most cells in the maps of several answers, with which a page stays below about 5 MB.
+_MOST_CELLS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +36,26 @@ class View:
         True to show all items one by one instead of in groups.
     named : bool
         True if the objects were named on the command line: a list of answers is then laid out answer by answer.
+    drawn : bool
+        True for formats that draw charts: the document then contains them.
+    overview : NodesOverview or None
+        The nodes of the cluster, for charts of nodes; ``None`` if they are unknown or not needed.
+    describe : callable or None
+        Describes a node of the cluster by its name, for charts of the node; ``None`` if nodes are unknown.
     """
 
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     wide: bool = False
     named: bool = False
+    drawn: bool = False
+    overview: NodesOverview | None = None
+    describe: Callable[[str], NodeDescription] | None = None
+
+    def among(self, answers: int) -> Self:
+        """Return the view of one of several answers: without charts of nodes if they would be too large together."""
+        if self.overview is not None and answers > 1 and answers * len(self.overview.nodes) > _MOST_CELLS:
+            return replace(self, overview=None, describe=None)
+        return self
 
 
 def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:
@@ -124,13 +143,19 @@ def one_by_one(
     shown : Provenance or None
         The basis that was shown before the first answer.
     """
+    if isinstance(answers, Sized):
+        view = view.among(len(answers))
     for i, answer in enumerate(answers):
         if i:
             yield from (GAP, GAP)
+        untitled = view.drawn and (i > 0 or shown is not None)
         for block in document(answer, view):
             if isinstance(block, Provenance):
                 yield block.after(shown)
                 shown = block
+            elif untitled and isinstance(block, Paragraph):
+                yield Heading(block.text)
+                untitled = False
             else:
                 yield block
 

@@ -10,8 +10,10 @@ from kschedctl.answers.leader import Election, ElectionState, LeaderOverview, Pr
 from kschedctl.answers.preempt_words import time_span
 from kschedctl.findings.shortened import shortened
 from kschedctl.leaderelection.overview import AHEAD
-from kschedctl.presentation.document import GAP, Document, Paragraph, Question, Tone, table
+from kschedctl.presentation.document import GAP, Document, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.lease_charts import lease_bars
+from kschedctl.presentation.tone import Tone
 
 #: Identities are shortened to 60 characters, and host names to 30.
 _MOST_HOLDER, _MOST_HOST = 60, 30
@@ -25,6 +27,8 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
     """Lay out all elections."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.yes and answer.complete else Tone.BAD)
     yield from header(answer, view.now)
+    if view.drawn and (drawn := lease_bars(answer.elections)) is not None:
+        yield drawn
     if answer.elections:
         yield GAP
         headings = _WIDE if view.wide else _NARROW

@@ -8,8 +8,10 @@ from typing import Final, cast
 
 from kschedctl.answers.leader import EventData, LeaderSimulation, TimesData
 from kschedctl.leaderelection.simulation.timeline import ElectionEvent
-from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
+from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, table
 from kschedctl.presentation.frame import View, next_questions
+from kschedctl.presentation.lease_charts import counterexample_timeline, terms_timeline
+from kschedctl.presentation.tone import Tone
 
 #: The events that are shown only with ``-o wide``.
 _MINOR: Final = frozenset({ElectionEvent.STARTED, ElectionEvent.STOPPED, ElectionEvent.ENDED})
@@ -26,6 +28,10 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
     good = answer.exclusive and answer.bounds.exclusive
     yield Paragraph(answer.summary, Tone.GOOD if good else Tone.MIXED if answer.exclusive else Tone.BAD)
     yield Phrases(tuple(_about(answer)))
+    if view.drawn:
+        yield terms_timeline(answer)
+        if answer.counterexample is not None:
+            yield counterexample_timeline(answer.counterexample)
     yield GAP
     yield table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,))
     yield GAP

@@ -12,13 +12,17 @@ from kschedctl.api.wording import counted
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.diagnosis import ORDER, Diagnosis
 from kschedctl.linter.run import LintResult
-from kschedctl.presentation.document import GAP, Block, Document, Paragraph, Question, Tone, Verbatim
+from kschedctl.presentation.document import GAP, Block, Document, Heading, Paragraph, Question, Verbatim
 from kschedctl.presentation.frame import View, next_questions
+from kschedctl.presentation.lint_charts import findings_table, rules_bars, rules_table
+from kschedctl.presentation.tone import Tone
 
 _TONES: Final = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.MIXED, Severity.INFO: Tone.STRONG}
 #: The number of context lines before the line of a finding.
 _BEFORE: Final = 1
 _LONGEST: Final = 160
+#: The most findings that are shown with their lines in formats that draw.
+_MOST_DRAWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +73,40 @@ class LintView(View):
 
 
 def document(report: LintReport, view: View) -> Document:
-    """Lay out the findings."""
+    """Lay out the findings; in formats that draw, the numbers and a table of all findings are first."""
     assert isinstance(view, LintView)
-    for diagnosis in view.told:
+    if view.drawn:
+        yield from _summary(view)
+        yield from _charts_section(view)
+    shown = view.by_severity[:_MOST_DRAWN] if view.drawn else view.told
+    for diagnosis in shown:
         yield from _finding(diagnosis)
         yield GAP
+    if len(shown) < len(view.told):
+        yield Paragraph(f"and {len(view.told) - len(shown)} more findings, which are in the table", Tone.FAINT)
+    if not view.drawn:
+        yield from _summary(view)
+    elif view.told:
+        yield Heading("Rules")
+        yield rules_table(view.told)
+    yield from next_questions(_questions(view))
+
+
+def _summary(view: LintView) -> Document:
     clean = not view.failed and not view.told
-    yield Paragraph(view.headline, Tone.GOOD if clean else Tone.STRONG)
+    tone = Tone.GOOD if clean else Tone.BAD if view.drawn and view.failed else Tone.STRONG
+    yield Paragraph(view.headline, tone)
     for line in _beside(view):
         yield Paragraph(line, Tone.FAINT)
-    yield from next_questions(_questions(view))
+
+
+def _charts_section(view: LintView) -> Document:
+    if view.told:
+        yield GAP
+        yield rules_bars(view.told)
+        yield Heading("Findings")
+        yield findings_table(view.told, _TONES)
+        yield Heading("Lines")
 
 
 def _beside(view: LintView) -> Iterator[str]:

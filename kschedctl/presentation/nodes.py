@@ -16,25 +16,19 @@ from kschedctl.answers.nodes import (
 from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import (
-    GAP,
-    Document,
-    Heading,
-    Lines,
-    Paragraph,
-    Phrases,
-    Question,
-    Table,
-    Tone,
-    table,
-)
+from kschedctl.presentation.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Table, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.node_bars import node_bars
+from kschedctl.presentation.node_map import nodes_map
+from kschedctl.presentation.tone import Tone
 
 C = TypeVar("C")
 A = TypeVar("A", NodeAmountsData, ResourceTotalData)
 #: The number of nodes, and of namespaces or workloads, in a table without ``-o wide``.
 _FEW_NODES: Final = 40
 _FEW_USERS: Final = 5
+#: The number of nodes up to which they have a table of their own beside the map, so that a page stays below 5 MB.
+_MOST_DRAWN: Final = 2_000
 _NO_VALUE: Final = "-"
 #: The resources with a column of their own in the table of nodes; the others share one.
 _COLUMNS: Final = (CPU, MEMORY, PODS)
@@ -50,6 +44,9 @@ def overview_document(answer: NodesOverview, view: View) -> Document:
     yield Paragraph(answer.summary, Tone.GOOD if answer.yes else Tone.BAD)
     yield from header(answer, view.now)
     yield GAP
+    if view.drawn and answer.nodes:
+        yield nodes_map(answer)
+        yield GAP
     yield _groups_table(answer, every=view.wide)
     closed = sum(group.nodes - group.available for group in answer.groups)
     if closed:
@@ -57,7 +54,9 @@ def overview_document(answer: NodesOverview, view: View) -> Document:
     tainted = sum(node.available and any(map(_repels, node.taints)) for node in answer.nodes)
     if tainted and not by_default:
         yield Paragraph(f"with the capacity of {counted(tainted, 'tainted node')}: see --by taints", Tone.FAINT, 2)
-    if by_default or view.wide:
+    if view.drawn and len(answer.nodes) > _MOST_DRAWN:
+        yield Paragraph("The nodes are listed in the table of the map.", Tone.FAINT)
+    elif by_default or view.wide:
         yield from _nodes_section(answer.nodes, every=view.wide)
     users = [(each.namespace, each.pods, each.requests) for each in answer.namespaces]
     yield from _users_section("namespace", users, every=view.wide)
@@ -78,6 +77,9 @@ def description_document(answer: NodeDescription, view: View) -> Document:
         yield Phrases(about)
     yield from header(answer, view.now)
     yield GAP
+    if view.drawn and node.resources:
+        yield node_bars(answer)
+        yield GAP
     yield _resources_table(node.resources, every=view.wide)
     users = [(each.owner, len(each.pods), each.requests) for each in answer.owners]
     yield from _users_section("workload", users, every=True)

@@ -7,8 +7,10 @@ from typing import Final
 
 from kschedctl.answers.optimum import GoalData, Optimum, OptimumPlacementData, OptimumWorkloadData
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.optimum_charts import optimum_charts
+from kschedctl.presentation.tone import Tone
 
 #: The number of nodes and names per row, and of rows per table, without ``-o wide``.
 _FEW: Final = 3
@@ -38,6 +40,8 @@ def document(answer: Optimum, view: View) -> Document:
         )
     if answer.refused:
         yield Paragraph(f"{counted(answer.refused, 'earlier solution')} rejected by the filters", Tone.FAINT)
+    if view.drawn:
+        yield from optimum_charts(answer, view.overview)
     yield from _goals(answer.goals, every=view.wide)
     yield from _workloads(answer.workloads, every=view.wide)
     yield from _evicted(answer)

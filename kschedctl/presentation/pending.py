@@ -9,8 +9,11 @@ from kschedctl.answers.pending import AdviceData, GroupData, Pending, Unblocking
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.wording import counted, listed
 from kschedctl.framework.remedy import Risk
-from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
+from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.node_map import nodes_map
+from kschedctl.presentation.tone import Tone
 
 #: The number of groups that are shown without ``-o wide``.
 _FEW: Final = 10
@@ -18,12 +21,24 @@ _FEW: Final = 10
 _NEW: Final = 10
 #: The results of groups that are no pods without a node.
 _PROBLEMS: Final = frozenset({"notCreated", "notStarted", "notRunning"})
+#: The most groups with a bar.
+_MOST_BARS: Final = 100
+#: The outcomes for the pods of a group.
+_FATES: Final = (
+    Kind("fits now", Tone.GOOD),
+    Kind("preemption would help", Tone.MIXED),
+    Kind("fits nowhere", Tone.BAD),
+    Kind("not tried", Tone.FAINT),
+    Kind("not created, not started or not running", Tone.CAUTION),
+)
 
 
 def document(answer: Pending, view: View) -> Document:
     """Lay out an answer."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD)
     yield from header(answer, view.now)
+    if view.drawn:
+        yield from _charts_section(answer, view)
     yield from _groups(answer, view)
     yield from _changes(answer, every=view.wide)
     yield from cautions(answer)
@@ -36,6 +51,51 @@ def _questions(answer: Pending, view: View) -> Iterator[Question]:
         yield Question("One pod in detail", "explain", first.pods[0])
     if answer.groups and not view.wide:
         yield Question("All groups, with commands", "pending", options={"changes": None, "output": "wide"})
+
+
+def _charts_section(answer: Pending, view: View) -> Document:
+    """Lay out the pods of each group by outcome, and the map of the nodes."""
+    if answer.groups:
+        yield GAP
+        yield _groups_bars(answer)
+    if view.overview is not None and view.overview.nodes:
+        yield GAP
+        yield nodes_map(view.overview)
+
+
+def _groups_bars(answer: Pending) -> Bars:
+    """Return the largest groups, one bar each."""
+    longest = max((_n_pods(group) for group in answer.groups), default=1)
+    shown = answer.groups[:_MOST_BARS]
+    rows = []
+    for group in shown:
+        segments = tuple(Segment(kind, n, counted(n, "pod")) for kind, n in _fates(group) if n)
+        rows.append(Bar((_which(group), counted(_n_pods(group), "pod")), segments, longest or 1))
+    left = len(answer.groups) - len(shown)
+    return Bars(
+        title="Pods by group",
+        measure="pods",
+        headings=("workload", "pods"),
+        kinds=_FATES,
+        rows=tuple(rows),
+        note=f"and {counted(left, 'more group')}" if left else "",
+        numbers=False,
+    )
+
+
+def _n_pods(group: GroupData) -> int:
+    return group.missing or len(group.pods)
+
+
+def _fates(group: GroupData) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of pods of a group by outcome, as positions in the legend."""
+    number = _n_pods(group)
+    if group.result in _PROBLEMS:
+        yield 4, number
+        return
+    fit = (number if group.n_fit is None else group.n_fit) if group.result == "scheduled" else group.n_fit or 0
+    yield 0, fit
+    yield 3 if group.result in ("gated", "notOurs") else 1 if group.preempts else 2, number - fit
 
 
 def _groups(answer: Pending, view: View) -> Document:
@@ -85,9 +145,9 @@ def _lines(group: GroupData, *, every: bool, what_if: bool) -> Sequence[str]:
 
 
 def _which(group: GroupData) -> str:
-    named = f"{group.namespace}/{group.name}" if group.namespace else group.name
     if group.kind != "Pod":
-        return f"{group.kind} {named}"
+        return group.label
+    named = f"{group.namespace}/{group.name}"
     return named if len(group.pods) <= 1 else f"{named} and {len(group.pods) - 1} more"
 
 
@@ -154,7 +214,7 @@ def _is_stuck(answer: Pending) -> bool:
 
 
 def _alone(one: UnblockingData) -> str:
-    return f"{listed(one.would_place)} alone"
+    return f"{one.group or listed(one.would_place)} alone"
 
 
 def _untried(one: AdviceData) -> tuple[str, str]:

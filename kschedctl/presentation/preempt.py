@@ -33,14 +33,19 @@ from kschedctl.answers.preempt_words import (
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.diagnosis import diagnosis_section
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions, one_by_one, provenance
+from kschedctl.presentation.pod_group import pod_group_section
+from kschedctl.presentation.preempt_charts import candidates_bars, criteria_table, preemption_map
+from kschedctl.presentation.tone import Tone
 
 #: The number of best candidates, and (``_LOST``) of candidates that lost, without ``-o wide``.
 _TAKEN: Final = 3
 #: The number of pods up to which each has its own row; beyond it, pods with the same victims share one.
 _FEW: Final = 8
 _LOST: Final = 5
+#: The most of the best candidates whose victims are shown in formats that draw.
+_DRAWN: Final = 20
 
 _STYLES: Final = {
     Result.FITS: Tone.GOOD,
@@ -68,13 +73,21 @@ _CAUSES: Final = {
 def document(answer: Preemption, view: View) -> Document:
     """Lay out an answer."""
     tone = _STYLES.get(answer.verdict.result, Tone.BAD)
+    by_group = answer.group is not None and bool(answer.group.victims)
     yield Paragraph(answer.verdict.summary, tone if answer.helped or tone is not Tone.MIXED else Tone.BAD)
     yield from header(answer, view.now, answer.pod)
     if answer.verdict.result is not Result.FITS:
-        yield from diagnosis_section(answer.diagnoses, first_is_told=answer.verdict.result is not Result.PREEMPTS)
-        yield from _victims_section(answer, every=view.wide)
-        yield from _lost_section(answer, every=view.wide)
-        yield from _not_helpful_section(answer, every=view.wide)
+        yield from diagnosis_section(
+            answer.diagnoses, first_is_told=answer.verdict.result is not Result.PREEMPTS or by_group
+        )
+        if answer.group is not None:
+            yield from pod_group_section(answer.group, every_member=view.wide)
+        if view.drawn:
+            yield from _charts_section(answer, view)
+        yield from _victims_section(answer, every=view.wide, most=_DRAWN if view.drawn else None)
+        if not view.drawn:
+            yield from _lost_section(answer, every=view.wide)
+        yield from _not_helpful_section(answer, every=view.wide and not view.drawn)
         yield from cures_section(answer.cures, every=view.wide)
         yield from _message_section(answer)
         yield from _next_section(answer)
@@ -121,7 +134,9 @@ def list_document(found: PreemptionList, view: View) -> Document:
         victims = answer.chosen[0].victims if answer.chosen else ()
         budget = "violated" if answer.verdict.violates_budget else "-"
         where = listed([c.name for c in answer.chosen], "or") or _result(answer)
-        whom = listed([victim.name for victim in victims]) or "-"
+        of_group = answer.group.victims if answer.group is not None else ()
+        names = [*(victim.name for victim in victims), *(pod for unit in of_group for pod in unit.pods)]
+        whom = listed(names) or "-"
         if answer.chosen and answer.chosen[0].tied_victims is not None:
             whom = f"{whom}; {one_of_words(answer.chosen[0].tied_victims)}"
         if answer.next is not None and answer.next.in_vain:
@@ -148,10 +163,21 @@ def _result(answer: Preemption) -> str:
     return f"{_RESULTS[answer.verdict.result]}: {cause}" if cause else _RESULTS[answer.verdict.result]
 
 
-def _victims_section(answer: Preemption, *, every: bool) -> Document:
+def _charts_section(answer: Preemption, view: View) -> Document:
+    """Lay out the map of the nodes, and the candidates, which a table names in text."""
+    if view.overview is not None and (answer.candidates or answer.not_helpful):
+        yield GAP
+        yield preemption_map(answer, view.overview)
+    if answer.candidates:
+        yield GAP
+        yield candidates_bars(answer)
+        yield criteria_table(answer)
+
+
+def _victims_section(answer: Preemption, *, every: bool, most: int | None) -> Document:
     if not answer.chosen:
         return
-    shown = answer.chosen if every else answer.chosen[:_TAKEN]
+    shown = answer.chosen[:most] if every else answer.chosen[:_TAKEN]
     rows = []
     budgets: dict[tuple[str, str], tuple[str, ...]] = {}
     for candidate in shown:

@@ -6,8 +6,10 @@ from typing import Final
 
 from kschedctl.answers.optimum import Purchased
 from kschedctl.api.wording import listed
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.optimum_charts import purchase_charts
+from kschedctl.presentation.tone import Tone
 
 _FEW: Final = 3
 _ROWS: Final = 12
@@ -23,6 +25,7 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     """
     yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED)
     yield from header(answer, view.now)
+    yield from purchase_charts(answer, view.overview)
     if answer.kinds:
         yield Heading("Nodes to buy")
         rows = [(each.kind, str(each.nodes), each.price, each.cost) for each in answer.kinds]

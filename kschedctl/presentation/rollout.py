@@ -10,8 +10,11 @@ from kschedctl.answers.rollout import RolledOut
 from kschedctl.api.wording import listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.diagnosis import diagnosis_section
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.group_losses import group_losses_section
+from kschedctl.presentation.rollout_charts import charts_section
+from kschedctl.presentation.tone import Tone
 
 #: The number of steps, nodes and names that are shown without ``-o wide``.
 _FEW_STEPS: Final = 8
@@ -27,10 +30,13 @@ def document(answer: RolledOut, view: View) -> Document:
     ended = f"; {took} of virtual time" if answer.finished and answer.steps else ""
     yield Paragraph(f"{answer.strategy}; {_available(answer)}{ended}", Tone.FAINT)
     yield from diagnosis_section(answer.diagnoses)
+    if view.drawn:
+        yield from charts_section(answer, view.overview)
     yield from _why(answer, every=view.wide)
     yield from cures_section(answer.suggestions, every=view.wide)
     yield from _steps(answer, every=view.wide)
     yield from _placements(answer, every=view.wide)
+    yield from group_losses_section(answer.groups)
     yield from cautions(answer)
     if answer.steps and not view.wide:
         yield from next_questions([Question("All steps", "rollout", options={"output": "wide"})])

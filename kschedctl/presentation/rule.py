@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kschedctl.answers.rule import RulePage, RulePages
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Phrases, Tone, Verbatim, table
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Phrases, Verbatim, table
 from kschedctl.presentation.frame import View, one_by_one
+from kschedctl.presentation.tone import Tone
 
 
 def document(pages: RulePages, view: View) -> Document:

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Final
 
-from kschedctl.answers.amounts import amount_of, readable
+from kschedctl.answers.amounts import readable
+from kschedctl.answers.nodes import NodesOverview
 from kschedctl.answers.preempt_words import duration
 from kschedctl.answers.simulate import (
     EvictionData,
+    GroupResult,
     Simulated,
+    SimulatedGroupData,
     SlowestPodData,
     UtilisationData,
     WaitingData,
     WorkloadPlacementData,
 )
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.changes_map import pods_map
 from kschedctl.presentation.cures import cures_section
-from kschedctl.presentation.document import Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.document import Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.pod_timeline import pod_timeline
+from kschedctl.presentation.tone import Tone
+from kschedctl.presentation.utilisation import shares, utilisation_bars
 from kschedctl.simulate.timeline import TimelineEntry
 
 #: The number of nodes and names per row without ``-o wide``.
 _FEW: Final = 3
 #: The default of terminationGracePeriodSeconds.
 _USUAL_GRACE: Final = 30
+#: The number of rows of the timeline on a page.
+_ROWS_OF_A_PAGE: Final = 2000
+#: The title of the table and the chart of requests.
+UTILISATION: Final = "Requested share of allocatable"
 #: The number of orders of creation that the answer suggests to try.
 _ORDERS: Final = 20
 
@@ -61,18 +74,35 @@ def document(answer: Simulated, view: View) -> Document:
         names = listed(answer.ended, most=n_ended if view.wide else _FEW)
         told = f"{counted(n_ended, 'pod')} being deleted in the snapshot {verb} deletion time: {names}"
         yield Paragraph(told, Tone.FAINT)
+    if view.drawn:
+        yield from _charts(answer, view.overview)
     yield from _orders(answer, every=view.wide)
+    yield from _gangs(answer.groups)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from cures_section(answer.cures, every=view.wide)
-    again = {placement.pod: placement.node for placement in answer.placements}
+    again = _places(answer)
     yield from evictions(answer.evicted, again, every=view.wide)
     yield from _workloads(answer, every=view.wide)
-    yield from _utilisation(answer, every=view.wide)
+    if not view.drawn:
+        yield from _utilisation(answer, every=view.wide)
     if view.wide:
-        yield from timeline(answer.timeline, answer.began)
+        yield from timeline(answer.timeline, answer.began, drawn=view.drawn)
     yield from cautions(answer)
     saved = view.saved if isinstance(view, SimulateView) else ""
     yield from next_questions(() if view.wide else _questions(answer, saved))
+
+
+def _charts(answer: Simulated, overview: NodesOverview | None) -> Document:
+    drawn = pod_timeline(answer.timeline, answer.began)
+    if drawn is not None and drawn.is_short:
+        yield drawn
+    if overview is not None and (answer.placements or answer.evicted):
+        arrive = ((each.node, each.pod) for each in answer.placements)
+        yield pods_map(overview, arrive, ((each.node, each.pod) for each in answer.evicted))
+    if answer.placed and answer.utilisation:
+        yield utilisation_bars(answer.utilisation, UTILISATION)
+    if drawn is not None and not drawn.is_short:
+        yield drawn
 
 
 def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
@@ -85,6 +115,14 @@ def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
         yield Question("A pending pod in detail", "explain", answer.waiting[0].pods[0], snapshot=saved)
     elif answer.attempts and not saved:
         yield Question("Save the final state", "simulate", options={"save": "after", "seeds": None})
+
+
+def _places(answer: Simulated) -> dict[str, str]:
+    """Return the nodes of the pods and pod groups that evict others, by the name under which they do."""
+    places = {placement.pod: placement.node for placement in answer.placements}
+    members = {attempt.group: attempt.members for attempt in answer.group_attempts}
+    nodes = {group: Counter(places[pod] for pod in pods if pod in places) for group, pods in members.items()}
+    return places | {f"pod group {group}": _counts(counts, every=False) for group, counts in nodes.items()}
 
 
 def _orders(answer: Simulated, *, every: bool) -> Document:
@@ -108,6 +146,36 @@ def _orders(answer: Simulated, *, every: bool) -> Document:
         yield Paragraph(f"and {len(orders.workloads) - len(shown)} more: -o wide", Tone.FAINT, 2)
 
 
+def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:
+    """Lay out the pod groups: how many of their pods got a node, and after how many attempts."""
+    if not groups:
+        return
+    yield Heading("Gangs" if all(group.min_count is not None for group in groups) else "Pod groups")
+    rows = [
+        (
+            group.key,
+            str(group.min_count) if group.min_count is not None else "-",
+            f"{group.placed} of {group.pods}",
+            str(group.attempts),
+            _result(group),
+        )
+        for group in groups
+    ]
+    tones = [Tone.PLAIN if group.result is GroupResult.PLACED else Tone.BAD for group in groups]
+    yield table(("group", "minCount", "placed", "attempts", "result"), rows, numeric=(1, 3), tones=tones)
+
+
+def _result(group: SimulatedGroupData) -> str:
+    match group.result:
+        case GroupResult.PLACED:
+            return "placed whole"
+        case GroupResult.PART:
+            return "placed in part"
+        case GroupResult.GATED:
+            return f"not tried: {group.cause or group.message}"
+    return f"waits: {group.count or group.message}"
+
+
 def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
     """Lay out the pending pods by reason."""
     if not groups:
@@ -116,7 +184,7 @@ def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
     rows = [
         (
             str(len(group.pods)),
-            listed(group.pods, most=len(group.pods) if every else _FEW),
+            _names(group, every=every),
             _why(group),
         )
         for group in groups
@@ -124,11 +192,20 @@ def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
     yield table(("pods", "names", "reason"), rows, numeric=(0,))
 
 
+def _names(group: WaitingData, *, every: bool) -> str:
+    names = listed(group.pods, most=len(group.pods) if every else _FEW)
+    if not group.group:
+        return names
+    return f"group {group.group}: {names}" if every else f"group {group.group}"
+
+
 def _why(group: WaitingData) -> Sequence[str]:
-    """Return the cause of a group, and the message of the scheduler, one line each."""
+    """Return the cause of a group, and the message of the scheduler, one line each; an error is both."""
+    if group.gated and group.cause:
+        return (f"not tried: {group.cause}",)
     if group.gated:
         return (f"gated: {group.message}",)
-    return tuple(line for line in (group.cause, group.message) if line) or ("not tried",)
+    return tuple(dict.fromkeys(line for line in (group.cause, group.message) if line)) or ("not tried",)
 
 
 def slowest_words(slowest: SlowestPodData | None) -> str:
@@ -185,7 +262,7 @@ def _tone(each: WorkloadPlacementData) -> Tone:
     return Tone.PLAIN if each.placed == each.pods else Tone.MIXED if each.placed else Tone.BAD
 
 
-def _counts(counts: dict[str, int], *, every: bool) -> str:
+def _counts(counts: Mapping[str, int], *, every: bool) -> str:
     """Format counts as ``node-1 x3, node-2``, highest count first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     texts = [name if count == 1 else f"{name} x{count}" for name, count in ordered]
@@ -194,26 +271,61 @@ def _counts(counts: dict[str, int], *, every: bool) -> str:
 
 def _utilisation(answer: Simulated, *, every: bool) -> Document:
     changed = [each for each in answer.utilisation if every or (not each.zone or each.before != each.after)]
-    if not answer.placed or not changed:
+    if answer.placed:
+        yield from utilisation_section(changed)
+
+
+def utilisation_section(utilisation: Sequence[UtilisationData], note: str = "") -> Document:
+    """Lay out the requests before and after as a table, with a note about the allocatable amounts."""
+    if not utilisation:
         return
-    yield Heading("Requested share of allocatable")
+    yield Heading(UTILISATION)
     rows = [
-        (each.zone or "all nodes", each.resource, *_shares(each), readable(each.resource, each.allocatable))
-        for each in changed
+        (each.zone or "all nodes", each.resource, *shares(each), readable(each.resource, each.allocatable))
+        for each in utilisation
     ]
     yield table(("zone", "resource", "before", "after", "allocatable"), rows, numeric=(2, 3, 4))
+    if note:
+        yield Paragraph(note, Tone.FAINT, 2)
 
 
-def _shares(each: UtilisationData) -> tuple[str, str]:
-    offered, before, after = (amount_of(each.resource, text) for text in (each.allocatable, each.before, each.after))
-    return f"{100 * before / offered:.1f} %", f"{100 * after / offered:.1f} %"
+def timeline(entries: Sequence[TimelineEntry], began: datetime, *, drawn: bool) -> Document:
+    """Lay out the events with the time since the start; equal events of a pod group at one time are one row.
 
-
-def timeline(entries: Sequence[TimelineEntry], began: datetime) -> Document:
-    """Lay out the events with the time since the start."""
+    Parameters
+    ----------
+    drawn : bool
+        True for a page: it shows up to 2,000 rows, so that it stays small.
+    """
     yield Heading("Timeline")
-    rows = [(_since(each.time - began), each.pod, str(each.event), each.node, each.why) for each in entries]
-    yield table(("time", "pod", "event", "node", "reason"), rows, numeric=(0,), identifiers=(1, 3))
+    rows: list[tuple[str | Sequence[str], ...]] = []
+    for _, alike in groupby(enumerate(entries), key=lambda item: _alike(*item)):
+        together = [entry for _, entry in alike]
+        first = together[0]
+        time, event = _since(first.time - began), str(first.event)
+        if len(together) == 1:
+            rows.append((time, first.pod, event, first.node, first.why))
+            continue
+        who = f"{counted(len(together), 'pod')} of group {first.group}"
+        nodes = Counter(entry.node for entry in together if entry.node)
+        rows.append((time, who, event, _counts(nodes, every=False), _reasons(together)))
+    shown = rows[:_ROWS_OF_A_PAGE] if drawn else rows
+    yield table(("time", "pod", "event", "node", "reason"), shown, numeric=(0,), identifiers=(1, 3))
+    if len(shown) < len(rows):
+        yield Paragraph(f"and {len(rows) - len(shown)} more: -o wide", Tone.FAINT, 2)
+
+
+def _alike(position: int, entry: TimelineEntry) -> object:
+    """Return a key that only the neighbouring entries about one attempt at a pod group share."""
+    return (entry.time, entry.event, entry.group) if entry.group else position
+
+
+def _reasons(entries: Sequence[TimelineEntry]) -> Sequence[str]:
+    """Return the reasons, one line each, with the number of pods if they differ."""
+    reasons = Counter(entry.why for entry in entries)
+    if len(reasons) == 1:
+        return tuple(reasons)
+    return tuple(f"{counted(number, 'pod')}: {why}" for why, number in reasons.items())
 
 
 def _since(passed: timedelta) -> str:

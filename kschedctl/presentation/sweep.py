@@ -9,19 +9,10 @@ from typing import Any, Final
 
 from kschedctl.answers.sweep import Aim, CaseData, Sweep, SweepGoalData, cell
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import (
-    GAP,
-    Document,
-    Heading,
-    Paragraph,
-    Question,
-    Scatter,
-    ScatterAxis,
-    ScatterPoint,
-    Tone,
-    table,
-)
+from kschedctl.presentation.charts import Scatter, ScatterAxis, ScatterPoint
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, next_questions
+from kschedctl.presentation.tone import Tone
 from kschedctl.sweep.columns import UTILISATION
 
 #: The number of rows that are shown without ``-o wide``.
@@ -114,7 +105,7 @@ def _chart(answer: Sweep) -> Scatter:
     )
     best = sorted({(point.x, point.y) for point in points if point.front})
     return Scatter(
-        title=answer.summary,
+        title=f"Cases by {across.column} and {up.column}",
         legend="on the Pareto front, with the number of the case",
         x_axis=_axis(across),
         y_axis=_axis(up),

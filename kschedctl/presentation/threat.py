@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kschedctl.answers.preempt import Threat
 from kschedctl.api.wording import counted
-from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
+from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.tone import Tone
 
 
 def threat_document(answer: Threat, view: View) -> Document:

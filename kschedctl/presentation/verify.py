@@ -7,8 +7,10 @@ from typing import Final
 
 from kschedctl.answers.verify import ComparedPodData, Match, Standing, Verification
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
+from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.tone import Tone
 
 #: The headings of pods with one message, and whether it is the stored one.
 _HEADINGS: Final = {
@@ -27,6 +29,15 @@ _STANDINGS: Final = {
     Standing.CORDONED: "Pods on cordoned nodes, which are allowed to stay: no difference",
     Standing.WHAT_IF: "Pods that would not fit on their nodes with the what-ifs: no difference",
 }
+#: The results as kinds of a chart, from agreement to what is not compared.
+_RESULTS: Final = (
+    Kind("equal", Tone.GOOD),
+    Kind("explained by nominations, cordons or what-ifs"),
+    Kind("a later change may explain it", Tone.MIXED),
+    Kind("different", Tone.BAD),
+    Kind("not tried yet by kube-scheduler"),
+    Kind("not compared", Tone.FAINT),
+)
 #: The number of pods per reason without ``-o wide``.
 _FEW: Final = 5
 
@@ -35,6 +46,8 @@ def document(found: Verification, view: View) -> Document:
     """Lay out a comparison."""
     yield Paragraph(found.summary, Tone.GOOD if found.equal else Tone.BAD)
     yield from header(found, view.now)
+    if view.drawn:
+        yield _agreement(found)
     for outcome, heading in _TWO_MESSAGES.items():
         yield from _two_messages_section(found, outcome, heading, wide=view.wide)
     for outcome, (heading, stored) in _HEADINGS.items():
@@ -53,6 +66,28 @@ def document(found: Verification, view: View) -> Document:
     yield from cautions(found)
     if not found.equal and found.recorded is None:
         yield from next_questions([Question("A test case for a bug report", "verify", options={"record": "case.json"})])
+
+
+def _agreement(found: Verification) -> Bars:
+    """Return the results by kind, of pending and of bound pods."""
+    pending, bound = found.pending, found.bound
+    others = pending.other_scheduler, bound.other_scheduler + bound.static + bound.lost
+    of_pending = (pending.equal, pending.nominated, pending.aged, pending.different, pending.not_tried, others[0])
+    of_bound = (bound.feasible, bound.cordoned + bound.what_if, bound.changed, bound.different, 0, others[1])
+    return Bars(
+        title="Comparison with kube-scheduler",
+        measure="pods",
+        headings=("pods", "number"),
+        kinds=_RESULTS,
+        rows=tuple(
+            Bar((f"{which} pods", str(sum(counts))), tuple(_segments(counts)), float(sum(counts)))
+            for which, counts in (("pending", of_pending), ("bound", of_bound))
+        ),
+    )
+
+
+def _segments(counts: Sequence[int]) -> Iterator[Segment]:
+    return (Segment(i, float(number), counted(number, "pod")) for i, number in enumerate(counts) if number)
 
 
 def _two_messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from kschedctl.answers.base import merged_envelope
+from kschedctl.answers.nodes import NodesOverview
 from kschedctl.answers.volumes import (
     ClaimAction,
     ClaimData,
@@ -19,20 +21,12 @@ from kschedctl.answers.volumes import (
     VolumesList,
 )
 from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
-from kschedctl.presentation.document import (
-    GAP,
-    Document,
-    Heading,
-    Lines,
-    Paragraph,
-    Phrases,
-    Question,
-    Tone,
-    Verbatim,
-    table,
-)
+from kschedctl.presentation.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions, one_by_one
+from kschedctl.presentation.node_map import NodeResult, results_map
+from kschedctl.presentation.tone import Tone
 
 #: The number of volumes that are named per row.
 _NAMED: Final = 3
@@ -54,6 +48,25 @@ _WORDS: Final = {
     ClaimVerdict.NO_SPACE: "finds too little storage capacity",
     ClaimVerdict.IMMEDIATE: "is not bound by the scheduler",
 }
+
+_USABLE: Final = "usable"
+#: The outcomes for claims that are not usable on a node, in short.
+_OUTCOMES: Final = {
+    ClaimVerdict.UNREACHABLE: "volume cannot be reached",
+    ClaimVerdict.OTHER_ZONE: "volume is in another zone",
+    ClaimVerdict.MISSING: "volume is missing",
+    ClaimVerdict.ELSEWHERE: "volume is provisioned elsewhere",
+    ClaimVerdict.NONE: "no volume",
+    ClaimVerdict.NO_SPACE: "too little storage capacity",
+    ClaimVerdict.IMMEDIATE: "not bound by the scheduler",
+}
+_CLAIM_KINDS: Final = (
+    Kind("bound", Tone.GOOD),
+    Kind("to be bound", Tone.MIXED),
+    Kind("without a usable volume", Tone.BAD),
+)
+#: The most storage classes with a bar.
+_MOST_CLASSES: Final = 50
 
 _STATES: Final = {
     ClaimAction.KEEP: "{volume}",
@@ -80,7 +93,7 @@ def claim_document(answer: ClaimVolumes, view: View) -> Document:
         yield Paragraph(f"To fix: {cure}")
     yield from _trap_section((claim,))
     yield from _controller_section(claim, every=view.wide)
-    yield from _nodes_section(answer.nodes or (), every=view.wide)
+    yield from _nodes_section(answer.nodes or (), view)
     yield from checks_section(answer.diagnoses)
     yield from cautions(answer)
     if not view.wide:
@@ -96,7 +109,7 @@ def pod_document(answer: PodVolumes, view: View) -> Document:
         yield from _table_section(answer.claims, with_pods=False)
     yield from _trap_section(answer.claims)
     if answer.claims and not answer.problem:
-        yield from _nodes_section(answer.nodes, every=view.wide)
+        yield from _nodes_section(answer.nodes, view)
     if view.wide:
         for claim in answer.claims:
             yield Heading(claim.name)
@@ -137,6 +150,9 @@ def list_document(found: VolumesList, view: View) -> Document:
     yield Paragraph(text, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
     yield from header(answers[0], view.now)
     yield GAP
+    if view.drawn:
+        yield _claims_bars(claims)
+        yield GAP
     yield from _table_section(claims, with_pods=True)
     yield from _trap_section(claims)
     yield from cautions(merged_envelope(answers))
@@ -223,11 +239,50 @@ def _merged(mismatches: Sequence[MismatchData]) -> str:
     return _mismatch(MismatchData(first.field, first.wanted, has))
 
 
-def _nodes_section(nodes: Sequence[NodeVolumesData], *, every: bool) -> Document:
+def _nodes_map(nodes: Sequence[NodeVolumesData], overview: NodesOverview) -> NodeMap:
+    """Return a map of the nodes by the outcome for a pod: usable, or the outcome for the first claim that is not."""
+    results = {node.name: NodeResult((_outcome(node),), _on_node(node)) for node in nodes}
+    kinds = (Kind(_USABLE, Tone.GOOD), *(Kind(name) for name in dict.fromkeys(_OUTCOMES.values())))
+    return results_map(overview.nodes, results, (Colouring("usable by a pod", kinds),))
+
+
+def _outcome(node: NodeVolumesData) -> str:
+    return _USABLE if node.usable else next(_OUTCOMES[c.verdict] for c in node.claims if c.verdict in _OUTCOMES)
+
+
+def _claims_bars(claims: Sequence[ClaimData]) -> Bars:
+    """Return the claims of each storage class by state."""
+    by_class: dict[str, list[ClaimData]] = {}
+    for claim in claims:
+        by_class.setdefault(claim.storage_class or "no class", []).append(claim)
+    longest = max(map(len, by_class.values()))
+    rows = []
+    for name, members in sorted(by_class.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_CLASSES]:
+        counts = Counter(
+            2 if not claim.usable else int(claim.controller.action is not ClaimAction.KEEP) for claim in members
+        )
+        segments = tuple(Segment(kind, n, counted(n, "claim")) for kind, n in sorted(counts.items()))
+        rows.append(Bar((name, counted(len(members), "claim")), segments, longest))
+    left = len(by_class) - len(rows)
+    return Bars(
+        title="Claims by storage class",
+        measure="claims",
+        headings=("class", "claims"),
+        kinds=_CLAIM_KINDS,
+        rows=tuple(rows),
+        note=f"and {left} more classes" if left else "",
+    )
+
+
+def _nodes_section(nodes: Sequence[NodeVolumesData], view: View) -> Document:
     if not nodes:
         return
     yield GAP
-    if every:
+    if view.drawn and view.overview is not None:
+        yield _nodes_map(nodes, view.overview)
+        yield GAP
+    # In formats that draw, the map has the outcome for each node.
+    if view.wide and not view.drawn:
         rows = [(n.name, n.zone or "-", "yes" if n.usable else "no", _on_node(n)) for n in nodes]
         yield table(("node", "zone", "usable", "outcome for a pod"), rows, identifiers=(0,))
         return

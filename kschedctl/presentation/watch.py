@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from kschedctl.answers.watch import PodGone, PodPlaced, PodWaits, WatchBegun
+from kschedctl.answers.watch import GroupWaits, OfPod, PodGone, PodPlaced, PodWaits, WatchBegun
 from kschedctl.api.wording import counted, listed
 from kschedctl.scheduler.outcome import Outcome
 
@@ -16,6 +16,12 @@ _WORDS: Final = {
     Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
     Outcome.GATED: ("is not tried", "are not tried"),
     Outcome.SCHEDULED: ("fits now", "fit now"),
+}
+_GROUP_WORDS: Final = {
+    Outcome.ERROR: "fails",
+    Outcome.UNSCHEDULABLE: "is not scheduled",
+    Outcome.GATED: "is not tried",
+    Outcome.SCHEDULED: "fits now",
 }
 _INDENT: Final = "  "
 
@@ -28,9 +34,9 @@ def begun_lines(begun: WatchBegun) -> Iterator[str]:
     yield from (f"{_INDENT}warning: {warning}" for warning in begun.warnings)
 
 
-def said_lines(said: Sequence[PodWaits | PodPlaced | PodGone]) -> Iterator[str]:
+def said_lines(said: Sequence[OfPod]) -> Iterator[str]:
     """Yield the lines for the events of one moment."""
-    together: dict[object, list[PodWaits | PodPlaced | PodGone]] = {}
+    together: dict[object, list[OfPod]] = {}
     for one in said:
         together.setdefault(_alike(one), []).append(one)
     for group in together.values():
@@ -44,16 +50,20 @@ def said_lines(said: Sequence[PodWaits | PodPlaced | PodGone]) -> Iterator[str]:
             case PodGone():
                 yield f"{start} {'are deleted' if several else 'is deleted'}"
             case PodWaits():
-                cause = f": {first.diagnoses[0].cause}" if first.diagnoses else ""
-                yield f"{start} {_WORDS[first.result][several]}{cause}"
+                who = f"{start} {_WORDS[first.result][several]}"
+                if isinstance(first, GroupWaits):
+                    who = f"{_clock(first.at)} {first.title} {_GROUP_WORDS[first.result]}"
+                yield ": ".join((who, *first.causes[:1]))
                 yield from (f"{_INDENT}{line}" for line in _behind(first))
 
 
-def _alike(one: PodWaits | PodPlaced | PodGone) -> object:
+def _alike(one: OfPod) -> object:
     if isinstance(one, PodPlaced):
         return one.node
     if isinstance(one, PodGone):
         return PodGone
+    if isinstance(one, GroupWaits):
+        return one.names(), one.message
     # Cures name the pod, and are those of its kind.
     return one.result, one.message, one.diagnoses, one.closest, one.preemption, one.missing, one.not_modelled
 

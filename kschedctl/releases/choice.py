@@ -37,16 +37,27 @@ class ReleaseChoice:
         The version of the control plane or kubelet, as the cluster reports it; empty for an option or the default.
     nearest : bool
         True if the cluster's own release is not modelled and this one is the nearest.
+    shown_gates : tuple of str
+        Feature gates that are on because the cluster's objects show that they are, although they are off by default.
     """
 
     release: Release
     chosen_by: ChosenBy
     cluster_version: str = ""
     nearest: bool = False
+    shown_gates: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
         """The reason of the choice, in a few words."""
+        if self.shown_gates:
+            *first, last = self.shown_gates
+            gates = f"{', '.join(first)} and {last} are" if first else f"{last} is"
+            return f"{self._why}; its pod groups show that {gates} on"
+        return self._why
+
+    @property
+    def _why(self) -> str:
         match self.chosen_by:
             case ChosenBy.OPTION:
                 return "as requested"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from kschedctl.errors import UnsupportedError
 from kschedctl.releases.device_rules import (
     DEVICES_1_33,
     DEVICES_1_34,
@@ -19,6 +20,15 @@ from kschedctl.releases.device_rules import (
     DeviceRules,
 )
 from kschedctl.releases.feature_gates import gate_defaults, idle_gates, known_gates
+from kschedctl.releases.pod_group_rules import (
+    GENERIC_WORKLOAD,
+    POD_GROUP_GATES_1_36,
+    POD_GROUP_GATES_1_37,
+    POD_GROUPS_1_36,
+    POD_GROUPS_1_37,
+    TOPOLOGY_AWARE,
+    PodGroupRules,
+)
 from kschedctl.releases.queue_rules import QUEUE_1_34, QUEUE_1_35, QUEUE_1_36, QUEUE_1_37, QueueRules
 from kschedctl.releases.validation_rules import (
     VALIDATION_1_34,
@@ -67,18 +77,17 @@ _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclare
 _GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
 #: The gates of the queue, which do not affect the decision for a single pod, with their defaults in 1.34.
 _QUEUE_GATES: Final = {"SchedulerAsyncPreemption": True, "SchedulerPopFromBackoffQ": True}
-#: Pairs of a gate and the plugin that it adds to the default profile.
-_GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures"),)
+#: The plugins that gates add to the default profile: the gate, the plugin, and its weight; 0 if none is set.
+_GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures", 0),)
 #: Pairs of a plugin and an extension point that it has from 1.37 on only.
 _PRE_FILTERS_OF_1_37: Final = frozenset(
     (name, "preFilter") for name in ("NodeName", "NodeUnschedulable", "TaintToleration")
 )
-#: Plugins for pod groups, without effect in 1.36 and 1.37, with their extension points for single pods. The last two
-#: have extension points for pod groups only.
+#: Plugins for pod groups, which a configuration may list while their gates are off, with their extension points.
 _INERT_IN_1_36: Final[Mapping[str, frozenset[str]]] = {
     "GangScheduling": frozenset({"preEnqueue", "permit"}),
-    "TopologyPlacementGenerator": frozenset(),
-    "PodGroupPodsCount": frozenset(),
+    "TopologyPlacementGenerator": frozenset({"placementGenerate"}),
+    "PodGroupPodsCount": frozenset({"placementScore"}),
 }
 
 
@@ -100,7 +109,7 @@ class Release:
     image_volumes_have_locality : bool
         True if ImageLocality counts images mounted as volumes.
     image_volumes_raise_threshold : bool
-        True if such images raise the upper threshold of ImageLocality.
+        True if images mounted as volumes raise the upper threshold of ImageLocality.
     devices_back_extended_resources : bool
         True if a DeviceClass can back an extended resource.
     portworx_needs_annotation : bool
@@ -112,8 +121,8 @@ class Release:
     absent_points : frozenset of (str, str)
         Plugins and extension points that exist in other releases, but not in this one.
     inert_plugins : mapping of str to frozenset of str
-        Plugins that a configuration may list without effect, because their feature gates are off. The values are the
-        extension points for single pods at which they may be listed.
+        Plugins that a configuration may list without effect while their feature gates are off. The values are the
+        extension points at which they may be listed.
     bind_mount_options_are_declared : bool
         True if ``bindMountOptions`` of a mount require a node that declares the feature.
     resizes_count_in_totals : bool
@@ -144,6 +153,10 @@ class Release:
         The rules of device allocation.
     queue : QueueRules
         The rules of the scheduling queue and of the steps around a scheduling cycle.
+    pod_group_rules : PodGroupRules or None
+        The rules of pod groups; ``None`` if they are not modelled in this release.
+    gate_dependencies : mapping of str to tuple of str
+        The gates that depend on others, and those.
     validation : ValidationRules
         The API server's validation rules that differ from other releases.
     """
@@ -173,6 +186,8 @@ class Release:
     plugins_without_args: frozenset[str]
     devices: DeviceRules
     queue: QueueRules
+    pod_group_rules: PodGroupRules | None
+    gate_dependencies: Mapping[str, tuple[str, ...]]
     validation: ValidationRules
     idle_gates: tuple[str, ...] = ()
 
@@ -185,7 +200,34 @@ class Release:
     @property
     def default_plugins(self) -> tuple[tuple[str, int], ...]:
         """The multiPoint plugins of the default profile; those added by a feature gate come last."""
-        return self.ungated_plugins + tuple((name, 0) for gate, name in _GATED_PLUGINS if self.enabled(gate))
+        gated = [*_GATED_PLUGINS]
+        if self.pod_group_rules is not None:
+            gated += [
+                (self.pod_group_rules.gang_gate, "GangScheduling", 0),
+                (TOPOLOGY_AWARE, "TopologyPlacementGenerator", 0),
+                (TOPOLOGY_AWARE, "PodGroupPodsCount", 1),
+            ]
+        return self.ungated_plugins + tuple((name, weight) for gate, name, weight in gated if self.enabled(gate))
+
+    @property
+    def pod_groups(self) -> PodGroupRules | None:
+        """The rules of pod groups; ``None`` if pods are scheduled one by one, whatever group they name."""
+        return self.pod_group_rules if self.enabled(GENERIC_WORKLOAD) else None
+
+    @property
+    def gangs(self) -> bool:
+        """True if the plugin GangScheduling exists."""
+        return self.pod_group_rules is not None and self.enabled(self.pod_group_rules.gang_gate)
+
+    @property
+    def places_groups(self) -> bool:
+        """True if the placements of a group are tried one by one."""
+        return self.pod_groups is not None and self.enabled(TOPOLOGY_AWARE)
+
+    @property
+    def groups_preempt(self) -> bool:
+        """True if a group preempts as a whole."""
+        return self.pod_groups is not None and self.enabled(self.pod_groups.preemption_gate)
 
     def enabled(self, gate: str) -> bool:
         """Report whether a feature gate is on; a gate that is not modelled in this release is off."""
@@ -207,6 +249,15 @@ class Release:
         UnsupportedError
             If kube-scheduler of this release refuses a gate, or a gate would change decisions and is not modelled.
         """
+        new = self._with_features(gates)
+        for gate, others in self.gate_dependencies.items():
+            off = [other for other in others if not new.enabled(other)]
+            if new.enabled(gate) and off:
+                text = f"{gate} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+                raise UnsupportedError(text, hint=f"add {','.join(f'{other}=true' for other in off)}")
+        return new
+
+    def _with_features(self, gates: Mapping[str, bool]) -> Release:
         idle = idle_gates(self.version, gates, self.features)
         modelled = {name: value for name, value in gates.items() if name in self.features}
         queue = {name: value for name, value in gates.items() if name in self.queue_gates}
@@ -263,6 +314,8 @@ _V1_34: Final = Release(
     plugins_without_args=frozenset(),
     devices=DEVICES_1_34,
     queue=QUEUE_1_34,
+    pod_group_rules=None,
+    gate_dependencies=MappingProxyType({}),
     validation=VALIDATION_1_34,
 )
 _V1_33: Final = replace(
@@ -292,7 +345,9 @@ _V1_35: Final = replace(
 _V1_36: Final = replace(
     _V1_35,
     version="1.36",
-    features=MappingProxyType(_GATES_OF_1_36),
+    features=MappingProxyType(_GATES_OF_1_36 | dict.fromkeys(POD_GROUP_GATES_1_36, False)),
+    pod_group_rules=POD_GROUPS_1_36,
+    gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_36),
     inert_plugins=MappingProxyType(_INERT_IN_1_36),
     balanced_allocation_compares=True,
     image_volumes_have_locality=True,
@@ -309,7 +364,13 @@ _V1_37: Final = replace(
     _V1_36,
     version="1.37",
     ungated_plugins=_moved(_V1_36.ungated_plugins, "NodeName", before="NodeUnschedulable"),
-    features=MappingProxyType(_GATES_OF_1_36 | {"StorageCapacityScoring": True, "VolumeLimitScaling": True}),
+    features=MappingProxyType(
+        _GATES_OF_1_36
+        | {"StorageCapacityScoring": True, "VolumeLimitScaling": True}
+        | dict.fromkeys(POD_GROUP_GATES_1_37, False)
+    ),
+    pod_group_rules=POD_GROUPS_1_37,
+    gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_37),
     image_volumes_raise_threshold=True,
     absent_points=frozenset(),
     inert_plugins=MappingProxyType(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from kschedctl.releases.pod_group_rules import POD_GROUPS_1_36, POD_GROUPS_1_37
+
 
 @dataclass(frozen=True, slots=True)
 class ValidationRules:
@@ -32,6 +34,12 @@ class ValidationRules:
     restart_actions_listed : bool
         True if the message about an invalid action of a restart rule lists all actions that the gates allow; else only
         Restart.
+    pod_group_versions : frozenset of str
+        The versions of scheduling.k8s.io that have PodGroups and Workloads.
+    pod_group_priority_gate : str
+        The feature gate with which PodGroups get the priority of their PriorityClass; empty without PodGroups.
+    pod_group_needs_workload : bool
+        True if the Workload and the template that a new PodGroup names must exist.
     """
 
     tolerations_compare: bool
@@ -43,6 +51,9 @@ class ValidationRules:
     templates_need_image_reference: bool
     grace_period_not_negative: bool
     restart_actions_listed: bool
+    pod_group_versions: frozenset[str]
+    pod_group_priority_gate: str
+    pod_group_needs_workload: bool
 
 
 VALIDATION_1_34: Final = ValidationRules(
@@ -55,6 +66,9 @@ VALIDATION_1_34: Final = ValidationRules(
     templates_need_image_reference=False,
     grace_period_not_negative=False,
     restart_actions_listed=False,
+    pod_group_versions=frozenset(),
+    pod_group_priority_gate="",
+    pod_group_needs_workload=False,
 )
 VALIDATION_1_35: Final = replace(
     VALIDATION_1_34,
@@ -68,5 +82,15 @@ VALIDATION_1_36: Final = replace(
     resize_restarts_only_sidecars=True,
     resize_message_names_pod=True,
     restart_actions_listed=True,
+    pod_group_versions=frozenset({"v1alpha2"}),
+    pod_group_priority_gate=POD_GROUPS_1_36.preemption_gate,
+    pod_group_needs_workload=True,
 )
-VALIDATION_1_37: Final = replace(VALIDATION_1_36, templates_need_image_reference=True, grace_period_not_negative=True)
+VALIDATION_1_37: Final = replace(
+    VALIDATION_1_36,
+    templates_need_image_reference=True,
+    grace_period_not_negative=True,
+    pod_group_versions=frozenset({"v1alpha3", "v1beta1"}),
+    pod_group_priority_gate=POD_GROUPS_1_37.preemption_gate,
+    pod_group_needs_workload=False,
+)

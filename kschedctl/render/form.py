@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kschedctl.answers.base import Answer
     from kschedctl.answers.stream import AnswerStream
+    from kschedctl.frames import Tabular
     from kschedctl.presentation.document import Question
     from kschedctl.presentation.frame import View
 
@@ -33,16 +34,6 @@ class Medium:
 
     console: Callable[[], Console]
     command_line: Callable[[Question], str]
-
-
-class Tabular(Protocol):
-    """An answer that can also be written as a table."""
-
-    def headings(self) -> Sequence[str]:
-        """Return the column names."""
-
-    def table(self) -> Iterable[Sequence[str | int | float | bool | None]]:
-        """Return the rows, with one cell per column."""
 
 
 def collected(answer: Answers) -> Answer:
@@ -84,11 +75,14 @@ class Form(ABC):
         The metavar of the text after ``=``, for the help; empty if the format takes none.
     kinds : frozenset of FormKind
         The kinds of answers that the format supports.
+    draws : bool
+        True if the format draws charts, which need the nodes of the cluster.
     """
 
     name: ClassVar[str]
     argument: ClassVar[str] = ""
     kinds: ClassVar[frozenset[FormKind]] = ANSWERS
+    draws: ClassVar[bool] = False
 
     @classmethod
     def parse(cls, argument: str) -> Self:

@@ -11,6 +11,7 @@ from kschedctl.render.csv import Csv
 from kschedctl.render.form import Form, FormError, FormKind
 from kschedctl.render.github import GitHub
 from kschedctl.render.gitlab import GitLab
+from kschedctl.render.html import Html
 from kschedctl.render.json import Json
 from kschedctl.render.jsonl import JsonLines
 from kschedctl.render.jsonpath import JsonPath
@@ -26,6 +27,7 @@ _EVERY: Final[tuple[type[Form], ...]] = (
     Wide,
     Human,
     Concise,
+    Html,
     Json,
     Yaml,
     Name,

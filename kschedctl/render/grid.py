@@ -21,7 +21,8 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from kschedctl.presentation.document import INDENT, Lines, Table, Tone
+from kschedctl.presentation.document import INDENT, Lines, Table
+from kschedctl.presentation.tone import Tone
 from kschedctl.render.column import Column
 from kschedctl.render.short_names import Shortened, shortenings
 from kschedctl.render.wrapping import wrapped

@@ -29,4 +29,4 @@ def as_json(value: Answer) -> str:
     """Return an answer as indented JSON."""
     import msgspec
 
-    return json_text(msgspec.json.format(msgspec.json.encode(value.to_dict()), indent=2)) + "\n"
+    return json_text(msgspec.json.format(value.to_json(), indent=2)) + "\n"

@@ -38,6 +38,4 @@ class JsonLines(Form):
 
 def json_line(answer: Answer) -> str:
     """Return a whole answer as one line of JSON."""
-    import msgspec
-
-    return json_text(msgspec.json.encode(answer.to_dict())) + "\n"
+    return json_text(answer.to_json()) + "\n"

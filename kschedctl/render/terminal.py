@@ -16,9 +16,9 @@ from kschedctl.presentation.document import (
     Question,
     Questions,
     Table,
-    Tone,
     Verbatim,
 )
+from kschedctl.presentation.tone import Tone
 from kschedctl.render.grid import Printed, grid
 from kschedctl.render.wrapping import wrapped
 from kschedctl.text.printable import printable

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from kschedctl.linter.run import LintRequest
 from kschedctl.linter.selection import selected_rules
 from kschedctl.linter.settings import chosen_settings
 from kschedctl.releases.choice import choose_release
+from kschedctl.releases.release import Release
 
 if TYPE_CHECKING:
     from kschedctl.loaded_cluster import LoadedCluster
@@ -69,6 +70,8 @@ class ManifestChoice:
         The namespace of objects that name none.
     kubernetes_version, config : str
         The release and the configuration, as for ``kschedctl.load``; a loaded cluster has its own.
+    feature_gates : mapping of str to bool
+        The feature gates that differ from their defaults; a loaded cluster has its own.
     fail_zone : bool
         True to check whether all pods fit without one of the zones.
     single_files : bool
@@ -85,6 +88,7 @@ class ManifestChoice:
     cluster: tuple[str, ...] | LoadedCluster = ()
     namespace: str = ""
     kubernetes_version: str = ""
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
     config: str = ""
     fail_zone: bool = False
     single_files: bool = False
@@ -101,6 +105,8 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
     InputError
         If a path, a rule or the settings are wrong, there is no such baseline, or the file to update is no
         baseline.
+    UnsupportedError
+        If a version or feature gate is not modelled.
     """
     settings = chosen_settings(choice.settings, manifests.paths)
     asked_cluster = manifests.cluster or tuple(map(settings.relative, settings.snapshot))
@@ -123,7 +129,7 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
         rules=rules,
         settings=settings,
         namespace=manifests.namespace,
-        release=(cluster.release_choice if cluster else choose_release(manifests.kubernetes_version, "", ())).release,
+        release=_release(cluster, manifests),
         overlay=_overlay_of(cluster, manifests.namespace) if cluster else None,
         least=choice.severity,
         ignores=choice.ignores,
@@ -159,9 +165,16 @@ def _load(paths: tuple[str, ...], manifests: ManifestChoice, handle: AnalysisHan
         return load(
             *paths,
             kubernetes_version=manifests.kubernetes_version,
+            feature_gates=manifests.feature_gates,
             config=manifests.config or None,
             max_unpacked=manifests.max_bytes,
         )
+
+
+def _release(cluster: LoadedCluster | None, manifests: ManifestChoice) -> Release:
+    if cluster is not None:
+        return cluster.release_choice.release
+    return choose_release(manifests.kubernetes_version, "", ()).release.with_features(manifests.feature_gates)
 
 
 def _overlay_of(cluster: LoadedCluster, namespace: str) -> Callable[[LintManifests], ClusterQueries]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from io import BytesIO
+from typing import BinaryIO, TypeVar
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import Arguments, PodSubject
@@ -106,6 +107,8 @@ class ManifestRequest:
         errors.
     argument : str
         The name of the option that ``paths`` are values of.
+    content : bytes or None
+        The text behind ``-``; ``None`` to read standard input.
     """
 
     paths: tuple[str, ...] = ()
@@ -113,6 +116,11 @@ class ManifestRequest:
     namespace: str = ""
     validation: Validation = Validation.STRICT
     argument: str = "pods"
+    content: bytes | None = None
+
+    def open_stdin(self) -> BinaryIO:
+        """Return the stream behind ``-``; errors are those of ``standard_input.open_stdin``."""
+        return open_stdin() if self.content is None else BytesIO(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +222,7 @@ def read_manifests(
     for path, arguments in sources:
         manifest = read_manifest(
             path,
-            stdin=open_stdin() if path == STDIN else None,
+            stdin=request.open_stdin() if path == STDIN else None,
             allow_others=True,
             max_unpacked=cluster.source.max_bytes,
             validation=request.validation,

@@ -1,1 +1,1 @@
-"""The scheduling cycle for one pod, and the resulting decision."""
+"""The scheduling cycles of a pod and of a pod group, and the resulting decisions."""

@@ -12,7 +12,7 @@ from kschedctl.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import ExtenderError
 from kschedctl.framework.fit_error import fit_error
-from kschedctl.framework.interface import PluginError
+from kschedctl.framework.interface import PluginError, PostFilterResult
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.result_cache import CachedResults
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
@@ -26,7 +26,14 @@ NO_NODES = "no nodes available to schedule pods"
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
 
-def schedule_pod(framework: Framework, pod: Pod) -> Decision:
+def schedule_pod(
+    framework: Framework,
+    pod: Pod,
+    *,
+    among: Rows | None = None,
+    run_post_filter: bool = True,
+    gate: Status | None = None,
+) -> Decision:
     """Run the scheduling cycle of a pod.
 
     All nodes are filtered and all feasible nodes are scored, even if kube-scheduler would stop earlier
@@ -38,10 +45,20 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
         The profile named by the pod's ``schedulerName``.
     pod : Pod
         The pod, defaulted. It does not count as a pod on a node, even if the cluster has it on one.
+    among : ndarray of int64, optional
+        The rows of the only nodes to choose from, ascending (a placement of a pod group); by default all. The state of
+        the other nodes still counts.
+    run_post_filter : bool
+        False for a member of a pod group whose members do not preempt for themselves.
+    gate : Status, optional
+        The status of PreEnqueue, if it is known; by default PreEnqueue runs.
     """
     state = framework.new_state(pod)
+    if among is not None and len(among) == len(framework.cluster.nodes):
+        among = None
     try:
-        return _cycle(framework, state, pod)
+        gate = framework.run_pre_enqueue(pod) if gate is None else gate
+        return _cycle(framework, state, pod, gate, among, run_post_filter=run_post_filter)
     finally:
         # The decision retains the state, but the next cycle reuses and changes the cached results.
         state.discard(CachedResults)
@@ -79,10 +96,11 @@ def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
         state.discard(CachedResults)
 
 
-def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
-    gate = framework.run_pre_enqueue(pod)
-    nodes = framework.cluster.nodes
-    if not len(nodes):
+def _cycle(
+    framework: Framework, state: CycleState, pod: Pod, gate: Status, among: Rows | None, *, run_post_filter: bool
+) -> Decision:
+    n_nodes = len(framework.cluster.nodes) if among is None else len(among)
+    if not n_nodes:
         return Decision(pod=pod, framework=framework, state=state, error=NO_NODES, pre_enqueue=gate, searched=_NO_ROWS)
     try:
         outcome = framework.run_pre_filter(state, pod)
@@ -91,13 +109,13 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
             pod=pod, framework=framework, state=state, error=str(failure), pre_enqueue=gate, searched=_NO_ROWS
         )
     searched = rows_allowed_by_pre_filter(framework, outcome)
-    statuses = _filter(framework, state, pod, outcome, searched)
+    searched, statuses = _within(among, searched, _filter(framework, state, pod, outcome, searched))
     scores = None
     best: tuple[str, ...] = ()
     message = ""
     post_filter = None
     feasible = searched[statuses.code[searched] == 0] if statuses.code.any() else searched
-    own = nodes.row.get(pod.status.nominated_node_name, -1)
+    own = _nominated_row(framework, pod, among)
     fits_own = own >= 0 and outcome.status.code is Code.SUCCESS and statuses.code[own] == 0
     # The pod's nominated node is evaluated alone first. If the pod fits there, no other node is considered.
     extenders = ExtenderFilters(framework.cluster, framework.handle.extenders, state, pod)
@@ -126,13 +144,8 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
         only = own if fits_own else feasible[0]
         best = _best(framework, scores, int(only), alone=fits_own or scores is None) if not error else ()
     else:
-        post_filter = framework.run_post_filter(state, pod, statuses)
-        message = fit_error(
-            len(nodes),
-            pre_filter=outcome.status.message,
-            reasons=Counter() if outcome.status.message else statuses.reason_counts(),
-            post_filter=post_filter.status.message if post_filter is not None else "",
-        )
+        post_filter = framework.run_post_filter(state, pod, statuses) if run_post_filter else None
+        message = _message(n_nodes, outcome, statuses, post_filter)
     return Decision(
         pod=pod,
         framework=framework,
@@ -146,6 +159,34 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
         best=best,
         message=message,
         post_filter=post_filter,
+    )
+
+
+def _within(among: Rows | None, searched: Rows, statuses: NodeStatuses) -> tuple[Rows, NodeStatuses]:
+    """Return the nodes and their statuses within a placement.
+
+    The nodes outside were filtered too: the results are cached for all nodes together.
+    """
+    if among is None:
+        return searched, statuses
+    return np.intersect1d(searched, among, assume_unique=True), statuses.among(among)
+
+
+def _nominated_row(framework: Framework, pod: Pod, among: Rows | None) -> int:
+    """Return the row of the pod's nominated node; -1 if it has none, or none in its placement."""
+    row = framework.cluster.nodes.row.get(pod.status.nominated_node_name, -1)
+    return row if among is None or row in among else -1
+
+
+def _message(
+    n_nodes: int, outcome: PreFilterOutcome, statuses: NodeStatuses, post_filter: PostFilterResult | None
+) -> str:
+    """Return the message for a pod that fits nowhere."""
+    return fit_error(
+        n_nodes,
+        pre_filter=outcome.status.message,
+        reasons=Counter() if outcome.status.message else statuses.reason_counts(),
+        post_filter=post_filter.status.message if post_filter is not None else "",
     )
 
 

@@ -6,6 +6,8 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Int64Array
@@ -101,6 +103,13 @@ class Decision:
     message: str = ""
     post_filter: PostFilterResult | None = None
     other_scheduler: bool = False
+
+    @classmethod
+    def untried(cls, framework: Framework, pod: Pod, message: str, *, is_error: bool) -> Decision:
+        """Return the decision for a member of a pod group that failed before this member was tried."""
+        nobody = np.empty(0, dtype=np.int64)
+        error, text = (message, "") if is_error else ("", message)
+        return cls(pod=pod, framework=framework, state=CycleState(), error=error, message=text, searched=nobody)
 
     @property
     def cluster(self) -> Cluster:

@@ -110,7 +110,7 @@ class ExtenderFilters:
         if not said and not self._elsewhere:
             return statuses
         elsewhere = tuple(self._elsewhere.values())
-        return NodeStatuses(statuses.n_nodes, statuses.absent, statuses.snapshot, statuses.nominated, said, elsewhere)
+        return statuses.with_extenders(said, elsewhere)
 
     def _node(self, passed: NodesPassingExtenders, row: int) -> Node:
         return passed.objects.get(row) or self._cluster.nodes.objects[row]

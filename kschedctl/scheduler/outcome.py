@@ -1,4 +1,4 @@
-"""The outcome of a scheduling cycle."""
+"""The outcomes of a scheduling cycle: for a pod, and for a pod group."""
 
 from __future__ import annotations
 
@@ -14,3 +14,12 @@ class Outcome(StrEnum):
     ERROR = "error"
     #: No profile has the pod's ``schedulerName``.
     OTHER_SCHEDULER = "notOurs"
+
+
+class GroupOutcome(StrEnum):
+    """The outcome of an attempt at a group."""
+
+    SCHEDULED = "scheduled"
+    PREEMPTING = "preempting"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"

@@ -8,6 +8,7 @@ from typing import Final
 
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.wording import similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
@@ -20,6 +21,7 @@ from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
+from kschedctl.scheduler.decide_in_group import decide_in_group
 from kschedctl.scheduler.decision import Decision
 
 _SUFFIX: Final = "-scheduler"
@@ -143,6 +145,27 @@ class Scheduler:
         if pod.spec.resource_claims and not self.release.devices.allocates:
             feature = f"the feature gate DynamicResourceAllocation, which is off by default in {self.release.version}"
             decision.state.not_modelled.append(NotModelled(feature, "the pod's device claims are ignored"))
+        return decision
+
+    def decide_as_scheduled(self, pod: Pod) -> Decision:
+        """Decide for a pod as kube-scheduler tries it: by itself, or together with the other members of its group.
+
+        Parameters
+        ----------
+        pod : Pod
+            The pod, defaulted.
+        """
+        if not self.release.pod_groups or not pod.spec.pod_group_name:
+            return self.decide(pod)
+        decision = decide_in_group(self.framework(pod.spec.scheduler_name), pod)
+        group = self.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
+        parent = group.spec.parent_composite_pod_group_name if group is not None else ""
+        if parent:
+            effect = "the answer assumes that the group is scheduled by itself"
+            decision.state.not_modelled.append(NotModelled(f"CompositePodGroup {parent}", effect))
+        if group is not None and group.spec.resource_claims:
+            effect = "the answer assumes that they reject no node"
+            decision.state.not_modelled.append(NotModelled(f"the device claims of PodGroup {group.name}", effect))
         return decision
 
     def decide_for_other_scheduler(self, pod: Pod) -> Decision:

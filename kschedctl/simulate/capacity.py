@@ -19,6 +19,7 @@ from kschedctl.api.resources import PODS, pod_requests, scheduler_units
 from kschedctl.arrays import Int64Array
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin
+from kschedctl.plugins.gang_scheduling import GangScheduling
 from kschedctl.plugins.node_resources.allocation import spec_only
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
@@ -80,6 +81,9 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
         The largest number of copies to place; unlimited by default.
     """
     first = scheduler.decide(copy(0))
+    if first.pre_enqueue.plugin == GangScheduling.name:
+        # Pods whose PodGroup does not exist are never tried.
+        return CopyCount(np.zeros(len(scheduler.cluster.nodes), dtype=np.int64), False, first)
     free = _free_on_each(scheduler, first)
     if free is None or (most is not None and free.sum() > most):
         return _one_by_one(scheduler, copy, most)
@@ -125,7 +129,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> CopyCount
     number = 0
     while most is None or number < most:
         simulation.create([_evicting_nobody(copy(number))])
-        attempt = simulation.step()
+        attempt = next(iter(simulation.step()), None)
         if attempt is None or not attempt.node:
             if attempt is not None:
                 simulation.remove(attempt.decision.pod)

@@ -37,6 +37,29 @@ class TieBreak:
         return "the first by name is chosen" if self.seed is None else f"seed {self.seed} chooses"
 
 
+def as_recorded_in_groups(choices: Mapping[str, Iterable[Sequence[str]]]) -> Callable[[str], Choose]:
+    """Return a function that repeats recorded choices within groups, attempt by attempt.
+
+    Parameters
+    ----------
+    choices : mapping of str to iterable of sequence of str
+        Per group, ``namespace/name``, and attempt: the node of every search, in order; empty for those that found none.
+    """
+    left = {key: deque(attempts) for key, attempts in choices.items()}
+
+    def choose_in_group(key: str) -> Choose:
+        own = left.get(key)
+        nodes = deque(own.popleft() if own else ())
+
+        def choose(pod: Pod, best: Sequence[str]) -> str:
+            node = nodes.popleft() if nodes else ""
+            return node if node in best else next(iter(best), "")
+
+        return choose
+
+    return choose_in_group
+
+
 def as_recorded(choices: Mapping[str, Iterable[str]]) -> Choose:
     """Return a function that repeats recorded choices, pod by pod.
 

@@ -37,9 +37,14 @@ def is_current(budget: PodDisruptionBudget) -> bool:
     return status.disruptions_allowed is not None and status.observed_generation >= budget.metadata.generation
 
 
+def is_computed(budget: PodDisruptionBudget) -> bool:
+    """Report whether the status of a budget was computed, and not read."""
+    return budget.status.observed_generation == _COMPUTED
+
+
 def computed_budgets(cluster: Cluster) -> list[PodDisruptionBudget]:
     """Return the budgets whose status was computed, and not read."""
-    return [budget for budget in cluster.list(PodDisruptionBudget) if budget.status.observed_generation == _COMPUTED]
+    return [budget for budget in cluster.list(PodDisruptionBudget) if is_computed(budget)]
 
 
 def with_computed_status(cluster: Cluster) -> Cluster:

@@ -34,6 +34,8 @@ class QueuedPodInfo:
         The end of the back-off; ``None`` if it has not been computed.
     signature : hashable or None
         The key by which pods are batched (``framework.signature``); ``None`` if the pod cannot be batched.
+    number : int
+        The number of the pod in the order of arrival.
     """
 
     pod: Pod
@@ -46,6 +48,22 @@ class QueuedPodInfo:
     gating_plugin: str = ""
     backoff_expiration: datetime | None = None
     signature: Hashable | None = None
+    number: int = 0
+
+    @property
+    def members(self) -> list[QueuedPodInfo]:
+        """The pod itself, as the only member of its entry in the queue."""
+        return [self]
+
+    @property
+    def size(self) -> int:
+        """The number of pods of the entry: 1."""
+        return 1
+
+    @property
+    def sorted_as(self) -> Pod:
+        """The pod that stands for the entry in the order of the queue."""
+        return self.pod
 
     @property
     def key(self) -> str:

@@ -47,7 +47,13 @@ def _deciding(statuses: NodeStatuses) -> list[tuple[FilterRun, slice | np.ndarra
     snapshot, nominated = statuses.snapshot, statuses.nominated
     if snapshot is None:
         return []
+    inside = slice(None) if statuses.outside is None else ~statuses.outside[snapshot.rows]
     if nominated is None:
-        return [(snapshot, slice(None))]
+        return [(snapshot, inside)]
     failed = ~nominated.passed
-    return [(snapshot, ~np.isin(snapshot.rows, nominated.rows[failed])), (nominated, failed)]
+    if statuses.outside is not None:
+        failed &= ~statuses.outside[nominated.rows]
+    decides = ~np.isin(snapshot.rows, nominated.rows[failed])
+    if statuses.outside is not None:
+        decides &= ~statuses.outside[snapshot.rows]
+    return [(snapshot, decides), (nominated, failed)]

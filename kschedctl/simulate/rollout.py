@@ -30,6 +30,7 @@ from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
+from kschedctl.simulate.group_losses import group_losses
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.revisions import Revisions, with_name
 from kschedctl.simulate.rolling_deployment import RollingDeployment
@@ -237,6 +238,7 @@ def _roll_stateful_set(stage: _Stage, stateful_set: StatefulSet, where: Where) -
 def _play(out: Rollout, revisions: Revisions, controller: RollingController) -> Rollout:
     """Let the controller act, unless it is held, and fill in the outcome."""
     simulation = revisions.simulation
+    before = simulation.cluster
     out.old = len(revisions.active(Side.OLD))
     out.before = len(revisions.available())
     out.stopped = bool(out.held)
@@ -244,6 +246,7 @@ def _play(out: Rollout, revisions: Revisions, controller: RollingController) -> 
     out.finished = controller.finished
     out.seconds = (simulation.now() - simulation.began).total_seconds()
     settle(out, simulation, revisions, attempts)
+    out.losses = group_losses(before, simulation.cluster, simulation.timeline, simulation.scheduler.release)
     if not out.finished and not out.held and not out.waiting:
         unready = [pod.key for pod in revisions.pods() if not revisions.is_available(pod)]
         if unready:

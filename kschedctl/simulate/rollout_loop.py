@@ -13,6 +13,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.status import Code
 from kschedctl.simulate.attempt import Attempt
+from kschedctl.simulate.group_losses import GroupLoss
 from kschedctl.simulate.revisions import Revisions
 from kschedctl.simulate.rollout_steps import RolloutStep, RolloutWaiting, Side
 from kschedctl.simulate.simulation import Simulation
@@ -78,6 +79,8 @@ class Rollout:
         The message of a quota that refuses a new pod; empty if none does.
     after : Cluster or None
         The cluster at the end.
+    losses : tuple of GroupLoss
+        The pod groups that lose members.
     """
 
     workload: ApiObject
@@ -102,6 +105,7 @@ class Rollout:
     unready: list[Pod] = field(default_factory=list)
     refused: str = ""
     after: Cluster | None = None
+    losses: tuple[GroupLoss, ...] = ()
 
 
 def play(simulation: Simulation, revisions: Revisions, controller: RollingController) -> list[Attempt]:
@@ -116,10 +120,8 @@ def play(simulation: Simulation, revisions: Revisions, controller: RollingContro
     """
     attempts: list[Attempt] = []
     while True:
-        while simulation.queue.can_pop:
-            attempt = simulation.step()
-            if attempt is not None:
-                attempts.append(attempt)
+        while simulation.can_try:
+            attempts += simulation.step()
             revisions.observe()
         if controller.finished:
             return attempts

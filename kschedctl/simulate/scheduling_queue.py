@@ -32,11 +32,15 @@ from kschedctl.framework.status import Code
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.backoff_queue import BackoffQueue
 from kschedctl.simulate.pod_heap import PodHeap
+from kschedctl.simulate.queue_entry import QueueEntry
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 
 POP_FROM_BACKOFF: Final = "SchedulerPopFromBackoffQ"
 #: The longest time that a pod stays in the unschedulable pool (``DefaultPodMaxInUnschedulablePodsDuration``).
 LONGEST_UNSCHEDULABLE: Final = timedelta(minutes=5)
+
+
+_Hints = dict[str, list[tuple[str, ClusterEventWithHint]]]
 
 
 class _Strategy(Enum):
@@ -87,13 +91,14 @@ class SchedulingQueue:
             self._active_key,
             pops_early=self._pops_early,
         )
-        self._unschedulable: dict[str, QueuedPodInfo] = {}
+        self._unschedulable: dict[str, QueueEntry] = {}
+        self._n_arrived = 0
         #: The pods being tried, with the length of ``_happened`` when they were popped.
         self._in_flight: dict[str, int] = {}
         self._happened: list[_Happened] = []
 
-    def _active_key(self, info: QueuedPodInfo) -> Any:
-        return self._sorter.sort_key(info.pod, info.timestamp)
+    def _active_key(self, info: QueueEntry) -> Any:
+        return self._sorter.sort_key(info.sorted_as, info.timestamp)
 
     @property
     def n_active(self) -> int:
@@ -111,14 +116,19 @@ class SchedulingQueue:
         return bool(len(self._active) or (self._pops_early and len(self._backoff.unschedulable)))
 
     @property
-    def unschedulable(self) -> tuple[QueuedPodInfo, ...]:
-        """The pods in the unschedulable pool, gated pods included."""
+    def unschedulable(self) -> tuple[QueueEntry, ...]:
+        """The entries in the unschedulable pool, gated ones included."""
         return tuple(self._unschedulable.values())
 
     @property
-    def failed(self) -> tuple[str, ...]:
-        """The pods in back-off after an error, ``namespace/name``."""
-        return tuple(info.key for info in self._backoff.failed)
+    def retried(self) -> tuple[QueueEntry, ...]:
+        """The entries that are tried again without an event: active, or in back-off."""
+        return (*self._active, *self._backoff.unschedulable, *self._backoff.failed)
+
+    @property
+    def failed(self) -> tuple[QueueEntry, ...]:
+        """The entries in back-off after an error."""
+        return tuple(self._backoff.failed)
 
     def next_due(self) -> datetime | None:
         """Return the end of the next back-off; ``None`` if no pod is in back-off."""
@@ -126,25 +136,43 @@ class SchedulingQueue:
 
     def add(self, pod: Pod) -> QueuedPodInfo:
         """Add a new pod."""
-        info = QueuedPodInfo(pod, self._now())
+        info = self._new(pod)
         self._move_to_active(info)
         return info
 
-    def pop(self) -> QueuedPodInfo | None:
-        """Remove and return the next active pod; return ``None`` if there is none.
+    def _new(self, pod: Pod) -> QueuedPodInfo:
+        self._n_arrived += 1
+        return QueuedPodInfo(pod, self._now(), number=self._n_arrived)
 
-        If none is active and SchedulerPopFromBackoffQ is enabled, take the first pod in back-off that failed without
+    def pop(self) -> QueueEntry | None:
+        """Remove and return the next active entry; return ``None`` if there is none.
+
+        If none is active and SchedulerPopFromBackoffQ is enabled, take the first entry in back-off that failed without
         an error.
         """
         info = self._active.pop()
         if info is None and self._pops_early:
             info = self._backoff.unschedulable.pop()
-        if info is None:
-            return None
-        info.attempts += 1
-        self.cycles += 1
-        self._in_flight[info.key] = len(self._happened)
+        if info is not None:
+            self._try(info)
         return info
+
+    def pop_specific(self, key: str) -> QueuedPodInfo | None:
+        """Remove and return a pod out of its turn; return ``None`` if it is not in the queue or remains gated."""
+        self.activate(key)
+        info = self._active.remove(key)
+        if not isinstance(info, QueuedPodInfo):
+            return None
+        self._try(info)
+        return info
+
+    def _try(self, info: QueueEntry) -> None:
+        self.cycles += 1
+        info.attempts += 1
+        for member in info.members:
+            if member is not info:
+                member.attempts += 1
+            self._in_flight[member.key] = len(self._happened)
 
     def done(self, info: QueuedPodInfo) -> None:
         """End the attempt of a pod; with the last one, the recorded events are dropped."""
@@ -165,11 +193,15 @@ class SchedulingQueue:
             info.consecutive_errors += 1
         info.timestamp = self._now()
         info.backoff_expiration = None
+        self._return(info)
+
+    def _return(self, info: QueuedPodInfo) -> None:
         self._requeue(info, self._strategy_in_flight(info))
         self.done(info)
 
     def _strategy_in_flight(self, info: QueuedPodInfo) -> _Strategy:
-        if not info.rejectors:
+        # Members of a group are retried after their back-off, whatever happened meanwhile.
+        if not info.rejectors or (info.pod.spec.pod_group_name and self.scheduler.release.pod_groups is not None):
             return _Strategy.AFTER_BACKOFF
         best = _Strategy.SKIP
         for each in self._happened[self._in_flight.get(info.key, 0) :]:
@@ -187,28 +219,38 @@ class SchedulingQueue:
         if key in self._in_flight:
             self._happened += [_Happened(event, old, new) for event in events]
             return
-        for queue in (self._active, self._backoff):
-            info = queue.get(key)
-            if info is not None:
-                info.pod = new
-                return
-        info = self._unschedulable.get(key)
-        if info is None:
+        found = self._find(new)
+        if found is None:
             self.add(new)
             return
-        info.pod = new
+        entry, member = found
+        member.pod = new
         for event in events:
-            self._requeue(info, self._worth_requeuing(info, self._hints_for(info, event), event, old, new))
-            if key not in self._unschedulable:
+            if entry.key not in self._unschedulable:
                 return
+            self._requeue(entry, self._entry_worth_requeuing(entry, event, old, new))
 
-    def delete(self, key: str) -> None:
+    def _find(self, pod: Pod) -> tuple[QueueEntry, QueuedPodInfo] | None:
+        """Return the entry that a pod is in, and the pod there; ``None`` if it is not in the queue."""
+        info = self._active.get(pod.key) or self._backoff.get(pod.key) or self._unschedulable.get(pod.key)
+        return (info, info) if isinstance(info, QueuedPodInfo) else None
+
+    def delete(self, pod: Pod) -> None:
         """Remove a pod that is deleted or bound."""
-        if self._active.remove(key) is None and self._backoff.remove(key) is None:
-            self._unschedulable.pop(key, None)
+        self._take_out(pod.key)
+
+    def _take_out(self, key: str) -> tuple[QueueEntry | None, _Strategy]:
+        """Remove an entry, and return it with the strategy that would put it back where it was."""
+        info = self._active.remove(key)
+        if info is not None:
+            return info, _Strategy.IMMEDIATELY
+        info = self._backoff.remove(key)
+        if info is not None:
+            return info, _Strategy.AFTER_BACKOFF
+        return self._unschedulable.pop(key, None), _Strategy.SKIP
 
     def activate(self, key: str) -> bool:
-        """Make a pod active at once; return false if it is neither unschedulable nor in back-off, or remains gated."""
+        """Make an entry active; return false if it is neither unschedulable nor in back-off, or remains gated."""
         info = self._unschedulable.get(key)
         from_backoff = info is None
         if info is None:
@@ -232,7 +274,11 @@ class SchedulingQueue:
             Selects the pods that the event is for; by default all.
         """
         if self._unschedulable and self._is_of_interest(event):
-            waiting = [info for info in self.unschedulable if pre_check is None or pre_check(info.pod)]
+            waiting = [
+                info
+                for info in self.unschedulable
+                if pre_check is None or any(pre_check(member.pod) for member in info.members)
+            ]
             self._move(waiting, event, old, new)
         if self._in_flight:
             self._happened.append(_Happened(event, old, new))
@@ -250,20 +296,36 @@ class SchedulingQueue:
         return bool(late)
 
     def _move(
-        self, infos: Iterable[QueuedPodInfo], event: ClusterEvent, old: ApiObject | None, new: ApiObject | None
+        self, infos: Iterable[QueueEntry], event: ClusterEvent, old: ApiObject | None, new: ApiObject | None
     ) -> None:
         # All pods of a profile share the hints that are registered for an event.
-        hints: dict[str, list[tuple[str, ClusterEventWithHint]]] = {}
+        hints: _Hints = {}
         for info in infos:
-            profile = info.pod.spec.scheduler_name
-            if profile not in hints:
-                hints[profile] = self._hints_for(info, event)
             if info.gating_plugin and not self._ends_gate(info, event):
                 continue
-            strategy = self._worth_requeuing(info, hints[profile], event, old, new)
+            strategy = self._entry_worth_requeuing(info, event, old, new, hints)
             if strategy is not _Strategy.SKIP:
                 self._unschedulable.pop(info.key, None)
                 self._requeue(info, strategy)
+
+    def _entry_worth_requeuing(
+        self,
+        entry: QueueEntry,
+        event: ClusterEvent,
+        old: ApiObject | None,
+        new: ApiObject | None,
+        hints: _Hints | None = None,
+    ) -> _Strategy:
+        """Return the best strategy of the members of an entry."""
+        known: _Hints = {} if hints is None else hints
+        best = _Strategy.SKIP
+        for info in entry.members:
+            profile = info.pod.spec.scheduler_name
+            if profile not in known:
+                known[profile] = self._hints_for(info, event)
+            strategy = self._worth_requeuing(info, known[profile], event, old, new)
+            best = max(best, strategy, key=lambda each: each.value)
+        return best
 
     def _is_of_interest(self, event: ClusterEvent) -> bool:
         if event.is_wild_card:
@@ -271,8 +333,8 @@ class SchedulingQueue:
         profiles = self.scheduler.configuration.profiles
         return any(each.event.matches(event) for name in profiles for _, each in self._framework(name).queueing_hints)
 
-    def _ends_gate(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:
-        hints = self._framework(info.pod.spec.scheduler_name).queueing_hints
+    def _ends_gate(self, info: QueueEntry, event: ClusterEvent) -> bool:
+        hints = self._framework(info.sorted_as.spec.scheduler_name).queueing_hints
         return any(name == info.gating_plugin and each.event.matches(event) for name, each in hints)
 
     def _framework(self, scheduler_name: str) -> Framework:
@@ -311,7 +373,7 @@ class SchedulingQueue:
             best = _Strategy.AFTER_BACKOFF
         return best
 
-    def _requeue(self, info: QueuedPodInfo, strategy: _Strategy) -> None:
+    def _requeue(self, info: QueueEntry, strategy: _Strategy) -> None:
         if strategy is _Strategy.SKIP:
             self._unschedulable[info.key] = info
         elif strategy is _Strategy.AFTER_BACKOFF and self._backoff.is_backing_off(info, self._now()):
@@ -319,7 +381,7 @@ class SchedulingQueue:
         else:
             self._move_to_active(info)
 
-    def _move_to_active(self, info: QueuedPodInfo, *, from_backoff: bool = False) -> bool:
+    def _move_to_active(self, info: QueueEntry, *, from_backoff: bool = False) -> bool:
         if not (from_backoff and self._pops_early):
             self._run_pre_enqueue(info)
         if info.gating_plugin:
@@ -331,7 +393,7 @@ class SchedulingQueue:
         self._active.push(info)
         return True
 
-    def _move_to_backoff(self, info: QueuedPodInfo) -> None:
+    def _move_to_backoff(self, info: QueueEntry) -> None:
         if self._pops_early:
             self._run_pre_enqueue(info)
             if info.gating_plugin:
@@ -340,7 +402,15 @@ class SchedulingQueue:
         self._unschedulable.pop(info.key, None)
         self._backoff.add(info)
 
-    def _run_pre_enqueue(self, info: QueuedPodInfo) -> None:
+    def _run_pre_enqueue(self, entry: QueueEntry) -> None:
+        gating = ""
+        for info in entry.members:
+            self._run_pre_enqueue_for(info)
+            # A gated member holds back its whole group.
+            gating = info.gating_plugin or gating
+        entry.gating_plugin = gating
+
+    def _run_pre_enqueue_for(self, info: QueuedPodInfo) -> None:
         framework = self._framework(info.pod.spec.scheduler_name)
         plugins = framework.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin)
         # The plugin that gated the pod runs first.

@@ -16,15 +16,18 @@ import numpy as np
 
 from kschedctl.api.core import Node
 from kschedctl.api.device import ResourceClaim
-from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.cluster.snapshot_time import newest_time
+from kschedctl.framework.effects import ObjectChange
 from kschedctl.framework.events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
+    UNSCHEDULED_POD_ADD,
     ActionType,
     ClusterEvent,
     EventResource,
@@ -35,7 +38,8 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.batch import GATE
 from kschedctl.simulate.deletions import ending_pods, is_wanted
 from kschedctl.simulate.disruption import budgets_after
-from kschedctl.simulate.pods import age
+from kschedctl.simulate.pod_group_queue import PodGroupQueue
+from kschedctl.simulate.pods import age, pod_at
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
@@ -83,7 +87,10 @@ class SimulatedCluster:
     def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
         self.clock = clock or VirtualClock(_start(scheduler.cluster))
         self.scheduler = scheduler
-        self.queue = SchedulingQueue(scheduler, self.now)
+        groups = scheduler.release.pod_groups
+        self.queue: SchedulingQueue = (PodGroupQueue if groups and groups.queues_groups else SchedulingQueue)(
+            scheduler, self.now
+        )
         self.timeline: list[TimelineEntry] = []
         self.began = self.now()
         self.met: dict[str, ObjectMeta] = {}
@@ -111,6 +118,14 @@ class SimulatedCluster:
             The reason recorded in the timeline.
         """
         new = list(pods)
+        if self.scheduler.release.pod_groups is not None and any(pod.spec.pod_group_name for pod in new):
+            # A gang is held back until enough of its pods exist.
+            for pod in new:
+                self._create([pod], why)
+        else:
+            self._create(new, why)
+
+    def _create(self, new: list[Pod], why: str) -> None:
         if self._world.controllers:
             # Claims that are created for pods exist at once.
             self._move(move_pods(self.cluster, added=new).cluster)
@@ -143,9 +158,15 @@ class SimulatedCluster:
             self._enqueue(pod)
 
     def _enqueue(self, pod: Pod) -> None:
-        if not pod.spec.node_name and self.scheduler.knows(pod) and pod.metadata.deletion_timestamp is None:
+        # Members that are being deleted are in the queue with their group, which counts them; they are not tried.
+        in_group = self.scheduler.release.pod_groups is not None and bool(pod.spec.pod_group_name)
+        if pod.metadata.deletion_timestamp is not None and not in_group:
+            return
+        if not pod.spec.node_name and self.scheduler.knows(pod):
             self.met[pod.key] = pod.metadata
             self._sign(self.queue.add(pod))
+            if self.scheduler.release.pod_groups is not None:
+                self.queue.move_all(UNSCHEDULED_POD_ADD, None, pod)
 
     def _sign(self, info: QueuedPodInfo) -> None:
         # Extenders do not sign pods, so pods are not batched if any extender is configured.
@@ -165,6 +186,33 @@ class SimulatedCluster:
         self._changes += 1
         for event in node_changes(old, node) if old is not None else (NODE_ADD,):
             self.queue.move_all(event, old, node)
+
+    def delete_node(self, name: str) -> None:
+        """Remove a node; its pods stay, and count nowhere."""
+        gone = next(node for node in self.cluster.nodes.objects if node.name == name)
+        self._move(self.cluster.with_nodes([node for node in self.cluster.nodes.objects if node is not gone]))
+        self._changes += 1
+        self.queue.move_all(ClusterEvent(EventResource.NODE, ActionType.DELETE), gone, None)
+
+    def create_object(self, obj: ApiObject) -> None:
+        """Add an object that is neither a node nor a pod, and notify the queue."""
+        self._move(self.cluster.with_added([obj]))
+        self._notify(ObjectChange(obj))
+
+    def delete_object(self, obj: ApiObject) -> None:
+        """Remove an object that is neither a node nor a pod, and notify the queue."""
+        self._move(self.cluster.without([obj]))
+        event = ObjectChange(obj).event
+        if event is not None:
+            self.queue.move_all(ClusterEvent(event.resource, ActionType.DELETE), obj, None)
+
+    def _notify(self, change: ObjectChange) -> None:
+        if change.event is not None:
+            self.queue.move_all(change.event, change.old, change.new)
+
+    def pod(self, index: int) -> Pod:
+        """Return a pod of the current cluster, with its node."""
+        return pod_at(self.cluster, index)
 
     def delete(self, pod: Pod, *, preempted: bool = False) -> None:
         """Delete a pod on a node: it is gone after its grace period, and recreated by its controller.
@@ -203,12 +251,26 @@ class SimulatedCluster:
         taken = self.cluster.pods.index
         new = replacement(pod, lambda name: (pod.namespace, name) in taken)
         self.create([new], f"{IN_PLACE_OF}{pod.key}")
+        self._enqueue_group(new)
+
+    def _enqueue_group(self, pod: Pod) -> None:
+        """Put the other pending members of a pod's group into the queue: they are tried together with it."""
+        if self.scheduler.release.pod_groups is None or not pod.spec.pod_group_name:
+            return
+        pods = self.cluster.pods
+        members = group_members(self.cluster, pod.namespace, pod.spec.pod_group_name)
+        for index in members[pods.node_row[members] == PENDING].tolist():
+            if pods.key(index) not in self.met:
+                self._enqueue(pods.pod(index))
 
     def remove(self, pod: Pod) -> None:
         """Remove a pod from the cluster at once, and notify the queue."""
         index = self.cluster.pods.index.get((pod.namespace, pod.name))
         if index is None:
             return
+        if not pod.spec.node_name:
+            # The queue takes the pod out while the pod's group still counts it.
+            self.queue.delete(pod)
         before = self.cluster
         after = (
             move_pods(before, removed=[index])
@@ -218,7 +280,6 @@ class SimulatedCluster:
         self._move(after.cluster)
         self._note(pod, TimelineEvent.DELETED, pod.spec.node_name)
         if not pod.spec.node_name:
-            self.queue.delete(pod.key)
             return
         if pod.metadata.deletion_timestamp is None:
             self._keep_budgets(pod, -1)
@@ -231,7 +292,9 @@ class SimulatedCluster:
             self.queue.move_all(ClusterEvent(EventResource.RESOURCE_CLAIM, action), claim, now)
 
     def _note(self, pod: Pod, event: TimelineEvent, node: str = "", why: str = "") -> None:
-        self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why))
+        name = pod.spec.pod_group_name
+        group = f"{pod.namespace}/{name}" if name and self.scheduler.release.pod_groups is not None else ""
+        self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why, group))
 
     def _move(self, cluster: Cluster) -> None:
         self.scheduler = self.queue.scheduler = self.scheduler.moved(cluster)

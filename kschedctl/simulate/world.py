@@ -25,6 +25,11 @@ def no_pod(pod: Pod) -> bool:
     return False
 
 
+def running(pod: Pod) -> Pod:
+    """Return the pod in the phase ``Running``, as its kubelet reports it once it is started."""
+    return replace(pod, status=replace(pod.status, phase="Running"))
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """The parts of a cluster that act in a simulation.
@@ -39,6 +44,8 @@ class World:
         True if the status of disruption budgets follows the pods.
     kubelet : bool
         True if bound pods run and are ready at once.
+    starts : callable
+        Returns a bound pod as its kubelet reports it, if ``kubelet`` is set.
     leftovers : bool
         True if a pod that no event has woken for more than five minutes is retried, provided the cluster has changed.
     kept_elsewhere : callable
@@ -51,6 +58,7 @@ class World:
     kubelet: bool = True
     leftovers: bool = True
     kept_elsewhere: Callable[[Pod], bool] = no_pod
+    starts: Callable[[Pod], Pod] = running
 
     def makes_again(self, pod: Pod) -> bool:
         """Report whether the simulation recreates a pod that is deleted."""
@@ -86,11 +94,6 @@ def terminating(pod: Pod, ends: datetime, *, preempted: bool) -> Pod:
         metadata=replace(pod.metadata, deletion_timestamp=ends),
         status=replace(pod.status, conditions=conditions),
     )
-
-
-def running(pod: Pod) -> Pod:
-    """Return the pod in the phase ``Running``, as its kubelet reports it once it is started."""
-    return replace(pod, status=replace(pod.status, phase="Running"))
 
 
 def is_recreated(pod: Pod) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api import classes, coordination, core, limits, meta, pod, storage, volume, workload
+from kschedctl.api import classes, coordination, core, limits, meta, pod, pod_group, storage, volume, workload
 from kschedctl.api.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.api.core import Condition, QuantityText, Taint
 from kschedctl.api.device import ResourceSlice
@@ -22,6 +22,7 @@ from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.api.meta import Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.pod_group import DisruptionMode, TypedLocalObjectReference
 from kschedctl.api.selectors import parse_int64
 from kschedctl.api.storage import TopologySelectorLabelRequirement
 from kschedctl.api.volume import TypedObjectReference
@@ -43,6 +44,7 @@ CHOICES: Final = frozenset(
         (pod.ContainerRestartRule, "action"),
         (pod.Container, "restart_policy"),
         (pod.PodSpec, "preemption_policy"),
+        (pod_group.PodGroupTemplateSpec, "preemption_policy"),
         (pod.PodStatus, "phase"),
         (pod.TopologySpreadConstraint, "when_unsatisfiable"),
         (pod.TopologySpreadConstraint, "node_affinity_policy"),
@@ -73,7 +75,7 @@ _COMPARING: Final = ("Gt", "Lt")
 _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 _REVISION: Final = "deployment.kubernetes.io/revision"
 _OTHER_GROUP: Final = "example.com"
-_VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v2"})
+_VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v1alpha2", "v1alpha3", "v2"})
 _PERCENT: Final = re.compile(r"[0-9]{1,9}%", re.ASCII)
 _VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
 _KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()}
@@ -186,6 +188,9 @@ class _Renaming:
             (pod.TopologySpreadConstraint, "match_label_keys"): self._each(names.key),
             (pod.PodSpec, "node_name"): self._category("node"),
             (pod.PodStatus, "conditions"): self._conditions,
+            (pod_group.PodGroupTemplateSpec, "disruption_mode"): self._disruption_mode,
+            (pod_group.TopologyConstraint, "key"): names.key,
+            (pod_group.PodGroupStatus, "conditions"): self._conditions,
             (volume.ImageVolumeSource, "reference"): names.image,
             (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
             (workload.ReplicasStatus, "conditions"): self._conditions,
@@ -213,6 +218,7 @@ class _Renaming:
             TopologySelectorLabelRequirement: self._topology,
             OwnerReference: self._owner,
             TypedObjectReference: self._reference,
+            TypedLocalObjectReference: self._local_reference,
             **devices.structs,
         }
 
@@ -338,10 +344,24 @@ class _Renaming:
             uid=self._names.uid(owner.uid),
         )
 
+    def _disruption_mode(self, mode: str | DisruptionMode | None) -> str | DisruptionMode | None:
+        return self._names.choice(mode) if isinstance(mode, str) else mode
+
+    def _local_reference(self, reference: TypedLocalObjectReference) -> TypedLocalObjectReference:
+        return replace(
+            reference,
+            api_group=self._group(reference.api_group),
+            kind=self._kind(reference.kind),
+            name=self._names.word(reference.name),
+        )
+
+    def _group(self, group: str) -> str:
+        return group if is_kept_group(group) else _OTHER_GROUP
+
     def _reference(self, reference: TypedObjectReference) -> TypedObjectReference:
         return replace(
             reference,
-            api_group=reference.api_group if is_kept_group(reference.api_group) else _OTHER_GROUP,
+            api_group=self._group(reference.api_group),
             kind=self._kind(reference.kind),
             name=self._names.word(reference.name),
             namespace=self._names.word(reference.namespace, "namespace"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, get_origin
+from typing import Any, Final, get_args, get_origin
 
 import msgspec
 from msgspec.structs import replace
@@ -56,6 +56,9 @@ READ_CONDITIONS: Final = frozenset(
         "PodResizePending",
         "DisruptionTarget",
         "Ready",
+        # Of pod groups, in Kubernetes 1.36 and as of 1.37.
+        "PodGroupScheduled",
+        "PodGroupInitiallyScheduled",
         # Of workloads: an API server refuses pods; a Job has ended.
         "ReplicaFailure",
         "Complete",
@@ -63,7 +66,7 @@ READ_CONDITIONS: Final = frozenset(
     }
 )
 READ_REASONS: Final = READ_CONDITIONS - {"Ready"}
-READ_MESSAGES: Final = frozenset({"PodScheduled", "ReplicaFailure"})
+READ_MESSAGES: Final = frozenset({"PodScheduled", "ReplicaFailure", "PodGroupScheduled", "PodGroupInitiallyScheduled"})
 
 
 def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
@@ -101,8 +104,9 @@ def _paths(type_: type[msgspec.Struct]) -> Iterator[str]:
         if any((base, field.name) in UNREAD_FIELDS for base in type_.__mro__):
             continue
         parts = structs_in(field.type)
-        if not any(msgspec.structs.fields(part) for part in parts) or get_origin(field.type) is dict:
-            # The keys of a map, and the presence of a struct without fields, are kept as well.
+        fieldless = not any(msgspec.structs.fields(part) for part in parts)
+        if fieldless or get_origin(field.type) is dict or str in get_args(field.type):
+            # Also kept: the keys of a map, the presence of a struct without fields, and a text in a struct's place.
             yield field.encode_name
         name = f"{field.encode_name}[]" if get_origin(field.type) is tuple else field.encode_name
         for part in parts:

@@ -10,10 +10,15 @@ from msgspec.structs import replace
 from kschedctl.api.core import Condition
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 
-_POD_SCHEDULED: Final = "PodScheduled"
+#: The conditions that the scheduler writes, of pods and of pod groups.
+_SCHEDULED: Final = frozenset({"PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled"})
 #: The reasons whose messages have known words; messages of errors and of other programs can contain anything.
 _SCHEDULER_REASONS: Final = frozenset({"Unschedulable", "SchedulingGated"})
-_SCHEDULER_TEXTS: Final = re.compile(r"0/[0-9]+ nodes are available|no nodes available|Scheduling is blocked")
+_SCHEDULER_TEXTS: Final = re.compile(
+    r"0/[0-9]+ (?:nodes|placements) are available|no nodes available|Scheduling is blocked|no feasible placements found"
+    r"|pod group (?:is|preemption)\b|minCount \([0-9]+\) cannot be satisfied"
+    r"|waiting for (?:minCount pods|pods's pod group|the preemption for this pod group)"
+)
 #: The reasons that Kubernetes itself sets.
 _REASONS: Final = _SCHEDULER_REASONS | {
     "",
@@ -52,6 +57,7 @@ _WORDS: Final = frozenset(
         "Preemption",
         "ReadWriteOncePod",
         "ResourceClaim",
+        "ResourceClaims",
         "Scheduling",
         "Too",
         "a",
@@ -63,8 +69,12 @@ _WORDS: Final = frozenset(
         "and",
         "another",
         "anti-affinity",
+        "appear",
         "are",
+        "asked",
         "available",
+        "aware",
+        "be",
         "being",
         "bind",
         "blocked",
@@ -74,6 +84,7 @@ _WORDS: Final = frozenset(
         "claim",
         "claims",
         "class",
+        "complete",
         "completed",
         "conflict",
         "constraints",
@@ -93,6 +104,7 @@ _WORDS: Final = frozenset(
         "does",
         "due",
         "eligible",
+        "enabled",
         "encountered",
         "enough",
         "ephemeral",
@@ -100,27 +112,37 @@ _WORDS: Final = frozenset(
         "exist",
         "existing",
         "extended",
+        "feasible",
         "features",
         "find",
+        "finished",
+        "first",
         "fit",
         "for",
         "found",
         "free",
+        "from",
+        "gang",
         "gates",
+        "group",
+        "groups",
         "had",
         "has",
         "have",
         "helpful",
         "immediate",
+        "in",
         "in-use",
         "incoming",
         "invalid",
         "is",
         "label",
+        "limitation",
         "looking",
         "many",
         "match",
         "max",
+        "minCount",
         "missing",
         "mode",
         "more",
@@ -136,20 +158,31 @@ _WORDS: Final = frozenset(
         "of",
         "on",
         "one",
+        "ongoing",
         "or",
         "owner",
         "persistent",
         "persistentvolume",
         "persistentvolumeclaim",
+        "placement",
+        "placement-based",
+        "placements",
         "plugin",
+        "plugins",
         "pod",
+        "podgroup",
         "pods",
         "pools",
         "ports",
+        "preempting",
         "preemption",
         "preemptionPolicy",
+        "preemptor",
         "pv",
         "pvc",
+        "queue",
+        "rejected",
+        "remaining",
         "request",
         "requested",
         "required",
@@ -157,23 +190,28 @@ _WORDS: Final = frozenset(
         "resourceclaim",
         "rules",
         "s",
+        "satisfied",
         "satisfy",
         "schedulable",
         "schedule",
+        "scheduled",
         "scheduler-enforced",
         "scheduling",
         "selector",
         "spread",
+        "status",
         "still",
         "storage",
         "storageClass",
         "storageclass.storage.k8s.io",
+        "supported",
         "t",
         "taint",
         "taints",
         "terminating",
         "terms",
         "the",
+        "this",
         "to",
         "topology",
         "type",
@@ -186,10 +224,12 @@ _WORDS: Final = frozenset(
         "victims",
         "volume",
         "volumes",
+        "wait",
         "waiting",
         "was",
         "were",
         "with",
+        "workload",
         "yet",
         "zone",
     ]
@@ -218,7 +258,7 @@ def anonymous_conditions(conditions: tuple[Condition, ...], names: Pseudonyms) -
 
 
 def _anonymous_message(condition: Condition, names: Pseudonyms) -> str:
-    known = condition.type == _POD_SCHEDULED and condition.reason in _SCHEDULER_REASONS
+    known = condition.type in _SCHEDULED and condition.reason in _SCHEDULER_REASONS
     if not known or not _SCHEDULER_TEXTS.match(condition.message):
         return ""
 

@@ -180,6 +180,7 @@ _OWN_WORDS: Final = frozenset(
         "WaitForFirstConsumer",
         "Container",
         "Pod",
+        "PodGroup",
         "PersistentVolumeClaim",
         "Terminating",
         "NotTerminating",

@@ -81,7 +81,7 @@ def configuration(plan: str, number: int) -> dict[str, Any]:
         If the plan has no such case.
     """
     job = _job(plan)
-    if number > len(job.read.cases):
+    if not 1 <= number <= len(job.read.cases):
         raise InputError(f"the plan has no case {number}", where=plan, hint=f"the last one is {len(job.read.cases)}")
     return job.configuration(number)
 

@@ -29,6 +29,7 @@ from kschedctl.testing.changes import changed_overlays, changes_of
 from kschedctl.testing.dependency_checks import (
     answers_depend_on_no_more_of_the_pod_than_own_part_says,
     answers_depend_on_no_more_than_reads_says,
+    copies_change_no_more_than_reach_of_copies_says,
     preparing_depends_on_no_more_than_prepares_from_says,
 )
 from kschedctl.testing.operands import check_operands
@@ -290,6 +291,7 @@ CLAUSES: Final[tuple[Callable[[PluginSubject, Sample], None], ...]] = (
     answers_depend_on_no_more_than_reads_says,
     preparing_depends_on_no_more_than_prepares_from_says,
     answers_depend_on_no_more_of_the_pod_than_own_part_says,
+    copies_change_no_more_than_reach_of_copies_says,
 )
 
 

@@ -1,4 +1,4 @@
-"""Checks of a plugin's declared dependencies: ``reads``, ``prepares_from`` and ``own_part``.
+"""Checks of a plugin's declared dependencies: ``reads``, ``prepares_from``, ``own_part`` and ``reach_of_copies``.
 
 Each clause changes a part of a sample's cluster on which the results do not depend according to the declaration, and
 compares the results before and after the change.
@@ -165,3 +165,23 @@ def answers_depend_on_no_more_of_the_pod_than_own_part_says(subject: PluginSubje
         return
     before, after = ask(plugin, cluster, pod), ask(subject.over(cluster), cluster, other)
     assert (after.verdicts, after.raw) == (before.verdicts, before.raw), "the results depend on the pod's own metadata"
+
+
+def copies_change_no_more_than_reach_of_copies_says(subject: PluginSubject, sample: Sample) -> None:
+    """Check that a copy of the pod on a node does not change results beyond what ``reach_of_copies`` states."""
+    cluster = sample.world.cluster()
+    plugin = subject.over(cluster)
+    reach = plugin.reach_of_copies(sample.pod)
+    if reach is Reach.CLUSTER:
+        return
+    before = ask(plugin, cluster, sample.pod)
+    for name in cluster.nodes.names:
+        changed = cluster.with_copies(sample.pod, [name])
+        after = ask(subject.over(changed), changed, sample.pod)
+        words = f"with a copy of the pod on {name}, it differs"
+        assert after.pre_filter == before.pre_filter, f"PreFilter depends on copies: {words}"
+        for node in cluster.nodes.names:
+            if node == name and reach is Reach.NODE:
+                continue
+            for what, was, now in _of_node(before, after, node):
+                assert now == was, f"{what} of {node} depends on more than reach_of_copies says: {words}"

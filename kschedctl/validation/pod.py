@@ -20,6 +20,7 @@ from kschedctl.validation.defaults import default_pod
 from kschedctl.validation.go_values import in_go
 from kschedctl.validation.metadata import object_metadata
 from kschedctl.validation.placement import affinity, scheduling_gates, tolerations, topology_spread
+from kschedctl.validation.pod_group import scheduling_group
 from kschedctl.validation.resources import overhead, pod_resources
 from kschedctl.validation.security import pod_security
 from kschedctl.validation.values import (
@@ -109,6 +110,8 @@ def pod_spec(spec: Tree, path: str, context: ValidationContext, *, annotations: 
         yield from _hostname_override(spec, path)
     yield from _names(spec, path)
     yield from _classes(spec, path, context)
+    if "schedulingGroup" in spec and context.on("GenericWorkload"):
+        yield from scheduling_group(spec["schedulingGroup"], f"{path}.schedulingGroup")
     if context.on("EnvFiles"):
         yield from _files_of_environment(spec, path)
 

@@ -106,11 +106,21 @@ def _hint(kind: str) -> str:
     return f"the {kind} itself is accepted: its pods are refused one by one ({FAILED_CREATE})"
 
 
-def _problems(spec: Tree) -> Iterator[tuple[str, str]]:
+def computed_priority(spec: Tree) -> int | None:
+    """Return the priority that admission computes for a pod or group, or ``None`` if it depends on a cluster's classes.
+
+    Without a class, the priority is that of a cluster without a default class.
+    """
     name = spec.get("priorityClassName", "")
     known = next((system for system in SYSTEM_CLASSES if system.name == name), None)
-    if known is not None or not name:
-        value = known.value if known is not None else 0
+    if known is not None:
+        return known.value
+    return None if name else 0
+
+
+def _problems(spec: Tree) -> Iterator[tuple[str, str]]:
+    value = computed_priority(spec)
+    if value is not None:
         priority, policy = spec.get("priority"), spec.get("preemptionPolicy")
         if priority is not None and priority != value:
             yield "priority", GIVEN_PRIORITY.format(priority, value)

@@ -23,6 +23,14 @@ from kschedctl.validation.jobs import cron_job, job
 from kschedctl.validation.metadata import object_metadata
 from kschedctl.validation.persistent_volume import persistent_volume
 from kschedctl.validation.pod import pod
+from kschedctl.validation.pod_group import (
+    composite_pod_group,
+    group_refusals,
+    old_pod_group,
+    old_workload,
+    pod_group,
+    workload,
+)
 from kschedctl.validation.pod_rejections import FAILED_CREATE, label_key_refusals, pod_path, pod_refusals
 from kschedctl.validation.priority_class import priority_class
 from kschedctl.validation.storage_class import storage_class
@@ -52,11 +60,19 @@ RULES: Final[Mapping[str, Rule]] = {
     "batch/v1/CronJob": cron_job,
     "policy/v1/PodDisruptionBudget": pod_disruption_budget,
     "scheduling.k8s.io/v1/PriorityClass": priority_class,
+    "scheduling.k8s.io/v1alpha2/PodGroup": old_pod_group,
+    "scheduling.k8s.io/v1alpha2/Workload": old_workload,
+    "scheduling.k8s.io/v1alpha3/PodGroup": pod_group("v1alpha3"),
+    "scheduling.k8s.io/v1alpha3/Workload": workload("v1alpha3"),
+    "scheduling.k8s.io/v1alpha3/CompositePodGroup": composite_pod_group,
+    "scheduling.k8s.io/v1beta1/PodGroup": pod_group("v1beta1"),
+    "scheduling.k8s.io/v1beta1/Workload": workload("v1beta1"),
     "autoscaling/v1/HorizontalPodAutoscaler": horizontal_pod_autoscaler_v1,
     "autoscaling/v2/HorizontalPodAutoscaler": horizontal_pod_autoscaler,
     "storage.k8s.io/v1/StorageClass": storage_class,
 }
 _POD: Final = "v1/Pod"
+_GROUPS: Final = "scheduling.k8s.io/"
 #: The kinds whose pod template is not in ``spec.template``.
 _OF_CRON_JOBS: Final = "batch/v1/CronJob"
 _OF_TEMPLATES: Final = "v1/PodTemplate"
@@ -118,10 +134,13 @@ def validate_decoded(
     if rule is None:
         return
     context = ValidationContext(release)
-    # Admission precedes validation, so a Pod that admission rejects has no other findings.
+    # Admission precedes validation, so a Pod or a group that admission rejects has no other findings.
     template = _template(tree, key)
     refusals = list(pod_refusals(template, pod_path(kind), kind)) if admission else []
-    if key == _POD and refusals:
+    if key.startswith(_GROUPS):
+        of_group = list(group_refusals(tree, kind, context))
+        refusals += of_group if admission else []
+    if refusals and (key == _POD or key.startswith(_GROUPS)):
         yield from refusals
         return
     found = list(rule(tree, context))

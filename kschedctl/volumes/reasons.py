@@ -36,7 +36,7 @@ class ClaimReason(Operands, frozen=True):
     claim: str
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Return remedies that use another claim."""
+        """Propose to use another claim."""
         return claim_remedies(context, self.claim)
 
 
@@ -52,12 +52,12 @@ class VolumeReason(ClaimReason, frozen=True):
     volume: str
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Return remedies that move the volume to the node, or use another claim."""
+        """Propose to move the volume to the node, or to use another claim."""
         return elsewhere_remedies(context, self.claim, self.volume)
 
 
 class VolumeMissing(VolumeReason, frozen=True):
-    """A rejection because the claim's volume does not exist."""
+    """The claim's volume does not exist."""
 
     def words(self) -> str:
         """Return the claim and the missing volume as text."""
@@ -65,7 +65,7 @@ class VolumeMissing(VolumeReason, frozen=True):
 
 
 class VolumeNotTranslated(VolumeReason, frozen=True):
-    """A rejection because the claim's volume cannot be translated to its CSI driver.
+    """The claim's volume cannot be translated to its CSI driver.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class VolumeNotTranslated(VolumeReason, frozen=True):
 
 
 class VolumeForNoNode(VolumeReason, frozen=True):
-    """A rejection because no node can match the node affinity of the claim's volume."""
+    """No node can match the node affinity of the claim's volume."""
 
     def words(self) -> str:
         """Return the claim and its volume as text."""
@@ -93,7 +93,7 @@ class VolumeForNoNode(VolumeReason, frozen=True):
 
 
 class VolumeForOtherNodes(VolumeReason, frozen=True):
-    """A rejection because the claim's volume is for nodes with other labels.
+    """The claim's volume is for nodes with other labels.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class VolumeForOtherNodes(VolumeReason, frozen=True):
 
 
 class ProvisionedElsewhere(ClaimReason, frozen=True):
-    """A rejection because the claim is being provisioned for another node.
+    """The claim is being provisioned for another node.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class ProvisionedElsewhere(ClaimReason, frozen=True):
 
 
 class NotProvisioned(ClaimReason, frozen=True):
-    """A rejection because the claim finds no volume, and its class does not provision.
+    """The claim finds no volume, and its class does not provision.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class NotProvisioned(ClaimReason, frozen=True):
 
 
 class ProvisionedForOtherNodes(ClaimReason, frozen=True):
-    """A rejection because the claim's class provisions only in other topologies.
+    """The claim's class provisions only in other topologies.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ class ProvisionedForOtherNodes(ClaimReason, frozen=True):
 
 
 class NotEnoughStorage(ClaimReason, frozen=True):
-    """A rejection because the claim is larger than any volume that can be provisioned for the node.
+    """The claim is larger than any volume that can be provisioned for the node.
 
     Attributes
     ----------

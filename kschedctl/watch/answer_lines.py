@@ -1,19 +1,25 @@
-"""The answers of ``watch``: one line per new answer for a pod."""
+"""The answers of ``watch``: one line per new answer for a pod or a pod group."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import structs
+
 from kschedctl.analyses.diagnosis import diagnosis_data
 from kschedctl.analyses.pod_cures import pod_cures
+from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.base import MissingData, NotModelledData
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.watch import (
+    GroupWaits,
     NodeGroupData,
+    OfPod,
     PodGone,
     PodPlaced,
     PodWaits,
@@ -22,10 +28,12 @@ from kschedctl.answers.watch import (
     WatchCurrent,
     WatchStale,
 )
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.watch.closest_node import closest
 from kschedctl.watch.pod_answers import Gone, PendingReport, Placed, PodReport, said_of_nodes
 from kschedctl.watch.standstill import Standstill
@@ -80,6 +88,29 @@ class Lines:
         self._at = at
         self._behind: dict[int, tuple[Decision, _Details]] = {}
         self._cured: dict[int, tuple[CureData, ...]] = {}
+
+    def lines(self, told: Iterable[PodReport]) -> Iterator[tuple[Sequence[PodReport], OfPod]]:
+        """Yield the lines for new answers, each with its answers: those for a pod group share a line."""
+        together: dict[object, list[PodReport]] = {}
+        for number, one in enumerate(told):
+            key = (one.group, one.answer) if isinstance(one, PendingReport) and one.group else number
+            together.setdefault(key, []).append(one)
+        for reports in together.values():
+            first = reports[0]
+            if isinstance(first, PendingReport) and first.group:
+                yield reports, self._group_waits(first, [f"{one.namespace}/{one.name}" for one in reports])
+            else:
+                yield reports, self.line(first)
+
+    def _group_waits(self, first: PendingReport, pods: Sequence[str]) -> GroupWaits:
+        """Return the line for a pod group, from the report for one of its pods."""
+        waits = self._waits(first)
+        namespace, _, name = first.group.partition("/")
+        pod_group = first.cluster.cluster.get(PodGroup, name, namespace)
+        decision = group_of(first.decision) if first.decision is not None else None
+        told = {**structs.asdict(waits), "namespace": namespace, "name": name}
+        told["uid"] = pod_group.metadata.uid if pod_group is not None else ""
+        return GroupWaits(**told, pods=tuple(pods), group=pod_group_data(decision) if decision is not None else None)
 
     def line(self, told: PodReport) -> PodWaits | PodPlaced | PodGone:
         """Return the line for a new answer."""

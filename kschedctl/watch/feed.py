@@ -11,6 +11,7 @@ from typing import Final
 from kschedctl.api.coordination import Lease, LeaseCandidate
 from kschedctl.api.limits import ResourceQuota
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod_group import Workload
 from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, PodTemplate
 from kschedctl.errors import KschedctlError
 from kschedctl.live.connection import Connection
@@ -20,7 +21,7 @@ from kschedctl.live.reflector import Reflector, ReflectorSettings
 Name = tuple[str, str]
 #: The kinds that no answer for a pod of the cluster depends on: workloads, quotas, and Leases of elections.
 NOT_WATCHED: Final[frozenset[type[ApiObject]]] = frozenset(
-    {Deployment, DaemonSet, Job, CronJob, PodTemplate, ResourceQuota, Lease, LeaseCandidate}
+    {Deployment, DaemonSet, Job, CronJob, PodTemplate, Workload, ResourceQuota, Lease, LeaseCandidate}
 )
 #: The number of invalid objects that are remembered for each kind.
 _MOST_UNREADABLE: Final = 20

@@ -89,8 +89,13 @@ class StatusCollector(Collector):
 
 def exposition(status: LoopStatus) -> bytes:
     """Return the metrics of a watch and of its process in Prometheus' text format."""
+    return exposed(StatusCollector(status))
+
+
+def exposed(own: Collector) -> bytes:
+    """Return the metrics of a collector and of this process in Prometheus' text format."""
     registry = CollectorRegistry()
-    registry.register(StatusCollector(status))
+    registry.register(own)
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
     return generate_latest(registry)

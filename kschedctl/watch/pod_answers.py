@@ -25,7 +25,8 @@ from kschedctl.errors import KschedctlError
 from kschedctl.face import SchedulingCluster
 from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.pod_group_decision import group_of
 
 Name = tuple[str, str]
 #: The cause for a pending pod that fits: the scheduler has not tried it again yet.
@@ -53,7 +54,7 @@ class PodAnswer:
 
     @classmethod
     def of(cls, decision: Decision) -> PodAnswer:
-        """Return the answer that follows from a decision."""
+        """Return the answer that follows from a decision; for members of a group that is not scheduled, the group's."""
         match decision.outcome:
             case Outcome.SCHEDULED:
                 return cls(Outcome.SCHEDULED)
@@ -62,7 +63,11 @@ class PodAnswer:
             case Outcome.ERROR:
                 return cls(Outcome.ERROR, decision.error)
         preemption = decision.preemption
-        return cls(Outcome.UNSCHEDULABLE, decision.message, preemption is not None and bool(preemption.nominated))
+        helped = preemption is not None and bool(preemption.nominated)
+        group = group_of(decision)
+        if group is None or group.outcome is GroupOutcome.SCHEDULED:
+            return cls(Outcome.UNSCHEDULABLE, decision.message, helped)
+        return cls(Outcome.UNSCHEDULABLE, group.status.message, group.outcome is GroupOutcome.PREEMPTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,8 @@ class PendingReport:
         The cluster of the decision.
     again : bool
         True if another answer for the pod was reported before.
+    group : str
+        The PodGroup that the pod is tried with, ``namespace/name``; empty for a pod that is tried by itself.
     """
 
     pod: Pod
@@ -88,6 +95,22 @@ class PendingReport:
     decision: Decision | None
     cluster: SchedulingCluster
     again: bool
+    group: str = ""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the pod."""
+        return self.pod.namespace
+
+    @property
+    def name(self) -> str:
+        """The name of the pod."""
+        return self.pod.name
+
+    @property
+    def uid(self) -> str:
+        """The UID of the pod."""
+        return self.pod.metadata.uid
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +183,7 @@ class PodAnswers:
         self._last.clear()
 
     def round(self, cluster: SchedulingCluster) -> Round:
-        """Decide for the pending pods, and return the new answers.
+        """Decide for the pending pods, and return the new answers. Each pod group is decided for once.
 
         Parameters
         ----------
@@ -177,10 +200,15 @@ class PodAnswers:
                 found = known[kind] = _decided(cluster, pod)
                 out.decisions += 1
             decision, answer, cause = found
+            group = group_of(decision) if decision is not None else None
+            if group is not None and group.outcome is GroupOutcome.SCHEDULED:
+                # A gang may be scheduled without some of its members.
+                decision = group.of_member(pod)
+                answer, cause = PodAnswer.of(decision), _cause(decision)
             out.causes[cause] += 1
             told = self._new(pod, answer)
             if told is not None:
-                out.told.append(PendingReport(pod, answer, decision, cluster, told))
+                out.told.append(PendingReport(pod, answer, decision, cluster, told, _group(cluster, pod)))
         return out
 
     def _new(self, pod: Pod, answer: PodAnswer) -> bool | None:
@@ -235,10 +263,20 @@ class PodAnswers:
 def _kind(cluster: SchedulingCluster, pod: Pod) -> object:
     """Return a key that is equal for pods that get the same answer.
 
-    A pod with resource claims or ephemeral volumes gets a key of its own.
+    The members of a pod group get that of the group, apart from those with scheduling gates, which some releases leave
+    out. Any other pod with resource claims or ephemeral volumes gets a key of its own.
     """
+    group = _group(cluster, pod)
+    if group:
+        return "group", group, bool(pod.spec.scheduling_gates)
     own = pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes)
     return pod.key if own else cluster.kind(pod)
+
+
+def _group(cluster: SchedulingCluster, pod: Pod) -> str:
+    """Return the PodGroup that a pod is tried with, ``namespace/name``; empty for a pod that is tried by itself."""
+    name = pod.spec.pod_group_name
+    return f"{pod.namespace}/{name}" if name and cluster.scheduler.release.pod_groups is not None else ""
 
 
 def _decided(cluster: SchedulingCluster, pod: Pod) -> tuple[Decision | None, PodAnswer, str]:

@@ -163,15 +163,15 @@ def _watch(
 
 def _lines(told: Sequence[PodReport], writer: EventWriter | None) -> Sequence[Line]:
     """Return the new answers as lines, and queue them to be written as Events."""
-    lines = Lines(datetime.now(UTC))
-    made = [lines.line(one) for one in told]
-    if writer is not None:
-        for one, line in zip(told, made, strict=True):
+    made = list(Lines(datetime.now(UTC)).lines(told))
+    for reports, line in made if writer is not None else ():
+        assert writer is not None
+        for one in reports:
             if isinstance(one, PendingReport) and isinstance(line, PodWaits):
-                writer.put(one, "; ".join((*(each.cause for each in line.diagnoses[:1]), *line.hints)))
+                writer.put(one, "; ".join((*line.causes[:1], *line.hints)))
             else:
-                writer.forget(line.uid)
-    return made
+                writer.forget(one.uid)
+    return [line for _, line in made]
 
 
 def _leadership(request: WatchRequest, identity: str, tell: Callable[[str], None]) -> Leadership:

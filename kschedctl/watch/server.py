@@ -22,8 +22,13 @@ _REQUEST_SECONDS: Final = 10.0
 Checks = Callable[[], Mapping[str, str]]
 
 
-def address(text: str) -> tuple[str, int]:
+def address(text: str, option: str = "--metrics") -> tuple[str, int]:
     """Return host and port of an address.
+
+    Parameters
+    ----------
+    option : str
+        The option that has the address, for errors.
 
     Raises
     ------
@@ -38,7 +43,7 @@ def address(text: str) -> tuple[str, int]:
     found = _ADDRESS.fullmatch(text)
     port = int(found["port"]) if found is not None else -1
     if found is None or port > 65535:
-        raise InputError(f'"{text}" is not an address', path="--metrics", hint="such as :8080 or 127.0.0.1:8080")
+        raise InputError(f'"{text}" is not an address', path=option, hint="such as :8080 or 127.0.0.1:8080")
     return found["six"] or found["host"] or "", port
 
 
@@ -76,7 +81,7 @@ class Server:
                 if path == "/metrics":
                     self._answer(HTTPStatus.OK, _METRICS, metrics())
                 elif path in checks:
-                    self._answer(*_checked(path, checks[path]()))
+                    self._answer(*checked(path, checks[path]()))
                 else:
                     self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"not found\n")
 
@@ -116,7 +121,7 @@ class Server:
         self._server.server_close()
 
 
-def _checked(path: str, found: Mapping[str, str]) -> tuple[HTTPStatus, str, bytes]:
+def checked(path: str, found: Mapping[str, str]) -> tuple[HTTPStatus, str, bytes]:
     """Return the response for checks in the format of Kubernetes' components: ``ok``, or one line per check."""
     wrong = {name: problem for name, problem in found.items() if problem}
     if not wrong:

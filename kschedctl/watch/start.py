@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -51,8 +52,18 @@ class Watched:
     left_out: LeftOut
 
 
-def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watched:
+def start(
+    live: LiveContext,
+    settings: ReflectorSettings | None = None,
+    *,
+    not_watched: Collection[type[ApiObject]] = NOT_WATCHED,
+) -> Watched:
     """List a cluster and start watching it.
+
+    Parameters
+    ----------
+    not_watched : collection of type
+        The kinds that are left out.
 
     Raises
     ------
@@ -65,7 +76,7 @@ def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watch
     connection = Connection(live)
     connection.limits.begin()
     version = server_version(connection)
-    kinds = [served for served in served_kinds(connection) if served.type_ not in NOT_WATCHED]
+    kinds = [served for served in served_kinds(connection) if served.type_ not in not_watched]
     feed = Feed(connection, kinds, settings or ReflectorSettings(page_size=live.page_size))
     feed.start()
     try:

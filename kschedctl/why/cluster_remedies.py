@@ -7,12 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.amounts import format_amount
+from kschedctl.api.amounts import amount_of
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
 from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, RequestRules
 from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS
 from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.new_nodes import larger_node, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
 from kschedctl.diagnosis.situation import Situation
@@ -25,14 +26,18 @@ from kschedctl.framework.remedy import (
     add_operation,
     can_make_way,
     delete_command,
+    min_count_lowered,
     pod_deleted,
 )
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
 
 #: At most 16 kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16
+#: Pods are deleted for the members of a group on the first 64 nodes within reach.
+_MOST_ROWS: Final = 64
 #: The deletion of each single pod is tried if at most 300 pods are assigned to nodes.
 _FEW_PODS: Final = 300
 #: At most 5 pods are deleted to free capacity.
@@ -65,7 +70,85 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
         if not lacks_setup(node) and not any(taint.key in CONTROL_PLANE_TAINTS for taint in node.spec.taints):
             shapes.setdefault(shape_of(node), node)
     ordered = sorted(shapes.values(), key=size_of)
-    return (nodes_like(cluster, node.name, 1, within=i) for i, node in enumerate(ordered[:_MOST_SHAPES]))
+    return (
+        nodes_like(cluster, node.name, _n_needed(decision, node), within=i)
+        for i, node in enumerate(ordered[:_MOST_SHAPES])
+    )
+
+
+def _n_needed(decision: Decision, model: Node) -> int:
+    """Return the number of nodes like another one that the pod needs, or the members of its group that find no node."""
+    found = group_of(decision)
+    if found is None:
+        return 1
+    columns = decision.cluster.resources(RequestRules.of(decision.release))
+    row = decision.cluster.nodes.row[model.name]
+    wanted = {PODS: 1, **Situation(decision).requests}
+    holds = [
+        int(columns.allocatable[columns.index[name]][row]) // amount
+        for name, amount in wanted.items()
+        if amount and name in columns.index
+    ]
+    return max(-(-_n_missing(found) // max(min(holds, default=1), 1)), 1)
+
+
+def _n_missing(group: PodGroupDecision) -> int:
+    """Return the number of members that are needed and find no node."""
+    return group.group.min_count - len(group.group.scheduled(group.cluster)) - group.n_fitting
+
+
+def group_remedies(decision: Decision) -> Iterator[Remedy]:
+    """Yield the wait for the victims of the pod's group, and the ``minCount`` that would be met."""
+    found = group_of(decision)
+    group = found.group.pod_group if found is not None else None
+    if found is None or group is None:
+        return
+    if found.victims:
+        yield _wait_for_preemption(found.cluster, found.victims, "for the group")
+    elif found.n_fitting:
+        yield from _deletions_for_several(decision, _n_missing(found))
+    fitting = found.group.min_count - _n_missing(found)
+    rules = decision.release.pod_groups
+    if rules is None or not rules.queues_groups or not 0 < fitting < found.group.min_count:
+        return
+    yield min_count_lowered(group, fitting)
+
+
+def _deletions_for_several(decision: Decision, n_members: int) -> Iterator[Remedy]:
+    """Yield the deletion of pods that makes room for several members: as few and unimportant pods as possible."""
+    rows = np.flatnonzero(Situation(decision).in_reach)[:_MOST_ROWS].tolist()
+    if n_members < 2 or not rows:
+        return
+    pods = decision.cluster.pods
+    taken: set[str] = set()
+
+    def cheapest(row: int) -> tuple[int, int, tuple[str, ...], int] | None:
+        for each in freeing_deletions(decision, row, taken):
+            indices = [pods.index[key.partition("/")[0], key.partition("/")[2]] for key in each.evicts]
+            return int(pods.priority[indices].max()), len(indices), each.evicts, row
+        return None
+
+    options = {row: option for row in rows if (option := cheapest(row)) is not None}
+    for _ in range(n_members):
+        if not options:
+            return
+        *_, evicted, row = min(options.values())
+        taken |= set(evicted)
+        # Only the node that pods are taken from offers something else now.
+        del options[row]
+        if (option := cheapest(row)) is not None:
+            options[row] = option
+    keys = tuple(sorted(taken))
+    yield Remedy(
+        summary=f"make room for {counted(n_members, 'member')}: delete {_pods(keys)}",
+        scope=RemedyScope.NODE,
+        changes=tuple(change for key in keys for change in pod_deleted(decision.cluster, key)),
+        risk=Risk.EVICTION,
+        family="free",
+        within=len(keys),
+        evicts=keys,
+        command=delete_command(keys),
+    )
 
 
 def nodes_in_reach_of_volumes(decision: Decision) -> Iterator[Remedy]:
@@ -196,10 +279,7 @@ def _lacking(decision: Decision, row: int) -> dict[str, int]:
 def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[int]) -> Remedy:
     cluster = decision.cluster
     keys = tuple(sorted(cluster.pods.key(index) for index in taken))
-    amounts = [
-        counted(amount, "pod") if name == PODS else f"{format_amount(name, amount)} {name}"
-        for name, amount in lacking.items()
-    ]
+    amounts = [amount_of(name, amount) for name, amount in lacking.items()]
     return Remedy(
         summary=f"free {listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods(keys)}",
         scope=RemedyScope.NODE,
@@ -220,11 +300,15 @@ def preemption_remedies(decision: Decision) -> Iterator[Remedy]:
     if preemption is None or not preemption.nominated:
         return
     found = preemption.candidate(preemption.nominated[0])
-    keys = tuple(sorted(decision.cluster.pods.key(victim.pod) for victim in found.victims))
-    yield Remedy(
-        summary=f"wait: preemption evicts {_pods(keys)} from {found.node}",
+    yield _wait_for_preemption(decision.cluster, [victim.pod for victim in found.victims], f"from {found.node}")
+
+
+def _wait_for_preemption(cluster: Cluster, victims: Iterable[int], where: str) -> Remedy:
+    keys = tuple(sorted(map(cluster.pods.key, victims)))
+    return Remedy(
+        summary=f"wait: preemption evicts {_pods(keys)} {where}",
         scope=RemedyScope.CLUSTER,
-        changes=tuple(change for key in keys for change in pod_deleted(decision.cluster, key)),
+        changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
         risk=Risk.WAIT,
         family="preemption",
         evicts=keys,

@@ -1,4 +1,4 @@
-"""Pending pods grouped by cause: pods of one workload that are rejected for the same reasons."""
+"""Pending pods grouped by cause: pods of one workload that are rejected for the same reasons, or of one pod group."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.workloads.ownership import workload_of
 
 
 @dataclass(frozen=True, slots=True)
 class PendingGroup:
-    """A group of pending pods of one workload with the same result.
+    """A group of pending pods of one workload with the same result, or the pending pods of a PodGroup.
 
     Attributes
     ----------
     workload : (str, str, str)
-        Kind, namespace and name of the workload that created them; for a single pod its own.
+        Kind, namespace and name of the workload that created them, or of their PodGroup; for a single pod its own.
     pods : tuple of Pod
         The pods, the oldest first.
     decision : Decision or None
-        The decision for one of them; ``None`` if no profile is responsible.
+        The decision for one of them, for members of a PodGroup as part of the decision for all; ``None`` if no profile
+        is responsible.
     """
 
     workload: tuple[str, str, str]
@@ -43,20 +46,35 @@ class PendingGroup:
 
     @property
     def preempts(self) -> bool:
-        """True if preemption nominates a node for the decided pod."""
+        """True if preemption nominates a node for the decided pod, or evicts pods for its PodGroup."""
+        if self.pod_group is not None and self.pod_group.victims:
+            return self.hopeful
         preemption = self.decision.preemption if self.decision is not None else None
         return self.hopeful and preemption is not None and bool(preemption.nominated)
 
     @property
+    def pod_group(self) -> PodGroupDecision | None:
+        """The decision for the PodGroup; ``None`` for pods that are tried by themselves or not tried."""
+        return group_of(self.decision) if self.decision is not None else None
+
+    @property
     def hopeful(self) -> bool:
-        """True if remedies are worth a search: the scheduler tries the pods and rejects them."""
-        return self.decision is not None and self.decision.outcome is Outcome.UNSCHEDULABLE
+        """True if remedies are worth a search: the scheduler tries the pods and rejects them, or waits for the gang."""
+        if self.decision is None:
+            return False
+        waits = self.is_pod_group and self.decision.outcome is Outcome.GATED and not self.pods[0].spec.scheduling_gates
+        return waits or self.decision.outcome is Outcome.UNSCHEDULABLE
+
+    @property
+    def is_pod_group(self) -> bool:
+        """True for the pods of a PodGroup, which are tried together."""
+        return self.workload[0] == PodGroup.__name__
 
 
 def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[PendingGroup]:
     """Group pending pods by workload and result, the largest groups first; groups that can be scheduled come last.
 
-    Each pod is decided for as if no other pod were pending.
+    Each pod is decided for as if no other pod were pending. The members of a PodGroup are one group.
 
     Parameters
     ----------
@@ -67,14 +85,15 @@ def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[Pendin
     """
     members: dict[tuple[object, ...], list[Pod]] = {}
     decided: dict[tuple[object, ...], Decision | None] = {}
-    cluster = scheduler.cluster
     for pod in pods:
         kind: tuple[object, ...]
-        workload = workload_of(cluster, pod.metadata)
+        workload = _workload(scheduler, pod)
         # Pods that have the same spec share it.
         kind = workload, id(pod.spec), pod.status.nominated_node_name, tuple(sorted(pod.metadata.labels.items()))
+        if workload[0] == PodGroup.__name__:
+            kind = workload
         if kind not in members:
-            decided[kind] = scheduler.decide(pod) if scheduler.knows(pod) else None
+            decided[kind] = scheduler.decide_as_scheduled(pod) if scheduler.knows(pod) else None
         members.setdefault(kind, []).append(pod)
     merged: dict[tuple[object, ...], tuple[Decision | None, list[Pod]]] = {}
     for kind, of_kind in members.items():
@@ -83,14 +102,21 @@ def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[Pendin
         if decision is not None:
             told = decision.outcome, decision.message, decision.error, decision.pre_enqueue.message
         # Single pods of one namespace with the same result are one group, whatever their names.
-        maker = workload_of(cluster, of_kind[0].metadata)
+        maker = _workload(scheduler, of_kind[0])
         who = maker[:2] if maker[0] == Pod.__name__ else maker
         merged.setdefault((who, told), (decision, []))[1].extend(of_kind)
     groups = [
-        PendingGroup(workload_of(cluster, of_group[0].metadata), tuple(sorted(of_group, key=_age)), decision)
+        PendingGroup(_workload(scheduler, of_group[0]), tuple(sorted(of_group, key=_age)), decision)
         for decision, of_group in merged.values()
     ]
     return sorted(groups, key=lambda group: (group.fits, -len(group.pods), _age(group.pods[0])))
+
+
+def _workload(scheduler: Scheduler, pod: Pod) -> tuple[str, str, str]:
+    """Return kind, namespace and name of the PodGroup with which a pod is tried, else of its workload."""
+    if pod.spec.pod_group_name and scheduler.release.pod_groups is not None and scheduler.knows(pod):
+        return PodGroup.__name__, pod.namespace, pod.spec.pod_group_name
+    return workload_of(scheduler.cluster, pod.metadata)
 
 
 def _age(pod: Pod) -> tuple[bool, float, str]:

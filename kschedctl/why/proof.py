@@ -7,17 +7,20 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import KschedctlError
-from kschedctl.framework.remedy import Change, Remedy
+from kschedctl.framework.remedy import Change, Patch, Remedy
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.cycle import schedule_pod
+from kschedctl.scheduler.decide_in_group import decide_group, decide_in_group
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.whatif.patches import make_changes
 
 
@@ -89,6 +92,9 @@ def decide_after(decision: Decision, remedies: Iterable[Remedy], *, follows: boo
         True to make the changes by controllers that follow as well.
     """
     changes = [change for remedy in remedies for change in (*remedy.changes, *(remedy.follows if follows else ()))]
+    group = group_of(decision)
+    if group is not None:
+        return _decide_group_after(decision, group, changes)
     try:
         after = make_changes(decision.cluster, decision.pod, changes)
     except KschedctlError:
@@ -96,10 +102,40 @@ def decide_after(decision: Decision, remedies: Iterable[Remedy], *, follows: boo
     framework = decision.framework
     if after.cluster is not decision.cluster:
         framework = framework.moved(after.cluster)
+    if decision.release.pod_groups and after.pod.spec.pod_group_name:
+        # PreEnqueue held back the pod, so that its group was not tried.
+        return decide_in_group(framework, after.pod)
     decided = schedule_pod(framework, after.pod)
     if decision.other_scheduler and after.pod.spec.scheduler_name == decision.pod.spec.scheduler_name:
         return dataclasses.replace(decided, other_scheduler=True)
     return decided
+
+
+def _decide_group_after(decision: Decision, group: PodGroupDecision, changes: Sequence[Change]) -> Decision | None:
+    """Decide for the whole group of a pod with changes made; return ``None`` if they cannot be made.
+
+    Changes of the pod are made in all members: they come from one template.
+    """
+    own = {"kind": "Pod", "name": decision.pod.name, "namespace": decision.pod.namespace}
+    of_pod = [
+        each for each in changes if isinstance(each, Patch) and all(getattr(each, k) == v for k, v in own.items())
+    ]
+    others = [each for each in changes if each not in of_pod]
+    try:
+        cluster = make_changes(group.cluster, decision.pod, others).cluster
+        members = [
+            make_changes(cluster, member, [structs.replace(each, name=member.name) for each in of_pod]).pod
+            for member in group.group.unscheduled
+            if (member.namespace, member.name) in cluster.pods.index
+        ]
+    except KschedctlError:
+        return None
+    if not members:
+        return None
+    cluster = cluster.with_pods(added=members) if of_pod else cluster
+    decided = decide_group(group.framework.moved(cluster), members)
+    pod = next((member for member in members if member.name == decision.pod.name), members[0])
+    return decided.of_member(pod)
 
 
 def prove(before: Decision, remedies: tuple[Remedy, ...]) -> Suggestion | None:

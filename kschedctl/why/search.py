@@ -12,11 +12,13 @@ from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.framework.remedy import Remedy, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.why.candidate_remedies import FEW_NODES, CandidateRemedy, Collected, collect
 from kschedctl.why.cluster_remedies import (
     DAEMON_SET_PRIORITY,
     fewer_pods,
     freeing_deletions,
+    group_remedies,
     larger_nodes,
     new_nodes,
     nodes_in_reach_of_volumes,
@@ -125,6 +127,8 @@ def _everything(decision: Decision, collected: Collected, kept: Collection[str])
     small = len(decision.cluster.nodes) <= FEW_NODES
     # What preemption is about to evict is not deleted by hand.
     preempts = decision.preemption is not None and bool(decision.preemption.nominated)
+    group = group_of(decision)
+    preempts |= group is not None and bool(group.victims)
     proposed = [
         each
         for each in collected.candidates
@@ -132,6 +136,7 @@ def _everything(decision: Decision, collected: Collected, kept: Collection[str])
     ]
     others: Iterable[Remedy] = (
         *preemption_remedies(decision),
+        *group_remedies(decision),
         *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row, kept) if not preempts),
         *new_nodes(decision),
         *larger_nodes(decision),

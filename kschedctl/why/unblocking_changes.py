@@ -13,15 +13,17 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
+from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.whatif.patches import make_changes
 from kschedctl.whatif.pods import move_pods
@@ -132,8 +134,10 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
     # Remedies are searched for with those pods in place that are scheduled without any change.
     settled = scheduler.moved(cluster)
     rest = [dataclasses.replace(g, pods=tuple(pod for pod in g.pods if pod.key not in anyway)) for g in groups]
-    later = {i: settled.decide(group.pods[0]) for i, group in enumerate(rest) if group.pods}
-    hopeful = [i for i, said in later.items() if said.outcome is Outcome.UNSCHEDULABLE and not groups[i].preempts]
+    later = {i: settled.decide_as_scheduled(group.pods[0]) for i, group in enumerate(rest) if group.pods}
+    hopeful = [
+        i for i, said in later.items() if dataclasses.replace(rest[i], decision=said).hopeful and not groups[i].preempts
+    ]
     candidates = _candidates(settled, rest, {i: later[i] for i in hopeful[:_MOST_GROUPS]}, anyway)
     group_of = {pod.key: i for i, group in enumerate(groups) for pod in group.pods}
     left = Counter(group_of[pod.key] for pod in waiting if pod.key not in anyway)
@@ -166,16 +170,31 @@ def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
 def _evicting_nobody(
     scheduler: Scheduler, groups: Sequence[PendingGroup]
 ) -> tuple[Scheduler, tuple[PendingGroup, ...]]:
-    """Return the scheduler and groups with pods that never preempt, without groups that have no responsible profile."""
+    """Return the scheduler and groups with pods that never preempt, without groups that have no responsible profile.
+
+    All members of a PodGroup must have the same policy, those on nodes too; so must the group, where its own counts.
+    """
     specs: dict[int, PodSpec] = {}
+
+    def never(pod: Pod) -> Pod:
+        return replace(pod, spec=specs.setdefault(id(pod.spec), replace(pod.spec, preemption_policy="Never")))
+
     out: list[PendingGroup] = []
+    pod_groups: list[PodGroup] = []
+    members: dict[str, Pod] = {}
+    cluster = scheduler.cluster
     for group in groups:
         if group.decision is not None:
-            kept = [specs.setdefault(id(pod.spec), replace(pod.spec, preemption_policy="Never")) for pod in group.pods]
-            pods = tuple(replace(pod, spec=spec) for pod, spec in zip(group.pods, kept, strict=True))
-            out.append(dataclasses.replace(group, pods=pods))
-    cluster = scheduler.cluster.with_pods(added=[pod for group in out for pod in group.pods])
-    return scheduler.moved(cluster), tuple(out)
+            out.append(dataclasses.replace(group, pods=tuple(map(never, group.pods))))
+        if group.is_pod_group:
+            pods = (pod_at(cluster, index) for index in group_members(cluster, *group.workload[1:]).tolist())
+            members |= {pod.key: never(pod) for pod in pods}
+            pod_group = cluster.get(PodGroup, group.workload[2], group.workload[1])
+            if pod_group is not None:
+                pod_groups.append(replace(pod_group, spec=replace(pod_group.spec, preemption_policy="Never")))
+    members |= {pod.key: pod for group in out for pod in group.pods}
+    cluster = cluster.with_pods(added=list(members.values()))
+    return scheduler.moved(cluster.with_added(pod_groups) if pod_groups else cluster), tuple(out)
 
 
 def _candidates(
@@ -195,7 +214,7 @@ def _candidates(
             # Priority alone frees no capacity.
             if remedy.risk is Risk.EVICTION and not remedy.evicts:
                 continue
-            changes = _changes_for_all(group, remedy)
+            changes = _changes_for_all(group, decision.pod, remedy)
             hoped = _hoped(scheduler, group, decision, remedy)
             key = msgspec.json.encode(changes)
             one = found.setdefault(key, _Candidate(remedy, changes, set()))
@@ -208,7 +227,7 @@ def _candidates(
 def _for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> Remedy:
     """Return a remedy for one pod as one for all of its group: enough nodes, at most 100, or a small enough request."""
     n_pods = len(group.pods)
-    if n_pods == 1:
+    if n_pods == 1 or group.is_pod_group:
         return remedy
     if remedy.model:
         each = _hoped(scheduler, group, decision, remedy)
@@ -253,7 +272,12 @@ def _round(amount: int) -> int:
 
 
 def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> int:
-    """Return the number of pods of a group that would fit one after another if no other pod were pending."""
+    """Return the number of pods of a group that would fit one after another if no other pod were pending.
+
+    A remedy for a member of a PodGroup is a remedy for all.
+    """
+    if group.is_pod_group:
+        return len(group.pods)
     after = make_changes(decision.cluster, decision.pod, (*remedy.changes, *remedy.follows))
     moved = scheduler.moved(after.cluster)
     pod = after.pod
@@ -265,13 +289,13 @@ def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy
     return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
 
 
-def _changes_for_all(group: PendingGroup, remedy: Remedy) -> tuple[Change, ...]:
-    """Return the changes of a remedy; those of the pod for each pod of the group that has the same spec."""
+def _changes_for_all(group: PendingGroup, decided: Pod, remedy: Remedy) -> tuple[Change, ...]:
+    """Return the changes of a remedy; those of the decided pod for each pod of the group that has the same spec."""
     if remedy.scope is not RemedyScope.POD:
         return remedy.changes
-    first = group.pods[0]
+    first = next((pod for pod in group.pods if pod.name == decided.name), group.pods[0])
     alike = [pod for pod in group.pods if pod.spec is first.spec]
-    own = [change for change in remedy.changes if isinstance(change, Patch) and change.name == first.name]
+    own = [change for change in remedy.changes if isinstance(change, Patch) and change.name == decided.name]
     siblings = [change for change in remedy.changes if change not in own]
     return (*(replace(change, name=pod.name) for pod in alike for change in own), *siblings)
 

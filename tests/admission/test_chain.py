@@ -17,6 +17,7 @@ from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import ObjectRef, Subject
 from kschedctl.releases.release import LATEST
 from tests.builders import make_cluster, make_container, make_object
+from tests.validation.groups import release_with
 
 SPREAD = "MatchLabelKeysInPodTopologySpread"
 
@@ -138,3 +139,18 @@ def test_what_is_no_quantity_is_told_with_its_place() -> None:
     with pytest.raises(ManifestError) as error:
         admit(pod(overhead={"cpu": "lots"}, runtimeClassName="kata"), cluster(), release=LATEST, where="pod.yaml")
     assert str(error.value) == 'pod.yaml: spec.overhead.cpu: "lots" is not a quantity\n  ' + QUANTITY_HINT
+
+
+def test_the_group_of_a_new_pod_is_dropped_if_its_gate_is_off() -> None:
+    given = pod(schedulingGroup={"podGroupName": "gang"})
+    dropped = admit(given, cluster(), release=release_with("1.37", every_gate=False))
+    assert (dropped.pod.spec.pod_group_name, dropped.warnings) == ("gang", ())
+    dropped = admit(given, cluster(), release=LATEST)
+    assert dropped.pod.spec.scheduling_group is None
+    assert dropped.warnings == (
+        "spec.schedulingGroup is dropped (PodGroup gang): the feature gate GenericWorkload is off",
+    )
+    [change] = [change for change in dropped.changes if change.plugin == "featureGates"]
+    assert (change.path, change.before, change.after) == ("spec.schedulingGroup.podGroupName", "gang", None)
+    # An update of a pod keeps its group.
+    assert admit(given, cluster(), release=LATEST, created=False).pod.spec.pod_group_name == "gang"

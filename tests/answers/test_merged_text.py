@@ -37,6 +37,15 @@ from kschedctl.answers.merged_text import together
             "one thing (2 nodes; 1 with another reason)",
             id="what has nothing in common is not said of all",
         ),
+        pytest.param(
+            [
+                "wants 1 gpu (2 here, 1 free)",
+                "wants 1 gpu (2 here); 1 by claim a (x, 1 free)",
+                "wants 1 gpu (2 here, 1 free)",
+            ],
+            "wants 1 gpu (2 here, 1 free) (2 nodes; 1 with another reason)",
+            id="a part of another clause is no value",
+        ),
         pytest.param(["the same", "the same"], "the same", id="nothing differs"),
     ],
 )

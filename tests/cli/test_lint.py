@@ -462,6 +462,33 @@ def test_a_file_that_is_not_complete_is_shown(room: Path) -> None:
     assert "Deployment/web, A: the API server refuses the object, partial" in shown
 
 
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu: 4, memory: 4Gi, pods: 9}}\n"
+
+
+@pytest.mark.parametrize("words", [[], ["--snapshot", "node.yaml"]], ids=["alone", "snapshot"])
+@pytest.mark.parametrize(
+    ("gates", "expected"),
+    [
+        ([], ["KS706"]),
+        (["--feature-gates", "GenericWorkload=true"], []),
+        (["--feature-gates", "GenericWorkload=true", "--kubernetes-version", "1.36"], []),
+    ],
+    ids=["off", "on", "1.36"],
+)
+def test_feature_gates_decide_about_pod_groups(
+    room: Path, words: list[str], gates: list[str], expected: list[str]
+) -> None:
+    room.joinpath("node.yaml").write_text(NODE)
+    pod = CLEAN.replace("  containers:", "  schedulingGroup: {podGroupName: train}\n  containers:")
+    assert rules(lint("-", "-o", "json", *words, *gates, text=pod)) == expected
+
+
+def test_an_unknown_feature_gate_is_refused(room: Path) -> None:
+    done = lint("-", "--feature-gates", "GenericWorkloads=true", text=CLEAN)
+    assert code(done) == 2
+    assert "GenericWorkloads" in str(done.exception)
+
+
 def test_rules_are_listed(room: Path) -> None:
     lines = lint("--list-rules").stdout.splitlines()
     assert [line.split()[0] for line in lines] == [rule.code for rule in RULES]

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from kschedctl.api.classes import PriorityClass, RuntimeClass
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.workload import ReplicaSet
-from kschedctl.completeness.missing import find_missing
+from kschedctl.completeness.missing import find_missing, missing_for_any
 from kschedctl.findings.finding import ObjectRef, Severity
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount
 from tests.devices.builders import claiming_pod, make_class, make_slice
@@ -25,6 +26,7 @@ SELECTS_NAMESPACES = {
         ]
     }
 }
+GANG = {"podGroupName": "gang"}
 OWNER = ("apps/v1", "ReplicaSet", "web")
 
 
@@ -51,6 +53,8 @@ def unadmitted(**spec: Any) -> Pod:
         (claiming_pod("gpu"), [make_device_claim("gpu")], ["ResourceSlice", "DeviceClass"]),
         (claiming_pod("gpu"), [make_device_claim("gpu"), make_class(), make_slice()], []),
         (claiming_pod("gpu"), [make_device_claim("gpu", holds=["a/gpu-0"])], []),
+        (make_pod(schedulingGroup=GANG), [], ["PodGroup"]),
+        (make_pod(schedulingGroup=GANG), [make_object(PodGroup, "other")], []),
         (make_pod(affinity=SELECTS_NAMESPACES), [], ["Namespace"]),
         (make_pod(affinity=SELECTS_NAMESPACES), [make_namespace("default")], []),
         (make_pod(owner=OWNER), [], ["ReplicaSet"]),
@@ -61,6 +65,19 @@ def unadmitted(**spec: Any) -> Pod:
 def test_finds(pod: Pod, objects: list[ApiObject], kinds: list[str]) -> None:
     cluster = make_cluster([make_node("a")], [make_pod("other", node="a")], *objects)
     assert [missing.kind for missing in find_missing(cluster, pod)] == kinds
+
+
+def test_groups_are_needed_only_where_their_gate_is_on() -> None:
+    cluster = make_cluster([make_node("a")], [make_pod("other", node="a")])
+    assert find_missing(cluster, make_pod(schedulingGroup=GANG), groups=False) == ()
+
+
+def test_groups_that_could_not_be_listed_matter_where_a_pod_has_one() -> None:
+    for group, expected in ((GANG, ["PodGroup"]), (None, [])):
+        pods = [make_pod("a", schedulingGroup=group) if group else make_pod("a")]
+        cluster = make_cluster([make_node("a")], pods)
+        cluster.not_listed["PodGroup"] = "podgroups cannot be listed by this user: their pods are scheduled alone"
+        assert [missing.kind for missing in missing_for_any(cluster)] == expected
 
 
 def test_waiting_claim_needs_a_storage_class() -> None:

@@ -9,10 +9,17 @@ import pytest
 from conformance import generate
 from conformance.asking import ours
 from conformance.jsonlines import line
-from kschedctl.releases.release import LATEST
+from conformance.sequences import is_sequence
+from kschedctl.releases.feature_gates import known_gates
+from kschedctl.releases.release import LATEST, RELEASES
 
-ALONE = [theme for theme in generate.THEMES if theme != "sequence"]
+ALONE = [theme for theme in generate.THEMES if not is_sequence(generate.case(theme, 1, 1))]
 COUNT = 30
+GROUPS = [
+    pytest.param(case, id=f"{release} {case['id']}")
+    for release in generate.THEMES["groups"].releases
+    for case in generate.cases("groups", 1, COUNT, release=release)
+]
 
 
 def objects(case: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -67,3 +74,41 @@ def test_sequences_have_pods_in_the_order_of_their_creation() -> None:
         for workload in {name.split("-")[0] for name in keys}:
             replicas = [int(name.split("-")[1]) for name in keys if name.startswith(f"{workload}-")]
             assert replicas == sorted(replicas)
+
+
+def named(found: dict[str, Any]) -> tuple[str, str, str]:
+    meta = found.get("metadata", found)
+    return found["kind"], meta.get("namespace", ""), meta["name"]
+
+
+@pytest.mark.parametrize("case", GROUPS)
+def test_stages_create_what_is_not_there_and_delete_what_was(case: dict[str, Any]) -> None:
+    there = {named(found) for found in (*case["objects"], *case["pods"])}
+    assert len(there) == len(case["objects"]) + len(case["pods"])
+    for stage in case.get("then", ()):
+        created = [named(found) for found in stage.get("create", ())]
+        assert len(created) == len(set(created))
+        assert not there & set(created)
+        there |= set(created)
+        deleted = {named(name) for name in stage.get("delete", ())}
+        assert deleted <= there
+        there -= deleted
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_groups_are_of_the_api_of_the_release(release: str) -> None:
+    assert ("groups" in generate.themes(release)) == (release in ("1.36", "1.37"))
+    for case in generate.cases("groups", 1, 5, release=release) if release in ("1.36", "1.37") else ():
+        versions = {found["apiVersion"] for found in objects(case, "PodGroup")}
+        assert versions <= {"scheduling.k8s.io/v1alpha2" if release == "1.36" else "scheduling.k8s.io/v1beta1"}
+        assert set(case["featureGates"]) <= set(known_gates(release))
+
+
+def test_groups_are_of_every_kind() -> None:
+    cases = list(generate.cases("groups", 1, 60))
+    text = json.dumps(cases)
+    fields = ("minCount", "basic", "schedulingConstraints", "all", "single", "nominatedNodeName", "schedulingGates")
+    values = ("Never", "second", "PodDisruptionBudget", "PreemptionByScheduler")
+    assert [word for word in (*fields, *values) if f'"{word}"' not in text] == []
+    deleted = {name["kind"] for case in cases for stage in case.get("then", ()) for name in stage.get("delete", ())}
+    assert deleted >= {"Pod", "PodGroup"}

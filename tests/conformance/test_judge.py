@@ -13,7 +13,8 @@ from conformance import builds
 from conformance.asking import Judge
 from conformance.comparison import differences
 from conformance.jsonlines import read
-from conformance.recordings import RECORDINGS, has_answers, recorded_answers
+from conformance.recordings import RECORDINGS, has_answers, recorded_answers, sequence_themes, sequences
+from conformance.sequences import with_choices
 from kschedctl.releases.feature_gates import known_gates
 from kschedctl.releases.release import RELEASES
 
@@ -111,6 +112,70 @@ def test_a_sequence_evicts_and_comes_back(judge: Judge) -> None:
     assert (first["pod"], first["nominated"], first["victims"]) == ("d/high", "a", ["d/low"])
     assert second == {"pod": "d/high", "node": "a"}
     assert answer["pods"] == {"d/high": "a"}
+
+
+ALL_NEEDED = {"1.36": {"GenericWorkload": True, "GangScheduling": True}, "1.37": {"GenericWorkload": True}}
+
+
+def pod_group(release: str, minimum: int) -> dict[str, Any]:
+    version = "v1alpha2" if release == "1.36" else "v1beta1"
+    spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}}
+    meta = {"name": "g", "namespace": "d", "uid": "g"}
+    return {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "PodGroup", "metadata": meta, "spec": spec}
+
+
+def gang(n: int) -> list[dict[str, Any]]:
+    return [pod(f"g-{i}", cpu="3", schedulingGroup={"podGroupName": "g"}) for i in range(1, n + 1)]
+
+
+@pytest.fixture
+def gates(release: str) -> dict[str, bool]:
+    if release not in ALL_NEEDED:
+        pytest.skip(f"{release} tries every pod by itself")
+    return ALL_NEEDED[release]
+
+
+def test_a_gang_waits_until_a_stage_brings_what_it_needs(judge: Judge, release: str, gates: dict[str, bool]) -> None:
+    objects, then = [node("a"), pod_group(release, 2)], [{"create": [node("b")]}]
+    answer = judge({"id": "x", "objects": objects, "pods": gang(2), "then": then, "featureGates": gates})
+    *before, last = answer["attempts"]
+    assert {made["outcome"] for made in before} == {"unschedulable"}
+    assert before[0]["condition"]["status"] == "False"
+    assert not any("condition" in made for made in before[1:])
+    assert (last["group"], last["outcome"], last["condition"]["status"]) == ("d/g", "scheduled", "True")
+    assert {member["pod"]: member["node"] for member in last["members"]} == answer["pods"]
+    assert sorted(answer["pods"].values()) == ["a", "b"]
+    assert [found["status"] for found in answer["groups"]["d/g"]] == ["True"]
+
+
+def test_members_are_held_until_there_are_enough(judge: Judge, release: str, gates: dict[str, bool]) -> None:
+    case = {"id": "x", "objects": [node("a"), pod_group(release, 2)], "pods": gang(1), "featureGates": gates}
+    answer = judge(case)
+    assert (answer["attempts"], answer["gated"]) == ([], ["d/g-1"])
+    assert answer["held"]["d/g-1"]["plugin"] == "GangScheduling"
+    gone = judge({**case, "then": [{"delete": [{"kind": "PodGroup", "namespace": "d", "name": "g"}]}]})
+    assert "groups" not in gone
+    assert "to appear" in gone["held"]["d/g-1"]["reasons"][0]
+
+
+def test_gates_of_a_case_are_its_own(judge: Judge, release: str, gates: dict[str, bool]) -> None:
+    case = {"id": "x", "objects": [node("a"), pod_group(release, 2)], "pods": gang(1)}
+    asked: list[dict[str, Any]] = [case, {**case, "featureGates": gates}] * 5
+    assert [len(answer["attempts"]) for answer in judge.ask(asked)] == [1, 0] * 5
+
+
+def test_a_gate_that_the_release_does_not_know_has_no_answer(judge: Judge) -> None:
+    answer = judge({"id": "x", "objects": [], "pod": pod("p"), "featureGates": {"NoSuchGate": True}})
+    assert answer == {"id": "x", "unknown": "featureGates: no gate is named NoSuchGate"}
+
+
+def test_recorded_sequences_of_groups_are_repeated_to_the_last_pick(judge: Judge, release: str) -> None:
+    if "groups" not in sequence_themes(release):
+        pytest.skip(f"no groups are recorded of {release}")
+    recorded = sequences(release, "groups")[:N_RECORDED]
+    for (case, expected), answer in zip(recorded, judge.ask([case for case, _ in recorded]), strict=True):
+        assert differences(expected, answer) == {}
+        assert with_choices(case, answer) == case
 
 
 def test_it_still_says_what_was_recorded(judge: Judge, release: str) -> None:

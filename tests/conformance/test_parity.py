@@ -48,7 +48,7 @@ def test_sequences_stand_for_themselves_with_their_races() -> None:
     assert ", and 1,197 of 1,200 runs of many pods: " in parity.line(found, many)
     page = parity.page(found, many)
     assert "| **all** | **150 of 150** |" in page
-    assert "| sequence | 148 of 150 | 1049 of 1050 |\n| races | 2 | 1 |\n" in page
+    assert "| single pods | 148 of 150 | 1049 of 1050 |\n| races | 2 | 1 |\n" in page
     assert "The others (3) are races" in page
 
 
@@ -58,5 +58,12 @@ def test_without_sequences_nothing_is_said_of_them() -> None:
 
 
 def test_every_recorded_sequence_is_counted() -> None:
-    found = {one.release: (one.cases, one.gaps) for one in parity.sequence_counts()}
-    assert found == {"1.34": (150, 0), "1.35": (150, 0), "1.36": (150, 2), "1.37": (150, 1)}
+    found = {(one.theme, one.release): (one.cases, one.gaps) for one in parity.sequence_counts()}
+    assert found == {
+        ("sequence", "1.34"): (150, 0),
+        ("sequence", "1.35"): (150, 0),
+        ("sequence", "1.36"): (150, 2),
+        ("sequence", "1.37"): (150, 1),
+        ("groups", "1.36"): (245, 0),
+        ("groups", "1.37"): (249, 0),
+    }

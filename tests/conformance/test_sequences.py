@@ -29,6 +29,33 @@ def test_choices_are_what_each_attempt_of_a_pod_came_to() -> None:
     assert case["choices"] == {"d/a": ["node-1", "node-1"], "d/b": [""]}
 
 
+def gang(*picks: str, nominated: str = "", outcome: str = "scheduled") -> Object:
+    members = [{"pod": f"d/g-{i}", "nominated": nominated} for i in range(len(picks))]
+    pairs = [[f"d/g-{i}", node] for i, node in enumerate(picks)]
+    return {"group": "d/g", "outcome": outcome, "members": members, "picks": pairs}
+
+
+def test_choices_of_a_group_are_the_nodes_of_its_picks() -> None:
+    tried_in_vain: Object = {"group": "d/g", "outcome": "unschedulable", "members": None}
+    case = with_choices({"id": "s", "pods": []}, answer(gang("n", ""), HEAD, tried_in_vain))
+    assert case["choices"] == {"group d/g": [["n", ""], []], "d/a": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param(gang("n", "n"), True, id="the same"),
+        pytest.param(gang("n", "m", outcome="unschedulable"), True, id="another pick"),
+        pytest.param(gang("n", "n", nominated="m"), False, id="another nominated node"),
+        pytest.param(gang("n", "n", outcome="unschedulable"), False, id="another outcome of the same picks"),
+        pytest.param({**gang("n", "n"), "group": "d/h"}, False, id="another group"),
+        pytest.param(HEAD, False, id="a pod"),
+    ],
+)
+def test_attempts_at_groups_may_differ_by_choices_only(other: Object, expected: bool) -> None:
+    assert follows(answer(gang("n", "n"), HEAD), answer(other, HEAD)) is expected
+
+
 @pytest.mark.parametrize(
     ("other", "expected"),
     [

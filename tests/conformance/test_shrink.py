@@ -37,8 +37,8 @@ CASE: Object = {
 }
 
 
-def found(judge: Any, side: Any) -> Difference:
-    differing = difference(CASE, judge(CASE), side(CASE))
+def found(judge: Any, side: Any, case: Object = CASE) -> Difference:
+    differing = difference(case, judge(case), side(case))
     assert differing is not None
     return differing
 
@@ -107,3 +107,17 @@ def test_a_sequence_is_cut_down_to_the_pods_that_differ() -> None:
     assert [one["kind"] for one in smallest.case["objects"]] == ["Node"]
     assert list(smallest.case["choices"]) == [name]
     assert list(smallest.parts) == ["attempts"]
+
+
+def test_stages_that_do_not_matter_are_left_out() -> None:
+    def side(stage: str) -> Any:
+        def said(case: Object) -> Object:
+            seen = [{"pod": stage, "node": "n"}] if stage in str(case["then"]) else []
+            return {"id": case["id"], "attempts": seen, "pods": {}}
+
+        return said
+
+    stages = [{"delete": [{"kind": "Pod", "namespace": "d", "name": name}]} for name in ("a", "b", "c")]
+    case: Object = {"id": "x", "objects": [], "pods": [{"kind": "Pod", "metadata": {"name": "p"}}], "then": stages}
+    judge, other = side("'b'"), side("nothing")
+    assert shrink(found(judge, other, case), judge, other).case["then"] == [stages[1]]

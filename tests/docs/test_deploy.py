@@ -4,46 +4,54 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from kschedctl.api.kinds import KINDS
+from kschedctl.api.meta import ApiObject
 from kschedctl.watch.feed import NOT_WATCHED
 from tests.cli.in_process import run
 
 ROOT = Path(__file__).parents[2]
-MANIFESTS = ROOT / "deploy" / "watch.yaml"
+WATCH = ROOT / "deploy" / "watch.yaml"
+SERVE = ROOT / "deploy" / "serve.yaml"
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 #: Plurals that are not made by adding an s.
 CLASSES = ("priorityclass", "storageclass", "runtimeclass", "deviceclass", "volumeattributesclass")
 PLURALS = {"csistoragecapacity": "csistoragecapacities", **{name: f"{name}es" for name in CLASSES}}
 
 
-def manifests() -> dict[tuple[str, str], Any]:
-    return {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(MANIFESTS.read_text())}
+def manifests(path: Path = WATCH) -> dict[tuple[str, str], Any]:
+    return {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(path.read_text())}
 
 
-def granted(kind: str) -> set[tuple[str, str, str]]:
+def granted(kind: str, path: Path = WATCH) -> set[tuple[str, str, str]]:
     """Return the permissions of a role: group, resource and verb."""
     return {
         (group, resource, verb)
-        for rule in manifests()[kind, "kschedctl-watch"]["rules"]
+        for rule in manifests(path)[kind, f"kschedctl-{path.stem}"]["rules"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
 
 
-def test_every_kind_that_is_watched_may_be_and_nothing_else() -> None:
-    watched = {
+def reading(left_out: Collection[type[ApiObject]]) -> set[tuple[str, str, str]]:
+    """Return the permissions to read all kinds but some."""
+    read = {
         (group, PLURALS.get(kind.lower(), f"{kind.lower()}s"))
         for (group, kind), type_ in KINDS.items()
-        if type_ not in NOT_WATCHED
+        if type_ not in left_out
     }
-    reading = {(group, resource, verb) for group, resource in watched for verb in ("list", "watch")}
-    assert granted("ClusterRole") == reading | {
+    return {(group, resource, verb) for group, resource in read for verb in ("list", "watch")}
+
+
+def test_every_kind_that_is_watched_may_be_and_nothing_else() -> None:
+    assert granted("ClusterRole") == reading(NOT_WATCHED) | {
         *(("events.k8s.io", "events", verb) for verb in ("list", "create", "patch"))
     }
     assert granted("Role") == {("coordination.k8s.io", "leases", verb) for verb in ("get", "update", "create")}
@@ -51,15 +59,22 @@ def test_every_kind_that_is_watched_may_be_and_nothing_else() -> None:
     assert named["resourceNames"] == ["kschedctl-watch"]
 
 
-def test_lint_finds_nothing() -> None:
-    printed = run("lint", str(MANIFESTS), "-o", "json")
+def test_every_kind_that_is_served_may_be_read_and_nothing_else() -> None:
+    assert granted("ClusterRole", SERVE) == reading(())
+    assert not [kind for kind, _ in manifests(SERVE) if kind == "Role"]
+
+
+@pytest.mark.parametrize("path", [WATCH, SERVE], ids=lambda path: path.name)
+def test_lint_finds_nothing(path: Path) -> None:
+    printed = run("lint", str(path), "-o", "json")
     assert printed.code == 0, printed.out
     assert json.loads(printed.out)["findings"] == []
 
 
-def test_pods_have_no_rights_that_they_do_not_need() -> None:
-    deployment = manifests()["Deployment", "kschedctl-watch"]["spec"]
-    assert deployment["replicas"] == 2
+@pytest.mark.parametrize(("path", "replicas"), [(WATCH, 2), (SERVE, 1)], ids=lambda value: getattr(value, "name", ""))
+def test_pods_have_no_rights_that_they_do_not_need(path: Path, replicas: int) -> None:
+    deployment = manifests(path)["Deployment", f"kschedctl-{path.stem}"]["spec"]
+    assert deployment["replicas"] == replicas
     spec = deployment["template"]["spec"]
     (container,) = spec["containers"]
     assert spec["securityContext"]["runAsNonRoot"]
@@ -67,6 +82,17 @@ def test_pods_have_no_rights_that_they_do_not_need() -> None:
     assert (security["readOnlyRootFilesystem"], security["allowPrivilegeEscalation"]) == (True, False)
     assert security["capabilities"] == {"drop": ["ALL"]}
     assert f"USER {spec['securityContext']['runAsUser']}:" in DOCKERFILE.read_text()
+
+
+def test_arguments_of_the_server_are_options_of_the_command() -> None:
+    (container,) = manifests(SERVE)["Deployment", "kschedctl-serve"]["spec"]["template"]["spec"]["containers"]
+    command, *options = container["args"]
+    offered = run(command, "--help").out
+    for option in options:
+        assert re.search(rf"{option.partition('=')[0]}\b", offered), option
+    service = manifests(SERVE)["Service", "kschedctl-serve"]
+    own = service["metadata"]
+    assert f"--host={own['name']}.{own['namespace']}.svc" in options
 
 
 def test_arguments_of_the_container_are_options_of_the_command() -> None:
@@ -89,4 +115,4 @@ def test_image_is_made_of_what_is_there() -> None:
     ignored = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
     assert set(copied) == {line[1:] for line in ignored if line.startswith("!")}
     assert "kschedctl[" not in text
-    assert "'.[devices,live,watch]'" in text
+    assert "'.[devices,live,watch,web]'" in text

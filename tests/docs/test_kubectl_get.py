@@ -15,8 +15,9 @@ from tests.builders import make_cluster, make_node, make_pod
 
 ROOT = Path(__file__).parents[2]
 #: The kinds that not every cluster serves: kubectl would refuse the whole command.
-NOT_EVERYWHERE = {"LeaseCandidate", "VolumeAttributesClass", "DeviceTaintRule"}
+NOT_EVERYWHERE = {"LeaseCandidate", "VolumeAttributesClass", "DeviceTaintRule", "CompositePodGroup"}
 DEVICES = {kind for group, kind in KINDS if group == "resource.k8s.io"}
+GROUPS = {"PodGroup", "Workload"}
 #: A new pod that uses everything, in a cluster whose pods select namespaces by label.
 TERM = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "a"}}}
 POD = make_pod(
@@ -26,6 +27,7 @@ POD = make_pod(
     resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
     affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}},
     runtimeClassName="gvisor",
+    schedulingGroup={"podGroupName": "web"},
 )
 
 #: Before admission, which reads the priority classes.
@@ -50,14 +52,16 @@ def needed() -> set[str]:
 @pytest.mark.parametrize("name", ["README.md", "docs/tour.md"])
 def test_the_command_names_every_kind_that_an_answer_depends_on(name: str) -> None:
     first = commands(name)[0]
-    assert needed() - DEVICES - first == set()
+    assert needed() - DEVICES - GROUPS - NOT_EVERYWHERE - first == set()
     # What else the program reads: workloads, for drains, rollouts and causes, and the Leases of leaders.
-    assert {kind for _, kind in KINDS} - DEVICES - NOT_EVERYWHERE - first == set()
+    assert {kind for _, kind in KINDS} - DEVICES - GROUPS - NOT_EVERYWHERE - first == set()
     assert not first & NOT_EVERYWHERE, "kubectl refuses the whole command if the server lacks one kind"
 
 
-def test_the_tour_has_a_command_for_devices() -> None:
-    first, devices = commands("docs/tour.md")
+def test_the_tour_has_commands_for_devices_and_groups() -> None:
+    first, devices, groups = commands("docs/tour.md")
     assert first == commands("README.md")[0]
     assert devices == DEVICES - NOT_EVERYWHERE
     assert needed() & DEVICES >= devices
+    assert groups == GROUPS
+    assert "PodGroup" in needed()

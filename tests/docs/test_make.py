@@ -23,11 +23,12 @@ def is_live(text: str) -> bool:
 
 
 def test_ci_runs_what_make_check_leaves_out() -> None:
-    assert '-m "not slow and not live"' in recipe("test")
+    assert '-m "not slow and not live and not browser"' in recipe("test")
     assert '-m "(slow or hypothesis) and not live" --hypothesis-profile=full' in recipe("slow")
     assert "-m live tests/live" in recipe("live")
+    assert "-m browser tests/browser" in recipe("browser")
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert lines[-3:] == ["make check COVERAGE=1", "make slow", "make live"]
+    assert lines[-4:] == ["make check", "make slow", "make live", "make browser"]
 
 
 def test_only_tests_of_live_clusters_ask_a_control_plane() -> None:
@@ -36,6 +37,13 @@ def test_only_tests_of_live_clusters_ask_a_control_plane() -> None:
     marked = {path for path, text in texts.items() if is_live(text)}
     assert marked == asking
     assert {path.parent.name for path in marked} == {"live"}
+
+
+def test_only_tests_in_a_browser_are_left_out_with_it() -> None:
+    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)}
+    marked = {path for path, text in texts.items() if "pytestmark = pytest.mark.browser\n" in text}
+    assert marked == {path for path, text in texts.items() if "browser: Browser" in text}
+    assert {path.parent.name for path in marked} == {"browser"}
 
 
 def test_recorded_answers_are_left_out_of_make_check() -> None:

@@ -106,6 +106,6 @@ def make_framework(
         for point in plugin.extension_points(LATEST):
             points[point] = (*points.get(point, ()), plugin.name)
     weighted = {plugin.name: 1 for plugin in plugins} | dict(weights or {})
-    profile = Profile("default-scheduler", points, weighted, {}, None)
+    profile = Profile("default-scheduler", points, weighted, {}, None, placement_weights=weighted)
     registry = {plugin.name: plugin for plugin in plugins}
     return Framework(profile, registry, cluster, LATEST, waiting_pods=waiting_pods, extenders=extenders)

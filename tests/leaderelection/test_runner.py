@@ -21,6 +21,7 @@ from kschedctl.leaderelection.running import guard
 from kschedctl.leaderelection.running.runner import Ending, Runner, check_grace, held_for
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Steps
+from tests.processes import alive, default_terminal_signals
 
 NAME = "shop/report"
 TIMES = ElectionSettings(lease_duration=3.0, renew_deadline=1.2, retry_period=0.2)
@@ -71,13 +72,6 @@ def after(seconds: float, what: Callable[[], object]) -> None:
         what()
 
     Thread(target=play, daemon=True).start()
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def wait_until(what: Callable[[], bool]) -> None:
@@ -183,7 +177,9 @@ def test_a_kill_of_the_runner_or_its_guard_kills_the_command(
 
 def test_the_command_has_the_signal_handlers_of_a_program_that_a_shell_starts(tmp_path: Path) -> None:
     """Python ignores SIGPIPE, and the guard the signals of a terminal."""
-    case, expected = Case(), subprocess.run(["grep", "Sig[BI]", "/proc/self/status"], capture_output=True, check=True)
+    command = ["grep", "Sig[BI]", "/proc/self/status"]
+    expected = subprocess.run(command, capture_output=True, check=True, preexec_fn=default_terminal_signals)
+    case = Case()
     case.shell(f"grep Sig[BI] /proc/self/status > {tmp_path}/out")
     assert (tmp_path / "out").read_bytes() == expected.stdout
 

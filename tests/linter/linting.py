@@ -29,17 +29,17 @@ def lint(
         found = lint_files(files, LintRequest(rules=[rule for rule in RULES if rule.on or rule.code in codes])).found
         return [each for each in found if each.rule.code in codes]
     given = LintManifests(files, namespace)
-    snapshot = options.pop("snapshot", None)
-    overlay = overlay_of(snapshot, given) if snapshot else None
+    snapshot, gates = options.pop("snapshot", None), options.pop("feature_gates", None)
+    overlay = overlay_of(snapshot, given, gates) if snapshot else None
     return check(asked, LintContext(given, overlay=overlay, **options))
 
 
-def overlay_of(snapshot: str, given: LintManifests) -> ClusterQueries:
-    """Return manifests applied to a snapshot, which is a text."""
+def overlay_of(snapshot: str, given: LintManifests, gates: Mapping[str, bool] | None = None) -> ClusterQueries:
+    """Return manifests applied to a snapshot, which is a text, with some feature gates."""
     from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
     from kschedctl.loading import load
 
-    return ClusterOverlay(load("-", stdin=BytesIO(snapshot.encode())), given)
+    return ClusterOverlay(load("-", stdin=BytesIO(snapshot.encode()), feature_gates=gates), given)
 
 
 def told(found: Iterable[Diagnosis]) -> list[str]:

@@ -82,9 +82,10 @@ def test_files_that_git_ignores_are_left_out(tmp_path: Path, ignored: dict[str, 
 
 @pytest.mark.parametrize("pattern", ["*a" * 40 + "b", "**/a/" * 40 + "b", "a" + " " * 100_000 + "b", "[" * 10_000])
 def test_no_pattern_takes_long(pattern: str) -> None:
+    # Idle, a quarter of a second at most; without the atomic groups of the expression, years.
     started = time.process_time()
     assert not GitIgnore.of(pattern).ignores("/".join(["a" * 60] * 40), is_folder=False)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 30
 
 
 def of_git(root: Path) -> list[str]:

@@ -38,7 +38,8 @@ def mutated(rng: random.Random) -> str:
     documents = list(yaml.safe_load_all(rng.choice(TEXTS)))
     for document in documents:
         for _ in range(rng.randint(1, 4)):
-            here, key = rng.choice(places(document))
+            # Nothing is left once the last field is removed.
+            here, key = rng.choice(places(document) or [({}, "")])
             with suppress(KeyError, IndexError):
                 if rng.random() < 0.2:
                     del here[key]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from tests.live.control_plane import ASSETS, ControlPlane, missing_assets
+
+T = TypeVar("T")
 
 _SECONDS = 60.0
 _NO_CONTROL_PLANE = "no control plane to test against"
@@ -76,6 +78,14 @@ def wait_for(what: Callable[[], bool], name: str) -> None:
     while not what():
         assert time.monotonic() < until, f"waited in vain for {name}"
         time.sleep(0.25)
+
+
+def settled(read: Callable[[], T], accept: Callable[[T], bool]) -> T:
+    """Return what is read as soon as it is accepted, or what was read last after 60 seconds: then assert on it."""
+    until = time.monotonic() + _SECONDS
+    while not accept(found := read()) and time.monotonic() < until:
+        time.sleep(0.25)
+    return found
 
 
 def node(name: str, *, zone: str, cpu: str, taints: Any = ()) -> dict[str, Any]:

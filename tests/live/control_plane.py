@@ -33,6 +33,13 @@ def missing_assets() -> str:
     return f"{folder} ({ASSETS}) has no {', '.join(missing)}" if missing else ""
 
 
+def assets_release() -> str:
+    """Return the release of the programs, such as ``1.36``."""
+    program = Path(os.environ[ASSETS]) / "kube-apiserver"
+    done = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
+    return ".".join(done.stdout.removeprefix("Kubernetes v").split(".")[:2])
+
+
 class ControlPlane:
     """The processes of a control plane, with their data in one folder, on free ports of the loopback address.
 

@@ -131,6 +131,8 @@ def test_proxy_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("named", ["in the kubeconfig", "in the environment"])
 def test_proxy_that_needs_what_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
     monkeypatch.setitem(sys.modules, "socks", None)
+    # Another test may have imported it.
+    monkeypatch.delitem(sys.modules, "urllib3.contrib.socks", raising=False)
     address = "socks5://proxy:1"
     if named == "in the environment":
         monkeypatch.setenv("HTTPS_PROXY", address)

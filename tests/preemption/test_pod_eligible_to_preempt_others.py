@@ -57,4 +57,4 @@ def going(priority: int = 0, **condition: str) -> Pod:
 def test_pod_eligible_to_preempt_others(there: Pod, pod: dict[str, Any], code: Code, problem: str) -> None:
     cluster = make_cluster([make_node("a"), make_node("b")], [there])
     preemptor = make_pod("preemptor", priority=100, **pod)
-    assert pod_eligible_to_preempt_others(cluster, preemptor, NodeStatuses(2, Status(code))) == problem
+    assert pod_eligible_to_preempt_others(cluster, preemptor, NodeStatuses(2, Status(code)), None) == problem

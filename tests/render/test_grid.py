@@ -96,7 +96,9 @@ def test_every_cell_is_whole_in_its_column(shown: Table, width: int, in_full: bo
 
 def _notes(printed: Sequence[Printed]) -> tuple[dict[str, tuple[str, str]], list[Printed]]:
     """Return the omitted start and end by column, and what follows the notes."""
-    notes = [found for line in printed[0][0] if (found := re.fullmatch(r"  ([a-z0-9, ]+): (\S*)\*(\S*)", line))]
+    # A note that is too wide for the terminal continues below its headings.
+    lines = "\n".join(printed[0][0]).replace(":\n  ", ": ").splitlines()
+    notes = [found for line in lines if (found := re.fullmatch(r"  ([a-z0-9, ]+): (\S*)\*(\S*)", line))]
     if not notes and printed[0][0] != [UUID_NOTE]:
         return {}, list(printed)
     return {heading: (note[2], note[3]) for note in notes for heading in note[1].split(", ")}, list(printed[1:])

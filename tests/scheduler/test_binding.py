@@ -78,7 +78,7 @@ def run(**labels: str) -> tuple[Binding, list[str]]:
         ),
         pytest.param(
             {"gate": "wait"},
-            Status(Code.WAIT, ('one or more plugins asked to wait and no plugin rejected pod "pod"',)),
+            Status(Code.WAIT, ("one or more plugins asked to wait and no plugin rejected pod",)),
             ["reserve a"],
             id="a pod that waits keeps what is reserved",
         ),

@@ -62,7 +62,7 @@ def test_back_off_is_over_with_the_window_after_its_end(at: float, over: bool) -
     backoff = queue()
     backoff.add(failed("a", unschedulable=1))
     done = backoff.pop_completed(START + timedelta(seconds=at))
-    assert [info.pod.name for info in done] == (["a"] if over else [])
+    assert [info.sorted_as.name for info in done] == (["a"] if over else [])
     assert backoff.next_completion() == (None if over else START + timedelta(seconds=2))
 
 
@@ -71,7 +71,7 @@ def test_pods_of_one_window_are_in_the_order_of_the_active_queue() -> None:
     for name, at in (("b", 0.1), ("a", 0.9), ("c", 1.1)):
         backoff.add(failed(name, at=at, unschedulable=1))
     taken = [backoff.unschedulable.pop() for _ in range(3)]
-    assert [info.pod.name for info in taken if info is not None] == ["a", "b", "c"]
+    assert [info.sorted_as.name for info in taken if info is not None] == ["a", "b", "c"]
 
 
 def test_pods_after_an_error_are_kept_apart() -> None:

@@ -32,13 +32,13 @@ class Bench:
 
     def pop(self) -> QueuedPodInfo:
         info = self.queue.pop()
-        assert info is not None
+        assert isinstance(info, QueuedPodInfo)
         return info
 
     def order(self) -> list[str]:
         names = []
-        while (info := self.queue.pop()) is not None:
-            names.append(info.pod.name)
+        while (entry := self.queue.pop()) is not None:
+            names.append(entry.sorted_as.name)
         return names
 
     def turned_away(self, pod: Pod, *plugins: str) -> None:
@@ -51,7 +51,7 @@ class Bench:
 
 def where(bench: Bench) -> str:
     queue = bench.queue
-    waiting = [info for info in queue.unschedulable if info.pod.name == "p"]
+    waiting = [info for info in queue.unschedulable if info.sorted_as.name == "p"]
     return "unschedulable" if waiting else "active" if queue.n_active else "backoff" if queue.n_backoff else "gone"
 
 
@@ -160,5 +160,5 @@ def test_a_pod_can_be_activated() -> None:
 def test_a_pod_that_is_gone_is_nowhere() -> None:
     bench = Bench()
     bench.turned_away(make_pod("p"), "NodeResourcesFit")
-    bench.queue.delete("default/p")
+    bench.queue.delete(make_pod("p"))
     assert where(bench) == "gone"

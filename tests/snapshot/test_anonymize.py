@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 import pytest
 
 from conformance.recordings import cases, themes
 from kschedctl.analyses.batch.cases import Case
+from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Condition, Node, QuantityText, Taint
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration
@@ -21,6 +22,7 @@ from kschedctl.api.kinds import KINDS, kind_type
 from kschedctl.api.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.pod_group import PodGroup, Workload
 from kschedctl.api.workload import Deployment
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.devices.cel.environment import _DECLARATIONS
@@ -38,6 +40,7 @@ from kschedctl.snapshot.summary import ReadSummary
 from tests.builders import make_node, make_object, make_pod
 from tests.devices.builders import make_class, make_device, make_slice
 
+T = TypeVar("T", bound=ApiObject)
 #: Every so many of the recorded cases are looked at.
 _STEPS = [36, pytest.param(12, marks=pytest.mark.slow)]
 #: Fields of the types that are replaced as a whole whose words are Kubernetes' own.
@@ -226,6 +229,58 @@ def test_no_text_of_any_type_is_left(kind: type[ApiObject], tmp_path: Path) -> N
     assert b"s3cret" not in text
     assert b'"vendor"' not in text
     assert b"v1.36.3" in text
+
+
+def test_groups_and_their_members_agree() -> None:
+    constraints = {"topology": [{"key": "rack.example.com/name"}]}
+    template = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}, "schedulingConstraints": constraints}
+    message = "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled"
+    condition = {"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    ref = {"workloadName": "llama", "templateName": "workers"}
+    all_or_none = {**template, "workloadRef": ref, "disruptionMode": {"all": {}}, "priorityClassName": "high"}
+    old_ref = {"workload": {"workloadName": "llama", "podGroupTemplateName": "workers"}}
+    owner = {"apiGroup": "kubeflow.org", "kind": "TrainJob", "name": "llama"}
+    found = anonymized(
+        captured(
+            make_node("worker-a", labels={"rack.example.com/name": "r1"}),
+            make_pod("llama-0", schedulingGroup={"podGroupName": "llama-workers"}),
+            make_object(
+                PodGroup, "llama-workers", namespace="default", spec=all_or_none, status={"conditions": [condition]}
+            ),
+            make_object(
+                PodGroup,
+                "llama-old",
+                namespace="default",
+                spec={"podGroupTemplateRef": old_ref, "disruptionMode": "Pod"},
+            ),
+            make_object(
+                Workload, "llama", namespace="default", spec={"controllerRef": owner, "podGroupTemplates": [template]}
+            ),
+            make_object(PriorityClass, "high", value=1),
+        )
+    )
+    [node], [pod] = all_of(found, Node), all_of(found, Pod)
+    [group, old], [workload], [priority_class] = (
+        all_of(found, PodGroup),
+        all_of(found, Workload),
+        all_of(found, PriorityClass),
+    )
+    assert group.spec.topology_keys == ("key-1",)
+    assert "key-1" in node.metadata.labels
+    assert pod.spec.pod_group_name == group.name == "podgroup-2"
+    assert group.spec.workload_name == old.spec.workload_name == workload.name
+    assert group.spec.workload_ref is not None
+    assert group.spec.workload_ref.template_name == workload.spec.pod_group_templates[0].name
+    assert group.spec.priority_class_name == priority_class.name
+    assert (group.spec.min_count, group.spec.disrupts_all, old.spec.disruption_mode) == (2, True, "Pod")
+    assert group.status.conditions[0].message == message
+    controller = workload.spec.controller_ref
+    assert controller is not None
+    assert (controller.api_group, controller.kind, controller.name) == ("example.com", "kind-1", workload.name)
+
+
+def all_of(found: Capture, kind: type[T]) -> list[T]:
+    return [obj for obj in found.objects[kind] if isinstance(obj, kind)]
 
 
 def test_labels_selectors_and_affinity_agree() -> None:

@@ -18,6 +18,22 @@ DEVICE_REASONS = (
     "deallocation of ResourceClaim completed",
     "deletion of ResourceClaim completed",
 )
+GROUP_TEXTS = (
+    "waiting for minCount pods from a gang to appear in scheduling queue",
+    "waiting for the preemption for this pod group to be finished",
+    "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, "
+    "one or more plugins asked to wait and no plugin rejected pod",
+    "pod group is unschedulable, pod group is waiting for preemption to complete",
+    "pod group is unschedulable, 0/2 placements are available, first placement status: "
+    "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining",
+    "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining, pod group preemption: "
+    "found a placement for podgroup, preempting 2 victims",
+    "pod group is unschedulable, pod group preemption: ongoing preemption on nominated nodes",
+    "pod group is unschedulable, pod group preemption: not eligible due to preemptionPolicy=Never.",
+    "pod group is unschedulable, workload aware preemption is not supported for pod groups with scheduling constraints",
+    "pod group is unschedulable, No preemption victims found for incoming preemptor",
+    "no feasible placements found",
+)
 NAMES = ("web-0", "data", "available", "1")
 
 
@@ -78,6 +94,17 @@ def anonymous(message: str, *, type_: str = "PodScheduled", reason: str = "Unsch
 )
 def test_messages(message: str, expected: str) -> None:
     assert anonymous(message) == [expected]
+
+
+@pytest.mark.parametrize("type_", ["PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled"])
+@pytest.mark.parametrize("message", GROUP_TEXTS)
+def test_messages_about_groups_are_kept(message: str, type_: str) -> None:
+    assert anonymous(message, type_=type_) == [message]
+
+
+def test_the_name_of_a_group_is_replaced() -> None:
+    message = 'waiting for pods\'s pod group "data" to appear in scheduling queue'
+    assert anonymous(message) == [message.replace("data", "name-3")]
 
 
 def test_errors_can_hold_anything() -> None:

@@ -48,6 +48,11 @@ def used(plugin: Plugin, nodes: Any) -> Any:
     return columns.requested[at][nodes.rows] + nodes.delta("pods", columns.per_class[at])
 
 
+def n_assigned() -> int:
+    """Return the number of pods on the nodes of the sample."""
+    return len(WORLD.cluster().pods.assigned)
+
+
 def calls(plugin: Any) -> int:
     plugin.calls = getattr(plugin, "calls", 0) + 1
     return int(plugin.calls)
@@ -338,6 +343,24 @@ def test_an_honest_plugin_keeps_it() -> None:
             "answers_depend_on_no_more_of_the_pod_than_own_part_says",
             "depend on the pod's own metadata",
             id="names that are not declared",
+        ),
+        pytest.param(
+            filter_by(
+                lambda plugin, nodes: [len(plugin.handle.cluster.pods.assigned) > n_assigned()] * len(nodes),
+                reach_of_copies=lambda plugin, pod: Reach.NODE,
+            ),
+            "copies_change_no_more_than_reach_of_copies_says",
+            "the verdict of n1 depends on more than reach_of_copies says: with a copy of the pod on n0",
+            id="copies on other nodes",
+        ),
+        pytest.param(
+            filter_by(
+                lambda plugin, nodes: [len(plugin.handle.cluster.pods.assigned) > n_assigned()] * len(nodes),
+                reach_of_copies=lambda plugin, pod: Reach.NOTHING,
+            ),
+            "copies_change_no_more_than_reach_of_copies_says",
+            "the verdict of n0 depends on more than reach_of_copies says: with a copy of the pod on n0",
+            id="copies on the node",
         ),
     ],
 )

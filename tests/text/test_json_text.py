@@ -89,4 +89,4 @@ def test_many_documents_take_a_time_that_grows_with_the_text(between: bytes, end
     text = between.join([b'{"kind":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}'] * n_documents) + end
     before = time.process_time()
     assert sum(1 for _ in json_documents(text, msgspec.json.Decoder(Named))) == n_documents
-    assert time.process_time() - before < 5
+    assert time.process_time() - before < 30

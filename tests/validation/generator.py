@@ -60,17 +60,17 @@ _HOLDERS: Final = ("core.v1.Probe", "core.v1.LifecycleHandler", "autoscaling.v2.
 _DEEPEST: Final = 14
 
 
-def made_up(kind: str, seed: int) -> dict[str, Any]:
+def made_up(kind: str, seed: int, bases: Mapping[str, dict[str, Any]] = BASES) -> dict[str, Any]:
     """Return a generated object.
 
     Parameters
     ----------
     kind : str
-        The kind, one of ``BASES``.
+        The kind, one of `bases`.
     seed : int
         The seed; the same seed gives the same object.
     """
-    return _Maker(Random(seed)).object(kind)
+    return _Maker(Random(seed)).object(bases[kind])
 
 
 class _Maker:
@@ -78,10 +78,10 @@ class _Maker:
         self._random = random
         self._types = field_names().types
 
-    def object(self, kind: str) -> dict[str, Any]:
+    def object(self, base: dict[str, Any]) -> dict[str, Any]:
         random = self._random
-        obj: dict[str, Any] = json.loads(json.dumps(BASES[kind]))
-        root = field_names().kinds[f"{obj['apiVersion']}/{kind}"]
+        obj: dict[str, Any] = json.loads(json.dumps(base))
+        root = field_names().kinds[f"{obj['apiVersion']}/{obj['kind']}"]
         for _ in range(random.choice((1, 1, 2, 3))):
             place, type_ = random.choice(list(self._places(obj, root)))
             names = [name for name in self._names(type_) if type_ != root or name not in ("apiVersion", "kind")]

@@ -81,10 +81,10 @@ def probes() -> list[Probe]:
     return [Probe(each["what"], probe_object(each), *(tuple(each.get(key, ())) for key in said)) for each in entries]
 
 
-def probe_object(entry: Mapping[str, Any]) -> dict[str, Any]:
+def probe_object(entry: Mapping[str, Any], bases: Mapping[str, dict[str, Any]] = BASES) -> dict[str, Any]:
     """Return the object that an entry describes."""
     # A copy through JSON, as the base objects share parts.
-    obj: dict[str, Any] = json.loads(json.dumps(BASES[entry["kind"]]))
+    obj: dict[str, Any] = json.loads(json.dumps(bases[entry["kind"]]))
     _merge(obj, entry.get("with", {}))
     for path in entry.get("without", ()):
         *steps, last = path.split(".")

@@ -13,6 +13,7 @@ from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Taint
 from kschedctl.api.device import ResourceSlice
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.storage import CSINode
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
@@ -24,6 +25,7 @@ from kschedctl.whatif.edits import Apply, Cordon, Delete, Drain, Edit, FailZone,
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_object, make_pod
 from tests.devices.builders import make_claim, make_slice
 from tests.strategies import World, worlds
+from tests.validation.groups import release_with
 
 #: A pod that no API server has seen.
 NEW = msgspec.convert({"metadata": {"name": "new"}, "spec": {"priorityClassName": "hihg"}}, Pod)
@@ -488,3 +490,15 @@ def test_a_node_that_is_gone_was_never_there(world: World) -> None:
     one, other = decide(pod, changed), decide(pod, built)
     assert (one.best, one.message, one.error) == (other.best, other.message, other.error)
     assert [one.verdict(row) for row in changed.nodes.rows] == [other.verdict(row) for row in built.nodes.rows]
+
+
+def test_new_groups_get_the_priority_of_a_class_that_is_applied_with_them() -> None:
+    group = make_object(PodGroup, "gang", spec={"schedulingPolicy": {"basic": {}}, "priorityClassName": "high"})
+    objects = ((group, "gang.yaml"), (make_object(PriorityClass, "high", value=7), "gang.yaml"))
+    release = release_with("1.37", every_gate=False)
+    applied = apply_edits(shop(), [Apply(objects, source="gang.yaml")], release=release).cluster
+    [stored] = applied.list(PodGroup)
+    assert (stored.namespace, stored.spec.priority) == ("default", 7)
+    with pytest.raises(InputError, match="no PriorityClass with name high was found") as error:
+        apply_edits(shop(), [Apply(objects[:1], source="gang.yaml")], release=release)
+    assert str(error.value.findings[0].place) == "gang.yaml"

@@ -71,7 +71,7 @@ func fields(t reflect.Type, into map[string]field, types map[string]map[string]f
 				break
 			}
 		}
-		if of.Kind() == reflect.Struct && readers[of.String()] == "" && of.NumField() > 0 && of.String() != "v1.FieldsV1" && of.String() != "runtime.RawExtension" {
+		if of.Kind() == reflect.Struct && readers[of.String()] == "" && of.String() != "v1.FieldsV1" && of.String() != "runtime.RawExtension" {
 			walk(of, types)
 			into[key] = field{Name: named}
 			continue

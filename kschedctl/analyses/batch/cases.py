@@ -13,6 +13,7 @@ import msgspec
 
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.kinds import kind_type
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QuantityError
 from kschedctl.api.resources import RequestRules, pod_requests
@@ -80,9 +81,9 @@ def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -
     """
     builder = ClusterBuilder()
     for i, data in enumerate(case.objects):
-        kind = kind_type(str(data.get("apiVersion", "")), str(data.get("kind", "")))
-        if kind is not None:
-            builder.add(_convert(data, kind, f"objects[{i}]"), f"objects[{i}]")
+        obj = read_case_object(data, f"objects[{i}]")
+        if obj is not None:
+            builder.add(obj, f"objects[{i}]")
     configuration = None
     if case.config is not None:
         points = registry.extension_points(release)
@@ -90,6 +91,21 @@ def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -
             case.config, release=release, implements=points, args_types=registry.args_types, where="config"
         )
     return Scheduler(builder.build(), release, configuration, registry)
+
+
+def read_case_object(data: dict[str, Any], path: str) -> ApiObject | None:
+    """Return an object of a case; ``None`` for a kind that scheduling does not read.
+
+    Raises
+    ------
+    InputError
+        If the object is invalid; the field's path begins with ``path``.
+    """
+    kind = kind_type(str(data.get("apiVersion", "")), str(data.get("kind", "")))
+    if kind is None:
+        return None
+    obj: ApiObject = _convert(data, kind, path)
+    return obj
 
 
 def read_case_pod(data: Any, path: str) -> Pod:

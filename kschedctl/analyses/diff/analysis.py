@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,10 +12,12 @@ from msgspec.structs import replace
 
 from kschedctl.analyses.diff.nodes import NodeChanges, NodeColumns
 from kschedctl.analyses.diff.words import describe, summary
+from kschedctl.analyses.group_losses import group_loss_data
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.diff import AnswerPart, Diff, OutcomeData, PodChangeData, SideData, SideOutcome
+from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.records import PENDING
@@ -23,7 +26,9 @@ from kschedctl.errors import ManifestError
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
+from kschedctl.simulate.group_losses import group_losses
 from kschedctl.simulate.pending import pending_pods, queue_order
+from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.snapshot.pod_choice import is_manifest
 
 T = TypeVar("T")
@@ -31,6 +36,7 @@ T = TypeVar("T")
 Key = tuple[str, str]
 #: For up to 50 pods, the nodes of every change are listed; for more, only those of the first change of each kind.
 _FEW = 50
+_ANY_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +139,21 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
         changed=changed,
         nodes_gone=tuple(name for name in names[0] if name not in names[1]),
         nodes_new=tuple(name for name in names[1] if name not in names[0]),
+        groups=_groups(cluster, request.other, changed),
     )
+
+
+def _groups(before: LoadedCluster, after: LoadedCluster, changed: Iterable[PodChangeData]) -> tuple[GroupLossData, ...]:
+    """Return the groups of which pods lose their node, and the number of members on nodes before and after."""
+    entries = []
+    for pod in changed:
+        if pod.before.node_name and not pod.after.node_name:
+            entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.EVICTED, pod.before.node_name, ""))
+            if pod.after.outcome is SideOutcome.SCHEDULED:
+                entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.SCHEDULED, pod.after.nodes[0], ""))
+    entries.sort(key=lambda entry: entry.event is TimelineEvent.SCHEDULED)
+    release = after.release_choice.release
+    return group_loss_data(group_losses(before.cluster, after.cluster, entries, release))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,11 @@ from kschedctl.analyses.drain.options import refusal_cause
 from kschedctl.analyses.drain.run import DrainRequest, DrainRun, run_drain
 from kschedctl.analyses.drain.trials import evictions_in_words, lost_pods
 from kschedctl.analyses.evictions import preemption_evictions, slowest_to_stop
+from kschedctl.analyses.group_losses import group_loss_data, losses_in_words
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.analyses.simulate import pending_by_message
+from kschedctl.analyses.utilisation import utilisation
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.drain import (
@@ -29,13 +31,16 @@ from kschedctl.answers.drain import (
     PlacedFirstData,
     RefusalData,
 )
+from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.answers.simulate import EvictionData, WaitingData
+from kschedctl.api.resources import RequestRules
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.drain import DrainedNode
+from kschedctl.simulate.group_losses import group_losses
 from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.simulate.world import is_recreated
@@ -67,10 +72,13 @@ def drain_answer(
     nodes = tuple(_node(run, each, moves, first) for each in run.drained)
     waiting = tuple(_waiting(run.before, pending_by_message(simulation, run.attempts)))
     not_tried = tuple(run.nodes[len(run.drained) :])
+    groups = group_loss_data(group_losses(run.before, simulation.cluster, happened, simulation.scheduler.release))
+    gone = () if request.options.rolling else frozenset(run.nodes)
+    rules = RequestRules.of(simulation.scheduler.release)
     not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.decision.not_modelled)
     return Drained(
         **envelope(run.before, provenance(cluster, many=True), not_modelled),
-        summary=_summary(run, nodes, waiting, evicted, placed_first),
+        summary=_summary(run, nodes, waiting, evicted, placed_first, groups),
         interrupted=not run.finished,
         rolling=request.options.rolling,
         chance=TieBreak(request.seed).words,
@@ -84,6 +92,8 @@ def drain_answer(
         timeline=tuple(happened),
         slowest=slowest_to_stop(happened),
         suggestions=cures,
+        groups=groups,
+        utilisation=tuple(utilisation(run.before, simulation.cluster, rules, drained=gone)),
     )
 
 
@@ -174,6 +184,7 @@ def _summary(
     waiting: Sequence[WaitingData],
     evicted: Sequence[EvictionData],
     placed_first: Sequence[PlacedFirstData],
+    groups: Sequence[GroupLossData],
 ) -> str:
     can = [node for node in nodes if node.drained]
     cannot = [node for node in nodes if not node.drained]
@@ -202,6 +213,7 @@ def _summary(
         cause = next((group.cause for group in waiting if group.cause), "")
         told = f": {cause}" if cause else ""
         parts.append(f"{counted(n_waiting, 'pod')} {'stays' if n_waiting == 1 else 'stay'} pending{told}")
+    parts += losses_in_words(groups)
     text = "; ".join((*parts, *_first_in_words(placed_first))) or "no node is drained"
     return text if run.finished else f"interrupted: {text} so far"
 

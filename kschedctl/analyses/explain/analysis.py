@@ -16,6 +16,7 @@ from kschedctl.analyses.explain.replicas import count_placed
 from kschedctl.analyses.explain.story import story_data
 from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.pod_groups.members import with_new_members
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.explain import (
@@ -105,12 +106,13 @@ def explain_daemon_set(cluster: LoadedCluster, request: ExplainRequest, handle: 
 
 def summarize(cluster: LoadedCluster, pods: Iterable[PodSubject], handle: AnalysisHandle) -> ExplanationSummary:
     """Summarize the decisions for many pods: outcomes and causes, each with its pods."""
+    cluster, pods = with_new_members(cluster, list(pods))
     known: dict[object, tuple[Outcome, str]] = {}
     refused = False
     missing: dict[Missing, None] = {}
     not_modelled: dict[NotModelled, None] = {}
     fates: dict[tuple[Outcome, str], list[str]] = {}
-    for one in handle.track(list(pods), "evaluating pods"):
+    for one in handle.track(pods, "evaluating pods"):
         kind = cluster.kind(one.pod)
         if kind not in known:
             admitted = cluster.admit(one.pod)
@@ -132,9 +134,8 @@ def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHa
     for option, name in (*(("--node", name) for name in request.nodes), ("--prefer", request.prefer)):
         if name and name not in cluster.nodes.row:
             raise _no_such_node(cluster, name, option)
-    return decide_together(
-        cluster, request.pods, request.seed, lambda cluster, members: count_placed(cluster, members, handle)
-    )
+    cluster, pods = with_new_members(cluster, request.pods)
+    return decide_together(cluster, pods, request.seed, lambda cluster, members: count_placed(cluster, members, handle))
 
 
 def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod) -> Explanation:

@@ -9,6 +9,7 @@ from kschedctl.analyses.diagnosis import diagnosis_data
 from kschedctl.analyses.explain.claims import claims_data
 from kschedctl.analyses.explain.summary import summary
 from kschedctl.analyses.explain.usage import usage_data
+from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.explain import (
     AdmissionData,
@@ -28,6 +29,7 @@ from kschedctl.answers.explain import (
     StatusData,
     VerdictData,
 )
+from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.resources import pod_requests, scheduler_units
 from kschedctl.api.well_known import zone_of
@@ -36,6 +38,7 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import Reason, Status
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.pod_group_decision import group_of
 
 
 def explanation(
@@ -66,11 +69,14 @@ def explanation(
     scores = _scores(decision)
     preemption = _preemption(decision)
     diagnoses = diagnose(decision, node_name)
+    in_group = group_of(decision)
+    group = pod_group_data(in_group) if in_group is not None else None
     return Explanation(
         pod=pod,
+        group=group,
         **envelope(decision.cluster, provenance, decision.not_modelled),
         admission=_admission(admitted),
-        verdict=_verdict(decision, pod, scores, preemption, seed, diagnoses),
+        verdict=_verdict(decision, pod, scores, preemption, seed, diagnoses, group),
         pre_enqueue=_status(decision.pre_enqueue),
         pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
         pre_filter_nodes=(
@@ -111,6 +117,7 @@ def _verdict(
     preemption: PreemptionData | None,
     seed: int | None,
     diagnoses: Sequence[Diagnosis],
+    group: PodGroupData | None,
 ) -> VerdictData:
     result, picked = decision.outcome, decision.pick(seed)
     n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
@@ -130,6 +137,8 @@ def _verdict(
         scores=scores,
         preemption=preemption,
         cause=diagnoses[0].cause if diagnoses else "",
+        group=group,
+        pod_group_name=decision.pod.spec.pod_group_name if decision.release.gangs else "",
     )
     return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.pod_group_decision import group_of
 
 _NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
 
 
 def cause(decision: Decision) -> str:
-    """Return the reason why a pod is not scheduled, and whether preemption would help; empty if it is scheduled."""
+    """Return the reason why a pod or its group is not scheduled, and whether preemption would help; else empty."""
+    group = group_of(decision)
+    if group is not None and decision.outcome is Outcome.UNSCHEDULABLE:
+        data = pod_group_data(group)
+        return f"{data.title}: {data.count}{'; preemption would help' if group.victims else ''}"
     match decision.outcome:
         case Outcome.ERROR:
             return decision.error

@@ -17,6 +17,8 @@ from kschedctl.answers.operands import encode_operands
 from kschedctl.answers.workload import T, standing_for
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.workloads.ownership import workload_of
 
 CountPlaced = Callable[[LoadedCluster, Sequence[PodSubject]], int | None]
 
@@ -91,7 +93,11 @@ def decide_together(
             first.alike.append(one)
             if one.node:
                 first.own_nodes.append(node_data(decided.decision, cluster.nodes.row[one.node]))
-        placed = count_placed(cluster, members) if count_placed is not None else None
+        in_group = group_of(next(iter(found.values())).decision)
+        if in_group is not None:
+            placed: int | None = _placed_in_group(in_group, workload)
+        else:
+            placed = count_placed(cluster, members) if count_placed is not None else None
         for decided in found.values():
             names = tuple(one.pod.name for one in decided.alike)
             nodes = tuple(one.node for one in decided.alike if one.node)
@@ -110,6 +116,12 @@ def _decide(cluster: LoadedCluster, one: PodSubject, seed: int | None) -> Decide
         cluster, cluster.missing(one.pod, decision), pod=one.pod, evicts=decision.preemption is not None
     )
     return DecidedPod(one, decision, rests_on, node_name, seed, admitted)
+
+
+def _placed_in_group(group: PodGroupDecision, workload: WorkloadData) -> int:
+    """Return the number of pods of a workload that are scheduled with their group."""
+    own = workload.kind, workload.namespace, workload.name
+    return sum(bool(each.node) and workload_of(group.cluster, each.pod.metadata) == own for each in group.members)
 
 
 def _but_for_name(decided: DecidedPod) -> object:

@@ -8,6 +8,7 @@ from kschedctl.answers.explain import SuggestionData
 from kschedctl.answers.tried_changes import ThenData
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.why.commands import commands_of
 from kschedctl.why.consequences import consequences
 from kschedctl.why.proof import Suggestion
@@ -43,8 +44,13 @@ def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:
         consequences=consequences(suggestion, through),
         alternatives=tuple(other.summary for other in suggestion.others),
         untried="",
-        then=ThenData(suggestion.nodes),
+        then=ThenData(suggestion.nodes, _members(suggestion)),
     )
+
+
+def _members(suggestion: Suggestion) -> int | None:
+    group = group_of(suggestion.decision)
+    return sum(bool(each.node) for each in group.members) if group is not None else None
 
 
 def _other_commands(suggestion: Suggestion) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.answers.explain import PodData, PreemptionData, ScoresData, VerdictData
+from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.api.wording import counted, listed
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.outcome import GroupOutcome, Outcome
 
 #: The sentences for pods that are not eligible to preempt, by the reasons of preemption's status.
 _INELIGIBLE: Final[dict[tuple[str, ...], str]] = {
@@ -25,6 +26,8 @@ def summary(
     scores: ScoresData | None,
     preemption: PreemptionData | None,
     cause: str = "",
+    group: PodGroupData | None = None,
+    pod_group_name: str = "",
 ) -> str:
     """Return the outcome in one or two sentences.
 
@@ -40,7 +43,13 @@ def summary(
         The result of preemption; ``None`` if it did not run.
     cause : str
         The cause of the diagnosis; empty if there is none.
+    group : PodGroupData or None
+        The decision for the pod's group; ``None`` for a pod that is tried by itself.
+    pod_group_name : str
+        The pod's group, whether or not it is tried; empty for none.
     """
+    if group is not None and verdict.result is Outcome.UNSCHEDULABLE:
+        return _of_group(pod, group, cause)
     subject = f"{pod.namespace}/{pod.name}"
     start = subject
     if pod.node_name:
@@ -52,10 +61,11 @@ def summary(
         case Outcome.OTHER_SCHEDULER:
             return f"{subject} is not scheduled{f': {cause}' if cause else ''}."
         case Outcome.GATED:
+            alone = "Otherwise" if not pod_group_name else "By itself"
             then = (
-                f"Otherwise it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."
+                f"{alone} it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."
                 if verdict.feasible_nodes
-                else f"Otherwise it would fit on none of {counted(n_nodes, 'node')}."
+                else f"{alone} it would fit on none of {counted(n_nodes, 'node')}."
             )
             return f"{subject} is not tried: {gate}{f'; {cause}' if cause else ''}. {then}"
         case Outcome.UNSCHEDULABLE:
@@ -65,7 +75,21 @@ def summary(
         # Only a pod with a node, or about to get one, has a cause although it fits.
         start = f"{subject} does not start: {cause}. If rescheduled, it" if pod.node_name else f"{subject}: {cause}. It"
     of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
-    return f"{start} fits on {of} and is scheduled to {_destination(pod, verdict, scores)}."
+    with_group = f"The {group.title} is scheduled: {group.count}. " if group is not None else ""
+    return f"{with_group}{start} fits on {of} and is scheduled to {_destination(pod, verdict, scores)}."
+
+
+def _of_group(pod: PodData, group: PodGroupData, cause: str) -> str:
+    """Return the sentences for a member of a group that is not scheduled, or only in part."""
+    why = f"; {cause}" if cause else ""
+    if group.outcome is GroupOutcome.SCHEDULED:
+        return f"The {group.title} is scheduled, but without {pod.namespace}/{pod.name}: {group.count}{why}."
+    text = f"The {group.title} is not scheduled: {group.count}{why}."
+    victims = [key for unit in group.victims for key in unit.pods]
+    if victims:
+        whom = victims[0] if len(victims) == 1 else counted(len(victims), "pod")
+        return f"{text} Preemption helps: it evicts {whom} for the group."
+    return text
 
 
 def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) -> str:

@@ -10,6 +10,7 @@ from msgspec import structs
 from kschedctl.analyses.explain.grouping import DecidedPod, decide_together
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.pod_cures import pod_cures
+from kschedctl.analyses.pod_groups.members import with_new_members
 from kschedctl.analyses.preempt.answer import PreemptionView, preemption_answer
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.preempt import Preemption, Result
@@ -51,7 +52,8 @@ def in_queue_order(pods: list[PodSubject]) -> list[PodSubject]:
 def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: AnalysisHandle) -> tuple[Preemption, ...]:
     """Report the pods that each pod would evict; pods of a workload with equal answers share one."""
     view = PreemptionView(min_candidate_nodes=request.min_candidate_nodes, offset=request.offset, seed=request.seed)
-    every = decide_together(cluster, handle.track(request.pods, "evaluating pods"), request.seed)
+    cluster, pods = with_new_members(cluster, request.pods)
+    every = decide_together(cluster, handle.track(pods, "evaluating pods"), request.seed)
     return tuple(_answer(cluster, decided, view) for decided in every)
 
 

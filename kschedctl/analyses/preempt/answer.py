@@ -111,6 +111,7 @@ def preemption_answer(
     return Preemption(
         **shared,
         pod=base.pod,
+        group=base.group,
         verdict=verdict,
         status=StatusData(str(found.status.code), "DefaultPreemption", found.status.reasons) if found else None,
         candidates=data,
@@ -153,6 +154,9 @@ def _verdict(
     if result is Result.FITS:
         text = f"{base.verdict.summary} No eviction is needed."
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
+    if base.group is not None and not chosen.candidates and result in (Result.PREEMPTS, Result.NOT_HELPFUL):
+        text = base.verdict.summary if base.group.victims else f"{base.verdict.summary} Evicting pods does not help."
+        return PreemptVerdictData(result, text, (), None, violates_budget=False)
     nodes = tuple(c.node for c in chosen.candidates)
     violates = bool(nodes) and chosen.candidates[0].n_violations > 0
     text = _summary(decision, base, result, found, chosen)
@@ -168,6 +172,8 @@ def _outcome(
         return Result.GATED
     if decision.best:
         return Result.FITS
+    if base.group is not None and not candidates:
+        return Result.PREEMPTS if base.group.victims else Result.NOT_HELPFUL
     if found is None:
         return Result.DISABLED
     if candidates:

@@ -22,7 +22,7 @@ FAILED: Final = "SchedulerError"
 #: The end of a stored message that was cut off.
 CUT: Final = " ..."
 #: The beginning of the part about preemption in a message.
-_PREEMPTION: Final = re.compile(r"(?:[^\s.][^.]*, )?preemption: ")
+_PREEMPTION: Final = re.compile(r"(?:, pod group |[^\s.][^.]*, )?preemption: ")
 _NODES: Final = re.compile(r"0/\d+ nodes are available: ?")
 _BETWEEN: Final = re.compile(r", (?=\d+ )")
 _COUNTED: Final = re.compile(r"(\d+) (.*)", re.DOTALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -16,11 +16,16 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import find_missing
+from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.framework.status import Code
+from kschedctl.scheduler.decided_groups import DecidedGroups
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
 
+_Decide = Callable[[Pod], Decision]
+_DecideThen = Callable[[Pod], Decision | None]
 #: The type of the condition that the scheduler writes.
 POD_SCHEDULED: Final = "PodScheduled"
 #: The cause of a difference that the what-ifs make.
@@ -37,6 +42,8 @@ def check_pending_pods(
 ) -> list[PendingGroupData]:
     """Compare the message of each pending pod, in the order in which the scheduler tries them.
 
+    Members of a pod group are decided for together.
+
     Parameters
     ----------
     before : Scheduler or None
@@ -46,10 +53,23 @@ def check_pending_pods(
     """
     records = scheduler.cluster.pods.records
     asked = [i for i in pending_pods(scheduler.cluster) if namespace in ("", records[i].metadata.namespace)]
-    return [_compared(scheduler, index, before) for index in handle.track(asked, "comparing pending pods")]
+    decide = DecidedGroups(scheduler.decide_as_scheduled).decide
+    then = _deciding(before) if before is not None else None
+    return [_compared(scheduler, decide, index, then) for index in handle.track(asked, "comparing pending pods")]
 
 
-def _compared(scheduler: Scheduler, index: int, before: Scheduler | None) -> PendingGroupData:
+def _deciding(before: Scheduler) -> _DecideThen:
+    """Return a function that decides for a pod in the cluster without the what-ifs, if it has the pod."""
+    groups, pods = DecidedGroups(before.decide_as_scheduled), before.cluster.pods
+
+    def decide(pod: Pod) -> Decision | None:
+        index = pods.index.get((pod.namespace, pod.name))
+        return groups.decide(pods.pod(index)) if index is not None else None
+
+    return decide
+
+
+def _compared(scheduler: Scheduler, decide: _Decide, index: int, before: _DecideThen | None) -> PendingGroupData:
     cluster = scheduler.cluster
     pod = cluster.pods.pod(index)
     named = (ComparedPodData(pod.metadata.namespace, pod.metadata.name),)
@@ -57,7 +77,7 @@ def _compared(scheduler: Scheduler, index: int, before: Scheduler | None) -> Pen
     theirs = condition.message if condition is not None else ""
     if not scheduler.knows(pod):
         return PendingGroupData(Match.OTHER_SCHEDULER, theirs, "", (), named)
-    decision = scheduler.decide(pod)
+    decision = decide(pod)
     ours = decision_text(decision)
     if condition is None or not condition.reason:
         return PendingGroupData(Match.NOT_TRIED, theirs, ours, (), named)
@@ -65,8 +85,11 @@ def _compared(scheduler: Scheduler, index: int, before: Scheduler | None) -> Pen
         return PendingGroupData(Match.EQUAL, theirs, ours, (), named)
     if _waits_for_victims(condition, decision):
         return PendingGroupData(Match.NOMINATED, theirs, ours, (), named)
+    if decision.outcome is Outcome.GATED and not pod.spec.scheduling_gates:
+        held = next((each.cause for each in diagnose(decision)), decision.pre_enqueue.message)
+        return PendingGroupData(Match.NOT_TRIED, theirs, ours, (f"not tried any more: {held}",), named)
     causes = tuple(_causes(cluster, condition, decision))
-    if before is not None and _was_same(condition, before, pod):
+    if before is not None and _was_same(condition, before(pod)):
         return PendingGroupData(Match.DIFFERENT, theirs, ours, (WHAT_IF, *causes), named)
     # Pods that came later only take capacity: they do not explain that the pod fits.
     younger = 0 if decision.schedulable else _younger_pods(cluster, condition.last_transition_time)
@@ -76,13 +99,9 @@ def _compared(scheduler: Scheduler, index: int, before: Scheduler | None) -> Pen
     return PendingGroupData(Match.DIFFERENT, theirs, ours, causes, named)
 
 
-def _was_same(condition: Condition, before: Scheduler, pod: Pod) -> bool:
+def _was_same(condition: Condition, decision: Decision | None) -> bool:
     """Report whether our answer without the what-ifs equals the stored one."""
-    index = before.cluster.pods.index.get((pod.metadata.namespace, pod.metadata.name))
-    if index is None:
-        return False
-    decision = before.decide(before.cluster.pods.pod(index))
-    return _same(condition, decision) or _waits_for_victims(condition, decision)
+    return decision is not None and (_same(condition, decision) or _waits_for_victims(condition, decision))
 
 
 def decision_text(decision: Decision) -> str:

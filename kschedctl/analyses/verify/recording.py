@@ -34,6 +34,7 @@ from kschedctl.snapshot.summary import ReadSummary
 
 _PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
 _ID: Final = "recorded"
+_WHOLE_CLUSTER: Final = "kschedctl snapshot --anonymize writes the whole cluster"
 
 
 def differing_pod(cluster: Cluster, found: Verification, wanted: str = "") -> int:
@@ -72,9 +73,15 @@ def recorded_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, 
     Raises
     ------
     InputError
-        If the answers do not differ, or the difference does not occur with pseudonyms.
+        If the answers do not differ, the difference does not occur with pseudonyms, or the pod is pending with its
+        group.
     """
     key = scheduler.cluster.pods.key(index)
+    record = scheduler.cluster.pods.records[index]
+    if record.spec.pod_group_name and not record.node_name and scheduler.release.pod_groups is not None:
+        raise InputError(
+            f"{key}: it is tried with its pod group, and a case is about a single pod", hint=_WHOLE_CLUSTER
+        )
     whole = _whole_case(scheduler, index, feature_gates)
     narrowing = Narrowing(whole, scheduler.release, scheduler.registry)
     if narrowing.disagreement is None:
@@ -84,7 +91,7 @@ def recorded_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, 
     if found is None or not found.resembles(narrowing.disagreement):
         raise InputError(
             f"{key}: the difference does not occur with pseudonyms",
-            hint="kschedctl snapshot --anonymize writes the whole cluster",
+            hint=_WHOLE_CLUSTER,
         )
     return case
 

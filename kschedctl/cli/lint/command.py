@@ -19,8 +19,10 @@ from kschedctl.cli.options.group import OptionGroup, unfolded
 from kschedctl.cli.options.shared import (
     ConfigOption,
     EveryNamespaceOption,
+    GatesOption,
     MaxUnpackedOption,
     VersionOption,
+    feature_gates,
     max_bytes,
     namespace_option,
 )
@@ -221,6 +223,7 @@ def lint(
     namespace: Annotated[str, namespace_option("Namespace of objects that do not set one.")] = "",
     all_namespaces: EveryNamespaceOption = False,
     kubernetes_version: VersionOption = "",
+    gates: GatesOption = None,
     config: ConfigOption = "",
     fail_zone: Annotated[
         bool,
@@ -283,6 +286,7 @@ def lint(
         cluster=tuple(snapshot or ()),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
+        feature_gates=feature_gates(gates),
         config=config,
         fail_zone=fail_zone,
         single_files=single_files,

@@ -17,6 +17,7 @@ from kschedctl.diagnosis.rules import (
     daemon_set_node,
     device_claims,
     devices_in_use,
+    gang_members,
     host_port_taken,
     idle_scheduler,
     missing_claim,
@@ -36,6 +37,7 @@ from kschedctl.diagnosis.rules import (
     unscored_claims,
     volume_place,
     waiting_claim,
+    waiting_gang,
 )
 from kschedctl.diagnosis.situation import Situation
 
@@ -62,6 +64,7 @@ RULES: Final[tuple[Rule, ...]] = (
     affinity_matches_no_pod.check,
     anti_affinity.check,
     host_port_taken.check,
+    gang_members.check,
     devices_in_use.check,
     daemon_set_node.check,
     device_claims.check,
@@ -69,7 +72,7 @@ RULES: Final[tuple[Rule, ...]] = (
 #: The rule that always finds a cause; it is asked if no other finds one.
 LAST: Final[Rule] = obstacles.check
 #: The rules for pods that a gate keeps out of the queue.
-RULES_OF_GATED: Final[tuple[Rule, ...]] = (scheduling_gates.check,)
+RULES_OF_GATED: Final[tuple[Rule, ...]] = (scheduling_gates.check, waiting_gang.check)
 #: The rules for pods that are scheduled, or run.
 RULES_OF_PLACED: Final[tuple[Rule, ...]] = (
     claim_without_scheduler.check,

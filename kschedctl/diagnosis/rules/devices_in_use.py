@@ -21,11 +21,16 @@ from kschedctl.diagnosis.extended_resources import requested_devices
 from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
+from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.workloads.ownership import workload_of
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:
     """Yield the obstacles on the nodes with devices, and those who hold the devices."""
+    group = group_of(situation.decision)
+    if group is not None and group.n_fitting:
+        # Pending members of the pod's own group hold devices in this decision; the rule gang-members tells the rest.
+        return
     for resource in requested_devices(situation)[:1]:
         offered, wanted = situation.offered(resource), situation.requests[resource]
         having = situation.in_reach & (offered > 0)

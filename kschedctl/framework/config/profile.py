@@ -7,7 +7,7 @@ with its expansion of multiPoint (``pkg/scheduler/framework/runtime/framework.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -27,17 +27,6 @@ _FIT: Final = "NodeResourcesFit"
 _MAX_NODE_SCORE: Final = 100
 _MAX_TOTAL_SCORE: Final = 2**63 - 1
 
-_PLACEMENT_GENERATE: Final = "placementGenerate"
-_PLACEMENT_SCORE: Final = "placementScore"
-_POD_GROUP_POST_FILTER: Final = "podGroupPostFilter"
-#: The extension points of pod groups and their plugins. They are validated but never run for a single pod.
-_POD_GROUP_PLUGINS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        _PLACEMENT_GENERATE: frozenset({"TopologyPlacementGenerator"}),
-        _PLACEMENT_SCORE: frozenset({_FIT, "PodGroupPodsCount"}),
-        _POD_GROUP_POST_FILTER: frozenset({"DefaultPreemption", "DynamicResources"}),
-    }
-)
 #: The order in which the framework processes the extension points, and therefore reports errors.
 _POINTS: Final[tuple[str, ...]] = (
     ExtensionPoint.PRE_FILTER,
@@ -52,9 +41,9 @@ _POINTS: Final[tuple[str, ...]] = (
     ExtensionPoint.PERMIT,
     ExtensionPoint.PRE_ENQUEUE,
     ExtensionPoint.QUEUE_SORT,
-    _PLACEMENT_GENERATE,
-    _PLACEMENT_SCORE,
-    _POD_GROUP_POST_FILTER,
+    ExtensionPoint.PLACEMENT_GENERATE,
+    ExtensionPoint.PLACEMENT_SCORE,
+    ExtensionPoint.POD_GROUP_POST_FILTER,
 )
 
 
@@ -75,6 +64,8 @@ class Profile:
         other plugin with configured args has ``RawArgs``.
     percentage_of_nodes_to_score : int or None
         The profile's own percentage; ``None`` if the percentage of the whole configuration applies.
+    placement_weights : mapping of str to int
+        The weights of the PlacementScore plugins.
     """
 
     scheduler_name: str
@@ -82,6 +73,7 @@ class Profile:
     weights: Mapping[str, int]
     args: Mapping[str, msgspec.Struct]
     percentage_of_nodes_to_score: int | None
+    placement_weights: Mapping[str, int] = field(default_factory=dict)
 
 
 def merge_default_plugins(plugins: PluginSet, release: Release, warnings: list[str]) -> PluginSet:
@@ -160,23 +152,22 @@ class ProfileBuilder:
         self._check_counts(resolved)
         # A name without a weight was recorded as a problem.
         weights = self._weights(ExtensionPoint.SCORE)
-        if _PLACEMENT_SCORE in self._points:
-            self._weights(_PLACEMENT_SCORE)
+        has_placements = ExtensionPoint.PLACEMENT_SCORE in self._points
+        placement_weights = self._weights(ExtensionPoint.PLACEMENT_SCORE) if has_placements else {}
         return Profile(
             scheduler_name=self._profile.scheduler_name or "",
             plugins=MappingProxyType(
-                {point: tuple(n for n in resolved[point] if n not in self._inert) for point in ExtensionPoint}
+                {point: tuple(n for n in resolved.get(point, ()) if n not in self._inert) for point in ExtensionPoint}
             ),
             weights=MappingProxyType(
                 {name: weights[name] for name in resolved[ExtensionPoint.SCORE] if name in weights}
             ),
+            placement_weights=MappingProxyType(placement_weights),
             args=MappingProxyType(dict(self._args)),
             percentage_of_nodes_to_score=self._profile.percentage_of_nodes_to_score,
         )
 
     def _implements_point(self, name: str, point: str) -> bool:
-        if point in _POD_GROUP_PLUGINS:
-            return name in _POD_GROUP_PLUGINS[point]
         return point in self._implements.get(name, frozenset())
 
     def _check_fit_args(self) -> None:
@@ -251,7 +242,7 @@ class ProfileBuilder:
         if not resolved[ExtensionPoint.BIND]:
             text = f'at least one bind plugin is needed for profile with scheduler name "{name}"'
             self._problems.add(f"{path}.bind", text)
-        if len(resolved.get(_PLACEMENT_GENERATE, ())) > 1:
+        if len(resolved.get(ExtensionPoint.PLACEMENT_GENERATE, ())) > 1:
             text = f'at most one placement generate plugin is allowed for profile with scheduler name "{name}"'
             self._problems.add(f"{path}.placementGenerate", text)
 

@@ -83,7 +83,10 @@ def _profiles(profiles: tuple[KubeSchedulerProfile, ...], problems: Problems) ->
 
 
 def _removed_plugins(profile: KubeSchedulerProfile, path: str, problems: Problems) -> None:
-    for point in (*ExtensionPoint, "podGroupPostFilter"):
+    # kube-scheduler leaves the placements of pod groups out.
+    for point in ExtensionPoint:
+        if point in (ExtensionPoint.PLACEMENT_GENERATE, ExtensionPoint.PLACEMENT_SCORE):
+            continue
         for i, plugin in enumerate(profile.plugins.at(point).enabled):
             if plugin.name in _REMOVED:
                 problems.invalid(f"{path}.plugins.{point}.enabled[{i}]", plugin.name, _REMOVED_TEXT)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
+from kschedctl.admission.priority import default_priority_class, priority_class
+from kschedctl.api.classes import PriorityClass
 from kschedctl.api.kind_names import with_namespace
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.pod import PodAffinityTerm
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.workload import PodTemplate
+from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.errors import InputError
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.whatif.edit_sequence import apply_edits
 from kschedctl.whatif.edits import Apply
+from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.pods import WORKLOADS
 
 _OPENSHIFT: Final = "node.openshift.io/"
@@ -78,6 +86,11 @@ class ClusterOverlay:
         """True if a node has a label of OpenShift."""
         return any(key.startswith(_OPENSHIFT) for node in self.cluster.nodes.objects for key in node.metadata.labels)
 
+    @property
+    def shows_group_gates(self) -> bool:
+        """True if the feature gates of pod groups are those that the cluster's objects show to be on."""
+        return GENERIC_WORKLOAD in self.before.release_choice.shown_gates
+
     @cached_property
     def taint_keys(self) -> frozenset[str]:
         """The keys of all taints of nodes."""
@@ -103,7 +116,7 @@ class ClusterOverlay:
 
     def budget_has_pods(self, selector: Any, namespace: str) -> bool:
         """Report whether a selector may match a pod of the cluster in a namespace."""
-        in_namespace = namespace or self._namespace or "default"
+        in_namespace = self._or_default(namespace)
         return any(
             each.namespace == in_namespace and holds(selector, PodLabels(each.labels)) is not False
             for each in self.cluster.pods.classes
@@ -118,5 +131,24 @@ class ClusterOverlay:
         found = self.cluster.cluster.list(known)
         if not found and kind not in self.before.snapshot.summary.looked_for:
             return None
-        in_namespace = namespace or self._namespace or "default"
+        in_namespace = self._or_default(namespace)
         return any((each.name, each.namespace) == (name, in_namespace) for each in found)
+
+    def priority_class(self, name: str) -> PriorityClass | None:
+        """Return the priority class of a name, or the default class for an empty name; ``None`` if there is none."""
+        cluster = self.cluster.cluster
+        return priority_class(cluster, name) if name else default_priority_class(cluster)
+
+    def pod_group(self, name: str, namespace: str) -> PodGroup | None:
+        """Return a PodGroup of the cluster; ``None`` if there is none."""
+        return self.cluster.cluster.get(PodGroup, name, self._or_default(namespace))
+
+    def members_by_workload(self, name: str, namespace: str) -> Mapping[tuple[str, str], int]:
+        """Return the number of the cluster's pods that name a PodGroup, by kind and name of their workloads."""
+        cluster = self.cluster.cluster
+        members = group_members(cluster, self._or_default(namespace), name)
+        owners = (workload_of(cluster, cluster.pods.records[i].metadata) for i in members.tolist())
+        return Counter((kind, owner) for kind, _, owner in owners)
+
+    def _or_default(self, namespace: str) -> str:
+        return namespace or self._namespace or "default"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -38,6 +39,8 @@ class PlacementResult(NamedTuple):
 
 class Trial:
     """A trial: a workload and a cluster from which the workload's own pods are removed.
+
+    Members of a PodGroup are tried without their group, one by one: a group needs nodes on which each of them fits.
 
     Parameters
     ----------
@@ -92,7 +95,7 @@ class Trial:
         ManifestError
             If the API server refuses the workload.
         """
-        return self.without_own.pods_of(self.workload, where=self.place)
+        return self._without_group(self.workload)
 
     @cached_property
     def base(self) -> LoadedCluster:
@@ -182,4 +185,12 @@ class Trial:
         if isinstance(workload, Pod | DaemonSet | Job | CronJob) or not hasattr(workload.spec, "replicas"):
             return self.made
         scaled = structs.replace(workload, spec=structs.replace(workload.spec, replicas=n))
-        return self.without_own.pods_of(scaled, where=self.place)
+        return self._without_group(scaled)
+
+    def _without_group(self, workload: ApiObject) -> tuple[MadePod, ...]:
+        """Return the pods that a controller creates for a workload, without their PodGroup."""
+        made = self.without_own.pods_of(workload, where=self.place)
+        return tuple(
+            replace(one, pod=structs.replace(one.pod, spec=structs.replace(one.pod.spec, scheduling_group=None)))
+            for one in made
+        )

@@ -12,6 +12,7 @@ _A, _B, _C, _D = Stage.REFUSED, Stage.PODS_REFUSED, Stage.WAITS, Stage.HANGS
 _PODS: Final = RuleSubject.PODS
 _HPA: Final = "autoscaling/HorizontalPodAutoscaler"
 _PDB: Final = "policy/PodDisruptionBudget"
+_GROUP: Final = "scheduling.k8s.io/PodGroup"
 _PRIORITY_CLASS: Final = "scheduling.k8s.io/PriorityClass"
 _STORAGE_CLASS: Final = "storage.k8s.io/StorageClass"
 _PV: Final = "PersistentVolume"
@@ -103,6 +104,16 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("KS605", "profiles-conflict", _E, _C, _CONFIG, "scheduler.profiles_conflict"),
     Rule("KS606", "default-constraints-ignored", _E, _C, _CONFIG, "scheduler.default_constraints_ignored"),
     Rule("KS607", "schedulername-unserved", _W, _C, _PODS, "scheduler.scheduler_name_unserved"),
+    Rule("KS701", "min-count-out-of-reach", _E, _C, _GROUP, "group.min_count_out_of_reach"),
+    Rule("KS702", "group-members-differ", _E, _C, _PODS, "group.group_members_differ"),
+    Rule("KS703", "pod-group-not-given", _E, _C, _PODS, "group.pod_group_not_given", on=False, if_complete=True),
+    Rule(
+        *("KS704", "pod-group-without-members", _I, None, _GROUP, "group.pod_group_without_members"),
+        on=False,
+        if_complete=True,
+    ),
+    Rule("KS705", "no-such-topology-key", _E, _C, _GROUP, "group.no_such_topology_key", snapshot=True),
+    Rule("KS706", "pod-group-gate-off", _W, None, RuleSubject.OBJECT, "group.pod_group_gate_off"),
     Rule("KS901", "not-yaml", _E, _A, RuleSubject.FILE, "manifest.not_yaml"),
     Rule("KS902", "unrendered-template", _I, None, RuleSubject.FILE, "manifest.unrendered_template"),
     Rule("KS903", "duplicate-key", _E, _A, RuleSubject.OBJECT, "manifest.duplicate_key"),

@@ -41,6 +41,9 @@ from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
     PluginError,
+    PodGroupPostFilterPlugin,
+    PodGroupPostFilterResult,
+    PodGroupTrial,
     PostFilterPlugin,
     PostFilterResult,
     PreBindPlugin,
@@ -53,6 +56,7 @@ from kschedctl.framework.interface import (
     explain_default_normalize_score,
 )
 from kschedctl.framework.node_statuses import NodeStatuses
+from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.plugins.dynamic_resources.allocation import bind_pod_claims
@@ -65,6 +69,7 @@ from kschedctl.releases.release import Release
 
 #: The message of PostFilter in releases that do not allocate devices.
 DISABLED: Final = "plugin disabled"
+DEALLOCATED: Final = "deallocation and deletion of ResourceClaims completed"
 
 
 class DynamicResources(
@@ -72,6 +77,7 @@ class DynamicResources(
     PreFilterPlugin,
     FilterPlugin,
     PostFilterPlugin,
+    PodGroupPostFilterPlugin,
     ScorePlugin,
     ReservePlugin,
     PreBindPlugin,
@@ -101,6 +107,10 @@ class DynamicResources(
         if pod.spec.resource_claims or self._extended(pod) is not None:
             return pod.metadata.name, pod.metadata.uid, pod.status.resource_claim_statuses
         return None
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for pods that need devices, whose claims are allocated."""
+        return Reach.NOTHING if self.own_part(pod) is None else Reach.CLUSTER
 
     @property
     def inventory(self) -> Inventory:
@@ -216,6 +226,17 @@ class DynamicResources(
             return PostFilterResult(Status(Code.ERROR, ("not found",)))
         silent = self.handle.release.devices.silent_post_filter
         return PostFilterResult(post_filter_status(found, pod, statuses, self.name, silent=silent))
+
+    def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
+        """Report that claims of members are deallocated; it never makes the group schedulable."""
+        spec = group.pod_group.spec if group.pod_group is not None else None
+        placed = self.handle.release.places_groups and spec is not None and spec.scheduling_constraints is not None
+        if placed or not self._enabled:
+            return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE))
+        if all(state.read(State) is None for state in trial.states):
+            # The attempt ended before this plugin prepared for any member.
+            return PodGroupPostFilterResult(Status(Code.ERROR, ("not found",)))
+        return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE, (DEALLOCATED,)))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Score nodes by the alternatives that are chosen for the pod's requests."""

@@ -17,6 +17,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import InterPodAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
@@ -97,6 +98,13 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
             return None
         return () if self._args.ignore_preferred_terms_of_existing_pods else encoded(pod.metadata.labels)
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for pods with pod affinity or anti-affinity, whose terms count for other pods."""
+        affinity = pod.spec.affinity
+        if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+            return Reach.NOTHING
+        return Reach.CLUSTER
 
     def hard_counts(self, pod: Pod) -> FilterState:
         """Return the match counts of required terms by domain, the pod's terms and those of existing pods.

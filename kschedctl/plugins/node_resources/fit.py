@@ -38,6 +38,7 @@ from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
+    PlacementScorePlugin,
     PluginError,
     PreFilterPlugin,
     PreFilterResult,
@@ -45,6 +46,7 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.operands import Operands, Shortfall
+from kschedctl.framework.pod_groups import PodGroupAssignments, PodGroupInfo
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
@@ -140,7 +142,7 @@ class _ScoreState:
     wanted: dict[str, int]
 
 
-class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, PlacementScorePlugin):
     """Upstream: plugins/noderesources/fit.go."""
 
     name = "NodeResourcesFit"
@@ -296,6 +298,21 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         # Upstream counts a resource once per entry of the configuration, duplicates included.
         by_resource = dict(zip(wanted, offers, strict=True))
         return [by_resource[resource.name] for resource in self._args.scoring_strategy.resources]
+
+    def score_placement(self, group: PodGroupInfo, assignments: PodGroupAssignments) -> int:
+        """Return the used share of a placement's nodes with the members placed there, whatever the strategy is."""
+        # Members of one template share their spec, on which alone the requests depend.
+        by_spec = {id(pod.spec): pod for pod, _ in assignments.proposed}
+        requests_of = {spec: self._scored_requests(pod) for spec, pod in by_spec.items()}
+        members = [requests_of[id(pod.spec)] for pod, _ in assignments.proposed]
+        cluster, rules = self.handle.cluster, self.handle.request_rules
+        totals = []
+        for resource in self._args.scoring_strategy.resources:
+            amount = sum(requests[resource.name] for requests in members)
+            (offer,) = allocations(cluster, rules, {resource.name: amount}, assignments.placement.rows, non_zero=True)
+            allocatable, allocated = (array.sum(keepdims=True) for array in (offer.allocatable, offer.allocated))
+            totals.append(Allocation(allocatable, allocated, allocated + amount))
+        return int(weighted_mean(totals, self._weights, most_allocated, only_positive=False)[0])
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         """Return the arithmetic of the score, by resource."""

@@ -15,6 +15,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import PodTopologySpreadArgs
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import (
@@ -92,6 +93,14 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def sign_pod(self, pod: Pod) -> Hashable | None:
         """Return an empty signature if pod and profile have no constraints; else the pod cannot be signed."""
         return None if pod.spec.topology_spread_constraints or self._defaults else ()
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for pods with constraints, which may count copies."""
+        try:
+            has_constraints = self._constraints(pod, DO_NOT_SCHEDULE) or self._constraints(pod, SCHEDULE_ANYWAY)
+        except PluginError:
+            return Reach.CLUSTER
+        return Reach.CLUSTER if has_constraints else Reach.NOTHING
 
     def hard_domains(self, pod: Pod) -> tuple[DomainCounts, ...]:
         """Return the matching pods by domain, one entry per hard constraint.

@@ -103,6 +103,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         """Return the pod's name and uid if claims for its ephemeral volumes are named after it, else ``None``."""
         return ephemeral_claim_owner(pod)
 
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for pods with claims, which binding may change."""
+        return Reach.NOTHING if next(claim_uses(pod), None) is None else Reach.CLUSTER
+
     @cached_property
     def binder(self) -> Binder:
         """The binder over the plugin's cluster."""
@@ -126,7 +130,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Propose WaitForFirstConsumer for the class of an unbound claim, or other claims."""
+        """Propose to use WaitForFirstConsumer in the class of an unbound claim, or to use another claim."""
         return immediate_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from kschedctl.answers.explain import Explanation
-from kschedctl.presentation.document import GAP, Document, Paragraph, Tone, table
+from kschedctl.presentation.document import GAP, Document, Paragraph, table
+from kschedctl.presentation.tone import Tone
 
 
 def admission_section(explanation: Explanation) -> Document:

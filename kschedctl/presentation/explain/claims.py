@@ -8,7 +8,8 @@ from kschedctl.answers.explain import ClaimsData, NodeData
 from kschedctl.devices.explain import NotAllocated
 from kschedctl.presentation.allocation import allocation_lines
 from kschedctl.presentation.devices import places_section
-from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Tone, Verbatim
+from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Verbatim
+from kschedctl.presentation.tone import Tone
 
 _HEADING: Final = "ResourceClaims"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from kschedctl.answers.explain import DaemonSetExplanation
 from kschedctl.answers.node_groups import group_nodes
 from kschedctl.api.wording import counted
-from kschedctl.presentation.document import GAP, Document, Paragraph, Question, Tone, table
+from kschedctl.presentation.document import GAP, Document, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.tone import Tone
 
 
 def document(answer: DaemonSetExplanation, view: View) -> Document:

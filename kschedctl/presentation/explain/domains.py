@@ -1,14 +1,31 @@
-"""The table of topology domains that a spread constraint counts."""
+"""The topology domains that constraints count: a table for a node, and bars for the whole cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from msgspec import UNSET
 
-from kschedctl.answers.explain import ReasonData
+from kschedctl.answers.explain import NodeData, ReasonData
+from kschedctl.api.wording import counted
+from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
+from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, Document, Paragraph, table
+from kschedctl.presentation.tone import Tone
+
+#: The most domains that have a bar.
+_MOST_DOMAINS: Final = 60
+_SPREAD_KINDS: Final = (
+    Kind("matching pods, where the pod is accepted", Tone.GOOD),
+    Kind("matching pods, where the skew would be too high", Tone.BAD),
+    Kind("this pod", Tone.CAUTION),
+)
+_AFFINITY_KINDS: Final = {
+    OwnAntiAffinity: Kind("pods that the pod's anti-affinity selects", Tone.BAD),
+    ExistingAntiAffinity: Kind("pods whose anti-affinity selects the pod", Tone.MIXED),
+}
 
 
 def domains_section(reasons: Iterable[ReasonData]) -> Document:
@@ -31,3 +48,86 @@ def _table_section(skew: SkewTooHigh, counts: dict[str, int]) -> Document:
         text += f" (the minimum counts as {skew.minimum})"
     yield Paragraph(text, indent=2)
     yield table((key, "pods", ""), rows, numeric=(1,))
+
+
+def domain_bars(nodes: Iterable[NodeData]) -> Iterator[Bars]:
+    """Yield a chart per spread constraint, and one per topology key of anti-affinity, that reject nodes."""
+    spread: dict[tuple[object, ...], dict[str, SkewTooHigh]] = {}
+    in_the_way: dict[str, dict[str, list[PodsInTheWay]]] = {}
+    for node in nodes:
+        for reason in node.reasons:
+            match reason.operands:
+                case SkewTooHigh() as skew:
+                    counts = tuple(skew.domains.items()) if skew.domains is not UNSET else None
+                    alike = spread.setdefault((skew.topology_key, skew.max_skew, skew.minimum, counts), {})
+                    alike.setdefault(skew.domain, skew)
+                case PodsInTheWay() as pods:
+                    found = in_the_way.setdefault(pods.topology_key, {}).setdefault(pods.domain, [])
+                    if pods not in found:
+                        found.append(pods)
+    for domains in spread.values():
+        yield _spread_bars(domains)
+    for key, lists in in_the_way.items():
+        yield _affinity_bars(key, lists)
+
+
+def _spread_bars(rejecting: dict[str, SkewTooHigh]) -> Bars:
+    """Return the matching pods by domain; without all counts, those of the domains that reject the pod."""
+    first = next(iter(rejecting.values()))
+    known = first.domains is not UNSET
+    counts = first.domains if first.domains is not UNSET else {name: each.matching for name, each in rejecting.items()}
+    itself = first.skew - first.matching + first.minimum
+    limit = first.minimum + first.max_skew
+    longest = max((*counts.values(), limit)) + itself
+    rows = []
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    for domain, count in ordered[:_MOST_DOMAINS]:
+        skew = count + itself - first.minimum
+        pods = Segment(int(skew > first.max_skew), count, counted(count, "pod"))
+        this = Segment(2, itself, counted(itself, "pod"))
+        segments = tuple(each for each in (pods, this) if each.size)
+        rows.append(Bar((domain, counted(count, "pod"), str(skew)), segments, longest, limit))
+    notes = (
+        f"the line marks the fewest ({first.minimum}) plus maxSkew ({first.max_skew})",
+        "" if known else "only domains that reject the pod",
+        _left(len(counts)),
+    )
+    return Bars(
+        title=f"Matching pods by {first.topology_key}, maxSkew {first.max_skew}",
+        measure="pods",
+        headings=(first.topology_key, "matching pods", "skew with the pod"),
+        kinds=_SPREAD_KINDS,
+        rows=tuple(rows),
+        note="; ".join(filter(None, notes)),
+        numbers=False,
+    )
+
+
+def _affinity_bars(key: str, found: dict[str, list[PodsInTheWay]]) -> Bars:
+    """Return the number of pods in the way by domain."""
+    numbers = {domain: sum(each.pods for each in pods) for domain, pods in found.items()}
+    rows = []
+    for domain in sorted(found, key=lambda name: (-numbers[name], name))[:_MOST_DOMAINS]:
+        segments = tuple(
+            Segment(i, each.pods, counted(each.pods, "pod"))
+            for i, kind in enumerate(_AFFINITY_KINDS)
+            for each in found[domain]
+            if isinstance(each, kind)
+        )
+        first = ", ".join(dict.fromkeys(each.pod for each in found[domain]))
+        rows.append(Bar((domain, counted(numbers[domain], "pod"), first), segments, max(numbers.values())))
+    notes = ("only domains that reject the pod", _left(len(found)))
+    return Bars(
+        title=f"Pods in the way by {key}",
+        measure="pods",
+        headings=(key, "pods", "the first of them"),
+        kinds=tuple(_AFFINITY_KINDS.values()),
+        rows=tuple(rows),
+        note="; ".join(filter(None, notes)),
+        numbers=False,
+    )
+
+
+def _left(number: int) -> str:
+    """Return the number of domains without a bar, in words; empty for none."""
+    return f"and {counted(number - _MOST_DOMAINS, 'more domain')}" if number > _MOST_DOMAINS else ""

@@ -9,7 +9,7 @@ from typing import Final
 from kschedctl.answers.explain import Explanation, ExplanationSummary, OutcomeGroupData
 from kschedctl.answers.stream import AnswerStream
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, Document, Paragraph, Provenance, Question, Tone, table
+from kschedctl.presentation.document import GAP, Document, Paragraph, Provenance, Question, table
 from kschedctl.presentation.frame import (
     EACH_ALONE,
     View,
@@ -20,6 +20,7 @@ from kschedctl.presentation.frame import (
     one_by_one,
     provenance,
 )
+from kschedctl.presentation.tone import Tone
 from kschedctl.scheduler.outcome import Outcome
 
 _MOST_NAMED: Final = 3
@@ -48,6 +49,7 @@ def stream_document(
     if stream.total < 2:
         yield from one_by_one(stream, view, document)
         return
+    view = view.among(stream.total)
     answers: Iterable[Explanation] = stream
     shown: Provenance | None = None
     if stream.total <= _FEW:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kschedctl.answers.explain import PreferenceData
-from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Tone, table
+from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, table
+from kschedctl.presentation.tone import Tone
 
 
 def preference_section(found: PreferenceData, why_not: str) -> Document:

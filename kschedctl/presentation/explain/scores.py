@@ -7,7 +7,8 @@ from typing import Final
 
 from kschedctl.answers.explain import ScoresData
 from kschedctl.api.wording import counted
-from kschedctl.presentation.document import INDENT, Document, Paragraph, Tone, table
+from kschedctl.presentation.document import INDENT, Document, Paragraph, table
+from kschedctl.presentation.tone import Tone
 
 #: The number of nodes in the short and in the full table, unless all are requested.
 _SHORT: Final = 5

@@ -15,7 +15,8 @@ from kschedctl.answers.node_story import (
     StepData,
 )
 from kschedctl.api.wording import counted
-from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Tone, table
+from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, table
+from kschedctl.presentation.tone import Tone
 
 
 def compared(said: Sequence[ReasonData], checks: Iterable[FilterCheckData]) -> list[str]:

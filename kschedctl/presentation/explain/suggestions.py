@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.answers.explain import SuggestionData
-from kschedctl.api.wording import listed
+from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.cures import heading, numbered_changes, untried_or
 from kschedctl.presentation.document import INDENT, Document, Paragraph
 
@@ -37,7 +37,10 @@ def suggestions_section(
 
 
 def _then(one: SuggestionData) -> str:
-    told = f"is scheduled to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
+    if one.then.members is None:
+        told = f"is scheduled to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
+    else:
+        told = f"{counted(one.then.members, 'member')} {'is' if one.then.members == 1 else 'are'} scheduled"
     if one.evicts:
         told = f"evicts {listed(one.evicts)}, then {told}"
     if one.violates:

@@ -12,8 +12,9 @@ from kschedctl.answers.node_groups import NodeGroup, deciding_reasons, group_nod
 from kschedctl.answers.node_story import NodeStoryData
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
-from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.explain.admission import admission_section
+from kschedctl.presentation.explain.charts import charts_section
 from kschedctl.presentation.explain.claims import claims_section, node_claims_section
 from kschedctl.presentation.explain.domains import domains_section
 from kschedctl.presentation.explain.preference import preference_section
@@ -22,6 +23,8 @@ from kschedctl.presentation.explain.story import arithmetic_section, compared, r
 from kschedctl.presentation.explain.suggestions import suggestions_section
 from kschedctl.presentation.explain.withstanding import withstanding_section
 from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.pod_group import pod_group_section, whose_nodes
+from kschedctl.presentation.tone import Tone
 from kschedctl.scheduler.outcome import Outcome
 
 #: The plugin column for nodes that are rejected before any filter runs.
@@ -77,13 +80,23 @@ def _explain(text: str, explanation: Explanation, **options: object) -> Question
 def document(explanation: Explanation, view: View) -> Document:
     """Lay out an answer."""
     if not isinstance(view, ExplainView):
-        view = ExplainView(now=view.now, wide=view.wide)
+        view = ExplainView(
+            now=view.now, wide=view.wide, drawn=view.drawn, overview=view.overview, describe=view.describe
+        )
     style = {Outcome.SCHEDULED: Tone.GOOD, Outcome.GATED: Tone.MIXED}.get(explanation.verdict.result, Tone.BAD)
     for refusal in explanation.quota_refusals:
         yield Paragraph(refusal, Tone.BAD)
     yield Paragraph(explanation.verdict.summary, style)
     yield from header(explanation, view.now, explanation.pod)
     yield from diagnosis_section(explanation.diagnoses)
+    if view.drawn:
+        # The descriptions are those of the cluster without an applied suggestion.
+        describe = view.describe if not view.applied else None
+        yield from charts_section(explanation, view.overview, describe, view.nodes or _one_node(explanation))
+    if explanation.group is not None:
+        yield from pod_group_section(explanation.group, every_member=view.why)
+        if explanation.nodes:
+            yield from whose_nodes(explanation.group)
     yield from _decision_section(explanation, view)
     if explanation.message:
         yield Heading("Message of kube-scheduler")
@@ -119,7 +132,7 @@ def _decision_section(explanation: Explanation, view: ExplainView) -> Document:
 def _cluster_section(explanation: Explanation, view: ExplainView) -> Document:
     if explanation.scores is not None:
         yield GAP
-        if view.why:
+        if view.why and not view.drawn:
             yield from scores_in_full(explanation.scores, every_node=view.every_node)
         else:
             yield from scores_section(explanation.scores, explanation.verdict.nodes, every_node=view.every_node)
@@ -130,7 +143,7 @@ def _cluster_section(explanation: Explanation, view: ExplainView) -> Document:
         by = f" ({rejection.plugin})" if rejection.plugin else ""
         yield Paragraph(f"Rejected before any node is filtered: {why}{by}")
         return
-    if view.every_node:
+    if view.every_node and not (view.drawn and (view.overview is not None or not view.nodes_alone)):
         yield from _every_node_section(explanation)
     else:
         yield from _groups_section(explanation)
@@ -293,6 +306,14 @@ def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Questi
             yield _explain("Changes that would move the pod", explanation, prefer=lead.over[0])
         if not view.withstand:
             yield _explain("Effect of node failures", explanation, withstand=True)
+
+
+def _one_node(explanation: Explanation) -> tuple[str, ...]:
+    """Return the node to look at first: the chosen one, or the nearest if the pod fits nowhere; empty without nodes."""
+    if explanation.schedulable:
+        return (explanation.verdict.picked or explanation.verdict.nodes[0],)
+    others = any(not node.fits for node in explanation.nodes)
+    return (_next_node(explanation),) if others else ()
 
 
 def _next_node(explanation: Explanation) -> str:

@@ -6,7 +6,8 @@ from typing import Final
 
 from kschedctl.answers.explain import WithstandingData
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Tone, table
+from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, table
+from kschedctl.presentation.tone import Tone
 
 #: The number of nodes that are named in a set whose loss leaves no feasible node.
 _MOST_NAMED: Final = 8

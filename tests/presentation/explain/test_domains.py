@@ -1,16 +1,18 @@
-"""The table of topology domains."""
+"""The table of the topology domains of a node, and bars of the domains of all nodes."""
 
 from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.answers.explain import ReasonData
+from kschedctl.answers.explain import NodeData, ReasonData
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Reason
+from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity
 from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
 from kschedctl.plugins.topology import NoTopologyLabel
-from kschedctl.presentation.explain.domains import domains_section
+from kschedctl.presentation.explain.domains import domain_bars, domains_section
+from tests.presentation.drawn import cells, parts
 from tests.presentation.printing import lines
 
 SKEW = SkewTooHigh("zone", "a", matching=2, minimum=0, skew=3, max_skew=1)
@@ -37,3 +39,55 @@ def test_domains_are_listed_with_their_counts(domains: dict[str, int], words: st
 def test_reasons_without_domains_have_no_table() -> None:
     assert printed(SKEW) == []
     assert printed(NoTopologyLabel("zone")) == []
+
+
+def node(name: str, *operands: Operands) -> NodeData:
+    reasons = tuple(ReasonData.of("Plugin", Reason("", each)) for each in operands)
+    return NodeData(name, "", False, "Unschedulable", "Plugin", reasons)
+
+
+KNOWN = replace(SKEW, domains={"a": 2, "b": 0})
+ACCEPTED = "matching pods, where the pod is accepted"
+TOO_HIGH = "matching pods, where the skew would be too high"
+
+
+def test_domains_of_a_spread_constraint_have_bars_up_to_the_limit() -> None:
+    (chart,) = domain_bars([node("n1", KNOWN), node("n2", KNOWN)])
+    assert chart.title == "Matching pods by zone, maxSkew 1"
+    assert cells(chart) == [("a", "2 pods", "3"), ("b", "0 pods", "1")]
+    assert parts(chart) == {"a": [f"{TOO_HIGH}: 2 pods", "this pod: 1 pod"], "b": ["this pod: 1 pod"]}
+    assert {row.mark for row in chart.rows} == {1}
+    assert chart.note == "the line marks the fewest (0) plus maxSkew (1)"
+
+
+def test_a_pod_that_does_not_match_itself_is_not_drawn() -> None:
+    (chart,) = domain_bars([node("n1", replace(KNOWN, skew=2, domains={"a": 2, "b": 1}))])
+    assert parts(chart) == {"a": [f"{TOO_HIGH}: 2 pods"], "b": [f"{ACCEPTED}: 1 pod"]}
+
+
+def test_without_all_counts_only_rejecting_domains_have_bars() -> None:
+    (chart,) = domain_bars(node(f"n{i:02}", replace(SKEW, domain=f"d{i:02}")) for i in range(70))
+    assert len(chart.rows) == 60
+    assert chart.note.endswith("; only domains that reject the pod; and 10 more domains")
+
+
+def test_constraints_have_a_chart_each() -> None:
+    other = replace(KNOWN, topology_key="rack")
+    assert [chart.headings[0] for chart in domain_bars([node("n1", KNOWN, other), node("n2", KNOWN)])] == [
+        "zone",
+        "rack",
+    ]
+
+
+def test_pods_in_the_way_by_domain() -> None:
+    own, existing = OwnAntiAffinity("zone", "a", "ns/x", 2), ExistingAntiAffinity("zone", "b", "ns/y", 1)
+    (chart,) = domain_bars([node("n1", own), node("n2", own), node("n3", existing)])
+    assert cells(chart) == [("a", "2 pods", "ns/x"), ("b", "1 pod", "ns/y")]
+    assert parts(chart) == {
+        "a": ["pods that the pod's anti-affinity selects: 2 pods"],
+        "b": ["pods whose anti-affinity selects the pod: 1 pod"],
+    }
+
+
+def test_other_reasons_have_no_chart() -> None:
+    assert list(domain_bars([node("n1", NoTopologyLabel("zone"))])) == []

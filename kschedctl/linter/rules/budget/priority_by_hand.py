@@ -12,13 +12,13 @@ Repair: leave priority and preemptionPolicy out, and name the intended class.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
 
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing
 from kschedctl.linter.pods import WorkloadPods
+from kschedctl.linter.priorities import computed_priority
 from kschedctl.linter.rule import Problem
-from kschedctl.linter.values import is_rendered, text, whole
+from kschedctl.linter.values import is_rendered, text
 
 FAILS = """v1 Pod web
 priority: 1000  # <-
@@ -30,15 +30,11 @@ scheduling.k8s.io/v1 PriorityClass shop
 value: 1000
 """
 
-_CLASS: Final = "scheduling.k8s.io/PriorityClass"
-_PREEMPT: Final = "PreemptLowerPriority"
-_BUILT_IN: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     if pods.obj.live:
         return
-    computed = _computed(pods, context)
+    computed = computed_priority(pods.spec, pods.obj, context)
     if computed is None:
         return
     value, policy, source = computed
@@ -53,26 +49,3 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             help=f"leave {field} out" + ("" if text(pods.spec.get("priorityClassName")) else ", and name a class"),
             fix=removing(pods.obj, f"remove {field}", steps),
         )
-
-
-def _computed(pods: WorkloadPods, context: LintContext) -> tuple[int | None, Any, str] | None:
-    """Return the computed priority and preemption policy, and the words before them; ``None`` if not known."""
-    name = pods.spec.get("priorityClassName")
-    if name:
-        if not isinstance(name, str) or not is_rendered(name):
-            return None
-        if name in _BUILT_IN:
-            return _BUILT_IN[name], _PREEMPT, f"PriorityClass {name} sets"
-        given = context.manifests.named(pods.obj, _CLASS, name)
-        if given is None:
-            return None
-        return (
-            whole(given.raw.get("value")),
-            given.raw.get("preemptionPolicy") or _PREEMPT,
-            f"PriorityClass {name} sets",
-        )
-    for other in context.manifests.seen_from(pods.obj, _CLASS):
-        if other.raw.get("globalDefault") is True:
-            source = f"PriorityClass {other.name}, the global default, sets"
-            return whole(other.raw.get("value")), other.raw.get("preemptionPolicy") or _PREEMPT, source
-    return 0, _PREEMPT, "the value without a class is"

@@ -64,6 +64,7 @@ _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "certificates.k8s.io/v1beta1": {"CertificateSigningRequest": (22, "certificates.k8s.io/v1")},
     "coordination.k8s.io/v1beta1": {"Lease": (22, "coordination.k8s.io/v1")},
     "scheduling.k8s.io/v1alpha1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
+    "scheduling.k8s.io/v1alpha2": {_ALL: (37, "scheduling.k8s.io/v1beta1")},
     "scheduling.k8s.io/v1beta1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
     "storage.k8s.io/v1beta1": {
         "CSIDriver": (22, "storage.k8s.io/v1"),
@@ -90,6 +91,19 @@ _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "resource.k8s.io/v1alpha2": {_ALL: (31, "resource.k8s.io/v1")},
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
+#: By API version and kind: the first minor release with it, and the version in the release before.
+_NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
+    "scheduling.k8s.io/v1alpha2": {"PodGroup": (36, ""), "Workload": (36, "")},
+    "scheduling.k8s.io/v1alpha3": {
+        "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
+        "Workload": (37, "scheduling.k8s.io/v1alpha2"),
+        "CompositePodGroup": (37, ""),
+    },
+    "scheduling.k8s.io/v1beta1": {
+        "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
+        "Workload": (37, "scheduling.k8s.io/v1alpha2"),
+    },
+}
 
 #: The suffixes of the groups of Kubernetes itself, and of custom resources of its projects.
 _SUFFIX: Final = ".k8s.io"
@@ -103,8 +117,11 @@ _OLD: Final = re.compile(
 def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     kinds = _GONE.get(obj.api_version, {})
     gone = kinds.get(obj.kind, kinds.get(_ALL))
+    new = _NEW.get(obj.api_version, {}).get(obj.kind)
     minor = int(context.release.version.partition(".")[2])
-    if gone is None:
+    if new is not None and minor < new[0]:
+        yield from _not_yet_served(obj, minor, *new)
+    elif gone is None:
         yield from _never_served(obj)
     elif minor >= gone[0]:
         yield from _gone(obj, context, *gone)
@@ -125,6 +142,16 @@ def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> It
             )
         return
     yield Problem(message=message, steps=("apiVersion",), help=f"use {instead}" if instead else "it was removed")
+
+
+def _not_yet_served(obj: LintObject, minor: int, since: int, before: str) -> Iterator[Problem]:
+    """Yield the problem of a version that later releases serve."""
+    instead = before if before and minor == since - 1 else f"Kubernetes 1.{since} or newer"
+    yield Problem(
+        message=f"{obj.kind} of {obj.api_version} is not served before Kubernetes 1.{since}",
+        steps=("apiVersion",),
+        help=f"use {instead}",
+    )
 
 
 def _never_served(obj: LintObject) -> Iterator[Problem]:

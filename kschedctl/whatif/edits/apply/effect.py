@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kschedctl.admission.chain import admit
+from kschedctl.admission.pod_group import admit_pod_group
 from kschedctl.api.core import Node
-from kschedctl.api.defaults import default_pod
+from kschedctl.api.defaults import default_object, default_pod
 from kschedctl.api.device import ResourceSlice
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.storage import CSINode
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.builder import ClusterBuilder
@@ -74,8 +76,14 @@ def apply(
         changes += _told(Node, cluster.nodes.row, laid.nodes.names)
         nodes = {node.name: node for node in (*cluster.nodes.objects, *laid.nodes.objects)}
         cluster = cluster.with_nodes(nodes.values())
-    for kind in laid.kinds:
+    places = {_key(default_object(obj)): place for obj, place in objects if isinstance(obj, PodGroup)}
+    # The admission of groups reads the classes and workloads that are applied with them.
+    for kind in sorted(laid.kinds, key=lambda kind: kind is PodGroup):
         before, after = ({_key(obj): obj for obj in each.list(kind)} for each in (cluster, laid))
+        for key, obj in after.items():
+            if isinstance(obj, PodGroup):
+                where = Subject(places[key], obj.ref)
+                after[key] = admit_pod_group(obj, cluster, release=release, where=where)
         changes += _told(kind, before, after)
         cluster = cluster.with_objects(kind, (before | after).values())
         if kind in MAKERS:

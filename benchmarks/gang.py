@@ -1,0 +1,123 @@
+"""CPU time of the decision for a gang of GPU pods, all nodes searched for every member: python -m benchmarks.gang"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from benchmarks import synthetic
+from benchmarks.cycle import with_other_request
+from benchmarks.synthetic import Object
+from kschedctl.api.core import Node
+from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.api.pod import Pod, PodSchedulingGroup
+from kschedctl.api.pod_group import PodGroup
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
+from kschedctl.releases.release import LATEST
+from kschedctl.scheduler.pod_group_cycle import schedule_pod_group
+from kschedctl.scheduler.scheduler import Scheduler
+
+#: All nodes; a placement per rack; or nodes that are full of pods of low priority.
+KINDS: Final = ("nodes", "racks", "preempt")
+GPU: Final = "nvidia.com/gpu"
+RACK: Final = "example.com/rack"
+GPUS_PER_NODE: Final = 8
+GPUS_PER_POD: Final = 2
+PRIORITY: Final = 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gang", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--pods", type=int, default=150_000, help="pods that run already")
+    parser.add_argument("--members", type=int, default=256, help="pods of the gang, all of them needed")
+    parser.add_argument("--racks", type=int, default=40)
+    parser.add_argument("--kind", action="append", choices=KINDS, help="only this kind of gang (repeatable)")
+    parser.add_argument("--repeat", type=int, default=5, help="the median of so many is shown")
+    parser.add_argument("--profile", type=int, default=0, metavar="N", help="show the N most expensive functions")
+    args = parser.parse_args()
+    release = LATEST.with_features({GENERIC_WORKLOAD: True, TOPOLOGY_AWARE: True})
+    free = with_gpus(synthetic.cluster(args.nodes, args.pods), args.racks)
+    print(f"{args.nodes} nodes in {args.racks} racks, {args.pods} pods; a gang of {args.members}")
+    for kind in args.kind or KINDS:
+        names = [f"gang-{number}" for number in range(args.repeat + 1)]
+        gangs = {name: members(name, number, args.members) for number, name in enumerate(names)}
+        cluster = (full(free) if kind == "preempt" else free).with_added(group(kind, gang) for gang in gangs.values())
+        cluster = cluster.with_pods(added=[pod for gang in gangs.values() for pod in gang])
+        framework = Scheduler(cluster, release).framework(DEFAULT_SCHEDULER_NAME)
+        profile = cProfile.Profile()
+        times: list[float] = []
+        for name, gang in gangs.items():
+            if args.profile and times:
+                profile.enable()
+            begin = time.process_time()
+            decision = schedule_pod_group(framework, gang[0].namespace, name, gang)
+            times.append((time.process_time() - begin) * 1e3)
+            profile.disable()
+        print(
+            f"{kind:7} first {times[0]:7.0f} ms, then {statistics.median(times[1:]):6.0f} ms median of {args.repeat}; "
+            f"{sum(member.fits for member in decision.members)} members find a node in the best of "
+            f"{len(decision.placements)} placements; {len(decision.victims)} victims: {decision.outcome}"
+        )
+        if args.profile:
+            pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
+
+
+def with_gpus(cluster: Cluster, n_racks: int) -> Cluster:
+    """Return the cluster whose nodes have GPUs and are in racks, in turn."""
+
+    def changed(row: int, node: Node) -> Node:
+        labels = {**node.metadata.labels, RACK: f"rack-{row % n_racks:02}"}
+        amounts = {**node.status.allocatable, GPU: str(GPUS_PER_NODE)}
+        status = replace(node.status, allocatable=amounts, capacity=amounts)
+        return replace(node, metadata=replace(node.metadata, labels=labels), status=status)
+
+    return cluster.with_nodes([changed(row, node) for row, node in enumerate(cluster.nodes.objects)])
+
+
+def full(cluster: Cluster) -> Cluster:
+    """Return the cluster with a pod of low priority per node that uses all of its GPUs."""
+    return cluster.with_pods(added=[gpu_pod(f"low-{name}", GPUS_PER_NODE, node=name) for name in cluster.nodes.names])
+
+
+def group(kind: str, gang: Sequence[Pod]) -> PodGroup:
+    """Return the PodGroup of a gang that needs all of its members; with the kind ``racks`` all of them in one rack."""
+    spec: Object = {"schedulingPolicy": {"gang": {"minCount": len(gang)}}, "priority": PRIORITY}
+    if kind == "racks":
+        spec["schedulingConstraints"] = {"topology": [{"key": RACK}]}
+    first = gang[0]
+    metadata = {"name": first.spec.pod_group_name, "namespace": first.namespace}
+    return msgspec.convert({"metadata": metadata, "spec": spec}, PodGroup)
+
+
+def members(name: str, number: int, n_members: int) -> list[Pod]:
+    """Return the pods of a gang. Their memory request is that of no other gang, so that no cache knows their spec."""
+    pod = with_other_request(gpu_pod(name, GPUS_PER_POD), number)
+    spec = replace(pod.spec, priority=PRIORITY, scheduling_group=PodSchedulingGroup(pod_group_name=name))
+    return [
+        replace(pod, metadata=replace(pod.metadata, name=f"{name}-{i}", uid=f"{name}-{i}"), spec=spec)
+        for i in range(n_members)
+    ]
+
+
+def gpu_pod(name: str, n_gpus: int, *, node: str = "") -> Pod:
+    """Return a pod of the synthetic cluster that requests GPUs."""
+    pod = synthetic.pod_to_place("plain")
+    container = pod.spec.containers[0]
+    requests = {**container.resources.requests, GPU: str(n_gpus)}
+    container = replace(container, resources=replace(container.resources, requests=requests))
+    spec = replace(pod.spec, containers=(container,), node_name=node)
+    return replace(pod, metadata=replace(pod.metadata, name=name, uid=name), spec=spec)
+
+
+if __name__ == "__main__":
+    main()

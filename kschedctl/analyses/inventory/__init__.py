@@ -1,0 +1,1 @@
+"""The analyses behind lists of objects: pods, workloads, disruption budgets and search."""

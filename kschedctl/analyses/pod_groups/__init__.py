@@ -1,0 +1,1 @@
+"""Answers about pod groups, as parts of the answers of several commands."""

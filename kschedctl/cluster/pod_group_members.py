@@ -1,0 +1,77 @@
+"""The members of pod groups, as an index over the pods that follows them as they come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from kschedctl.api.pod_group import PodGroup
+from kschedctl.arrays import PodIndices
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING, PodRecord
+from kschedctl.cluster.slots import Moves
+
+_Index = Mapping[tuple[str, str], tuple[int, ...]]
+
+
+def group_members(cluster: Cluster, namespace: str, name: str) -> PodIndices:
+    """Return the pods that name a PodGroup in ``spec.schedulingGroup``: indices into ``Cluster.pods``, ascending."""
+    slots = _index(cluster).get((namespace, name), ())
+    return cluster.pods.mark.indices_of(np.array(slots, dtype=np.int64))
+
+
+def scheduled_members(cluster: Cluster, namespace: str, name: str) -> PodIndices:
+    """Return the members that have a node: indices into ``Cluster.pods``, ascending."""
+    members = group_members(cluster, namespace, name)
+    scheduled: PodIndices = members[cluster.pods.node_row[members] != PENDING]
+    return scheduled
+
+
+def has_members(cluster: Cluster) -> bool:
+    """Report whether any pod names a PodGroup."""
+    return bool(_index(cluster))
+
+
+def grouped_pods(cluster: Cluster) -> PodIndices:
+    """Return all pods that name a PodGroup: indices into ``Cluster.pods``, ascending."""
+    slots = sorted(slot for members in _index(cluster).values() for slot in members)
+    return cluster.pods.mark.indices_of(np.array(slots, dtype=np.int64))
+
+
+def groups_with_members(cluster: Cluster) -> tuple[tuple[str, str], ...]:
+    """Return the namespaces and names of the PodGroups that pods name, whether or not they exist."""
+    return tuple(_index(cluster))
+
+
+def pod_group_of(cluster: Cluster, pod: int) -> PodGroup | None:
+    """Return the PodGroup of a pod, given by its index; ``None`` if it names none, or one that does not exist."""
+    record = cluster.pods.records[pod]
+    name = record.spec.pod_group_name
+    return cluster.get(PodGroup, name, record.metadata.namespace) if name else None
+
+
+def _index(cluster: Cluster) -> _Index:
+    pods = cluster.pods
+    return pods.moving("pod groups", lambda: _added({}, zip(pods.slots.tolist(), pods.records, strict=True)), _moved)
+
+
+def _moved(index: _Index, moves: Moves) -> _Index:
+    left = dict(index)
+    for slot in moves.gone.tolist():
+        record = moves.slots.record(slot)
+        if name := record.spec.pod_group_name:
+            key = record.metadata.namespace, name
+            members = tuple(each for each in left.pop(key) if each != slot)
+            left.update({key: members} if members else {})
+    return _added(left, ((slot, moves.slots.record(slot)) for slot in moves.come.tolist()))
+
+
+def _added(index: dict[tuple[str, str], tuple[int, ...]], come: Iterable[tuple[int, PodRecord]]) -> _Index:
+    new: dict[tuple[str, str], list[int]] = {}
+    for slot, record in come:
+        if name := record.spec.pod_group_name:
+            new.setdefault((record.metadata.namespace, name), []).append(slot)
+    for key, slots in new.items():
+        index[key] = (*index.get(key, ()), *slots)
+    return index

@@ -1,0 +1,106 @@
+"""Groups of pods as plugins see them: the group, its placements, and what a placement came to (KEP-4671, KEP-5732)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
+from kschedctl.arrays import PodIndices, Rows
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_members import scheduled_members
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupInfo:
+    """A group in an attempt (upstream ``PodGroupInfo``).
+
+    Attributes
+    ----------
+    namespace, name : str
+        The namespace and name of the PodGroup.
+    pod_group : PodGroup or None
+        The PodGroup; ``None`` if it does not exist any more.
+    unscheduled : tuple of Pod
+        The members to place, in the order in which they are tried.
+    """
+
+    namespace: str
+    name: str
+    pod_group: PodGroup | None
+    unscheduled: tuple[Pod, ...]
+
+    @property
+    def key(self) -> str:
+        """The group's ``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def priority(self) -> int:
+        """The priority of the PodGroup; 0 without one."""
+        return (self.pod_group.spec.priority or 0) if self.pod_group is not None else 0
+
+    @property
+    def min_count(self) -> int:
+        """``minCount`` of a gang; 1 for the basic policy."""
+        gang = self.pod_group.spec.min_count if self.pod_group is not None else None
+        return 1 if gang is None else gang
+
+    @property
+    def topology_key(self) -> str:
+        """The label key of the topology constraint; empty if there is none."""
+        keys = self.pod_group.spec.topology_keys if self.pod_group is not None else ()
+        return keys[0] if keys else ""
+
+    def scheduled(self, cluster: Cluster) -> PodIndices:
+        """Return the members that are on a node or assumed on one: indices into ``Cluster.pods``."""
+        return scheduled_members(cluster, self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A set of nodes that a group is tried on (upstream ``Placement``).
+
+    Attributes
+    ----------
+    name : str
+        The name: the value of the topology label, or empty for all nodes.
+    rows : ndarray of int64
+        The rows of the nodes, ascending.
+    """
+
+    name: str
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementProgress:
+    """The progress of an attempt in one placement.
+
+    Attributes
+    ----------
+    scheduled : int
+        The number of members on a node: bound before, or placed in this attempt.
+    remaining : int
+        The number of members that are still to be tried.
+    """
+
+    scheduled: int
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupAssignments:
+    """The members that found a node in a placement (upstream ``PodGroupAssignments``).
+
+    Attributes
+    ----------
+    placement : Placement
+        The placement.
+    proposed : sequence of (Pod, str)
+        The members with the name of their node, in the order of the attempt.
+    """
+
+    placement: Placement
+    proposed: Sequence[tuple[Pod, str]]

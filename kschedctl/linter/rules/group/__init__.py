@@ -1,0 +1,1 @@
+"""KS7xx: rules about pod groups."""

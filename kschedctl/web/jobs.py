@@ -1,0 +1,200 @@
+"""Background jobs: long analyses with progress, which can be cancelled and are remembered for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from kschedctl.errors import KschedctlError
+from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError
+from kschedctl.web.events import Event
+from kschedctl.web.workers.messages import Progress
+from kschedctl.web.workers.pool import Pool
+
+_LOG: Final = logging.getLogger("kschedctl.web")
+
+
+class JobState(StrEnum):
+    """The state of a job."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def ended(self) -> bool:
+        """True if the state is final."""
+        return self in (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
+
+
+@dataclass(slots=True)
+class Job:
+    """A job.
+
+    Attributes
+    ----------
+    id : str
+        Its identifier, which cannot be guessed.
+    question : str
+        The name of the question, such as ``drain``.
+    about : str
+        The parameters of the question, such as ``node=node-8``.
+    created_at : datetime
+        The time of its creation.
+    state : JobState
+        Its state.
+    progress : Progress or None
+        The progress of its current work; ``None`` before the first.
+    result : bytes or None
+        The value that its function returned; ``None`` before the end.
+    notices : tuple of str
+        Notes and warnings that are no part of the result.
+    error : KschedctlError or None
+        The error with which it failed.
+    """
+
+    id: str
+    question: str
+    about: str
+    created_at: datetime
+    state: JobState = JobState.WAITING
+    progress: Progress | None = None
+    result: bytes | None = None
+    notices: tuple[str, ...] = ()
+    error: KschedctlError | None = None
+    running: asyncio.Task[None] | None = field(default=None, repr=False)
+
+
+class Jobs:
+    """The jobs of the server.
+
+    Parameters
+    ----------
+    pool : Pool
+        The processes that run them.
+    most : int
+        The number of jobs that are remembered.
+    most_bytes : int
+        The size of the results that are remembered, in bytes; that of the last job is remembered at any size.
+    changed : callable
+        Receives each job whose state or progress has changed.
+    """
+
+    def __init__(self, pool: Pool, most: int, most_bytes: int, changed: Callable[[Job], None]) -> None:
+        self._pool = pool
+        self._most = most
+        self._most_bytes = most_bytes
+        self._changed = changed
+        self._jobs: dict[str, Job] = {}
+
+    @property
+    def all(self) -> tuple[Job, ...]:
+        """The jobs that are remembered, the oldest first."""
+        return tuple(self._jobs.values())
+
+    @property
+    def counts(self) -> Mapping[JobState, int]:
+        """The number of jobs in each state."""
+        return {state: sum(job.state is state for job in self._jobs.values()) for state in JobState}
+
+    def begin(self, question: str, function: Callable[..., Any], *arguments: Any, about: str = "") -> Job:
+        """Begin a job that calls a function as ``Pool.run`` does, which returns bytes.
+
+        `Job` documents ``question`` and ``about``.
+
+        Raises
+        ------
+        BusyError
+            If as many jobs as are remembered have not ended.
+        """
+        while len(self._jobs) >= self._most:
+            ended = next((job for job in self._jobs.values() if job.state.ended), None)
+            if ended is None:
+                raise BusyError("too many jobs have not ended")
+            del self._jobs[ended.id]
+        job = Job(secrets.token_urlsafe(12), question, about, datetime.now(UTC))
+        self._jobs[job.id] = job
+        job.running = asyncio.get_running_loop().create_task(self._run(job, function, arguments))
+        self._changed(job)
+        return job
+
+    def find(self, id_: str) -> Job:
+        """Return a job.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such job, or it was forgotten.
+        """
+        job = self._jobs.get(id_)
+        if job is None:
+            raise NotFoundError("there is no such job", hint="the oldest jobs are forgotten: start it again")
+        return job
+
+    async def cancel(self, id_: str) -> Job:
+        """Cancel a job that has not ended, and return it; errors are those of ``find``."""
+        job = self.find(id_)
+        if job.running is not None and not job.state.ended:
+            job.running.cancel()
+            await asyncio.wait([job.running])
+            if not job.state.ended:
+                # It was cancelled before its first step.
+                job.state = JobState.CANCELLED
+                self._changed(job)
+        return job
+
+    def close(self) -> None:
+        """Cancel all jobs."""
+        for job in self._jobs.values():
+            if job.running is not None:
+                job.running.cancel()
+
+    async def _run(self, job: Job, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        def progressed(progress: Progress) -> None:
+            if not job.state.ended:
+                job.state, job.progress = JobState.RUNNING, progress
+                self._changed(job)
+
+        try:
+            reply = await self._pool.run(function, *arguments, progressed=progressed)
+            job.state, job.result, job.notices = JobState.DONE, reply.value, reply.notices
+            self._forget(job)
+        except asyncio.CancelledError:
+            job.state = JobState.CANCELLED
+        except KschedctlError as error:
+            job.state, job.error = JobState.FAILED, error
+        except Exception:
+            _LOG.exception("job %s failed", job.id)
+            job.state, job.error = JobState.FAILED, BrokenWorkerError()
+        finally:
+            self._changed(job)
+
+    def _forget(self, latest: Job) -> None:
+        """Forget the oldest jobs with results that exceed the size that is remembered, but not the latest one."""
+        excess = sum(len(job.result or b"") for job in self._jobs.values()) - self._most_bytes
+        for job in self.all:
+            if excess > 0 and job.result is not None and job is not latest:
+                excess -= len(job.result)
+                del self._jobs[job.id]
+
+
+def job_event(job: Job) -> Event:
+    """Return the event about the state of a job."""
+    progress = job.progress
+    data = {
+        "id": job.id,
+        "question": job.question,
+        "state": job.state.value,
+        "work": progress.work if progress is not None else "",
+        "done": progress.done if progress is not None else 0,
+        "total": progress.total if progress is not None else None,
+    }
+    return Event("job", data, is_last=job.state.ended)

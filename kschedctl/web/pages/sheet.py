@@ -1,0 +1,235 @@
+"""A page in the making, in a worker process: questions are answered, laid out as documents, and rendered as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache, cached_property, partial
+from typing import Any, Final, TypeVar
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import escape
+
+from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
+from kschedctl.answers.base import Answer
+from kschedctl.answers.nodes import NodesOverview
+from kschedctl.errors import ClusterError, KschedctlError
+from kschedctl.face import SchedulingCluster
+from kschedctl.presentation.document import Block, Paragraph, Provenance
+from kschedctl.presentation.document import Question as NextQuestion
+from kschedctl.presentation.frame import View
+from kschedctl.presentation.frame import age as age_in_words
+from kschedctl.presentation.registry import document
+from kschedctl.presentation.tone import Tone
+from kschedctl.render.page.environment import environment
+from kschedctl.render.page.sections import Page, nowhere, page_of
+from kschedctl.web.pages.links import Links
+from kschedctl.web.pages.visit import ServerState, Values, Visit
+from kschedctl.web.questions.asked import OFFERED, Asked, Query
+from kschedctl.web.questions.registry import BY_NAME
+
+T = TypeVar("T")
+#: The name of a manifest in errors: it was sent, and is no file.
+_STDIN: Final = "standard input"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a page: a document below a heading.
+
+    Attributes
+    ----------
+    page : Page
+        The sections of the document.
+    heading : str
+        The heading; the title of the document stands below it.
+    """
+
+    page: Page
+    heading: str
+
+
+class Sheet:
+    """A page in the making.
+
+    Parameters
+    ----------
+    cluster : SchedulingCluster
+        The cluster that is served.
+    visit : Visit
+        The request for the page; its what-ifs are applied to the cluster.
+    handle : AnalysisHandle
+        The handle of the analyses.
+    prefer : str
+        The kind of names that several objects have.
+
+    Attributes
+    ----------
+    cluster : SchedulingCluster
+        The cluster with the what-ifs.
+    links : Links
+        The addresses of pages.
+
+    Raises
+    ------
+    InputError
+        If a what-if cannot be applied.
+    """
+
+    def __init__(
+        self, cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle, *, prefer: str = "Pod"
+    ) -> None:
+        question = BY_NAME["show_cluster"]
+        self.cluster = question.asked({}, visit.what_ifs, b"").over(cluster, handle)
+        self.links = Links(visit, self.cluster.cluster, prefer)
+        self._visit = visit
+        self._handle = handle
+        self._has_provenance = False
+
+    def answer(self, name: str, values: Values = (), body: bytes = b"") -> Any:
+        """Answer a question about the cluster with the what-ifs.
+
+        Parameters
+        ----------
+        name : str
+            The name of the question, such as ``explain_pod``.
+        values : tuple of (str, str)
+            Its parameters.
+        body : bytes
+            The manifests.
+
+        Raises
+        ------
+        KschedctlError
+            If the question cannot be answered.
+        """
+        question = BY_NAME[name]
+        return question.run(self.cluster, question.asked({}, values, body), self._handle)
+
+    def run(self, function: Callable[..., T], query: Query, body: bytes) -> T:
+        """Call a function that answers questions with parameters and manifests; errors are those of the function."""
+        return function(self.cluster, Asked(query, body=body), self._handle)
+
+    @cached_property
+    def overview(self) -> NodesOverview | None:
+        """The nodes, for charts; ``None`` if there are none."""
+        return nodes_overview(self.cluster, NodesRequest(), self._handle) if len(self.cluster.nodes) else None
+
+    def view(self, *, wide: bool | None = None) -> View:
+        """Return the view of a document.
+
+        Parameters
+        ----------
+        wide : bool, optional
+            True for the whole answer; by default as the request says.
+        """
+        return View(
+            wide=self._visit.wide if wide is None else wide,
+            drawn=True,
+            overview=self.overview,
+            describe=partial(describe_node, self.cluster),
+        )
+
+    def part(self, answer: Answer, view: View, heading: str = "", only: Collection[type] = ()) -> Part:
+        """Return an answer as a part of the page.
+
+        Parameters
+        ----------
+        heading : str
+            The heading of the part.
+        only : collection of type
+            The types of blocks that are shown after the first one; all by default.
+        """
+        blocks = enumerate(document(answer, view))
+        shown = (block for i, block in blocks if not i or not only or isinstance(block, tuple(only)))
+        return self.laid_out(shown, heading)
+
+    def laid_out(self, blocks: Iterable[Block], heading: str = "") -> Part:
+        """Return blocks as a part of the page; rules and snapshot are only in the first one."""
+        shown = [block for block in blocks if not (self._has_provenance and isinstance(block, Provenance))]
+        self._has_provenance = self._has_provenance or any(isinstance(block, Provenance) for block in shown)
+        return laid_out(shown, self.links, heading)
+
+    def query(self, name: str, values: Values) -> Query:
+        """Return the parameters of a question as it reads them; errors and parameters are those of ``answer``."""
+        return BY_NAME[name].asked({}, values).query
+
+    def attempt(self, heading: str, name: str, values: Values = (), only: Collection[type] = ()) -> Part:
+        """Return the answer to a question as a part, or the reason why there is none."""
+        try:
+            return self.part(self.answer(name, values), self.view(), heading, only)
+        except ClusterError as error:
+            return self.laid_out(error_blocks(error), heading)
+
+    def html(self, template: str, title: str, parts: Iterable[Part] = (), **values: object) -> str:
+        """Return the page.
+
+        Parameters
+        ----------
+        template : str
+            The name of the template.
+        title : str
+            The title of the window; empty for that of the first part.
+        parts : iterable of Part
+            The parts.
+        **values
+            Further values for the template.
+        """
+        made = tuple(parts)
+        notices = tuple(dict.fromkeys(self._handle.notices))
+        return framed(template, self._visit, self.links, title=title, parts=made, notices=notices, **values)
+
+
+def laid_out(blocks: Iterable[Block], links: Links | None = None, heading: str = "") -> Part:
+    """Return blocks as a part of a page, with next questions for which there is a page."""
+    return Part(page_of(blocks, _no_command, links.question if links is not None else nowhere), heading)
+
+
+def framed(template: str, visit: Visit, link: object = None, **values: object) -> str:
+    """Render a template in the frame of all pages."""
+    frame = {"visit": visit, "link": link or _no_link, "what_if_options": WHAT_IFS, "age": age_of(visit.server)}
+    return _environment().get_template(template).render({"parts": (), "notices": (), "actions": (), **frame, **values})
+
+
+#: The what-ifs that the form offers: name, form of the value, and help.
+WHAT_IFS: Final = tuple(
+    (edit.option.flag.removeprefix("--"), edit.option.metavar, edit.option.help) for edit in OFFERED
+)
+
+
+def error_blocks(error: KschedctlError) -> Iterator[Block]:
+    """Lay out an error: what is wrong and where, and what to do."""
+    for i, line in enumerate(error.lines()):
+        yield Paragraph(line.strip().replace(_STDIN, "the manifest"), Tone.PLAIN if i else Tone.BAD)
+
+
+def age_of(server: ServerState) -> str:
+    """Return the age of the cluster in words.
+
+    Examples
+    --------
+    >>> age_of(ServerState(name="prod", live=True, age=3.2)), age_of(ServerState(name="prod", age=300.0))
+    ('live, 3 s old', 'snapshot written 5 min ago')
+    """
+    if server.live:
+        return f"live, {server.age or 0:.0f} s old"
+    now = datetime.now(UTC)
+    return "snapshot" if server.age is None else f"snapshot {age_in_words(now - timedelta(seconds=server.age), now)}"
+
+
+@cache
+def _environment() -> Environment:
+    """Return the environment of pages; ``exact`` keeps the characters of a value that a form sends back."""
+    made = environment([PackageLoader("kschedctl.web")])
+    made.filters["exact"] = escape
+    return made
+
+
+def _no_command(_: NextQuestion) -> str:
+    return ""
+
+
+def _no_link(_: str) -> str:
+    return ""

@@ -1,0 +1,201 @@
+"""A pool of worker processes: a limited number of tasks at a time, and a limited number that wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+from kschedctl.watch.feed import FeedChanges
+from kschedctl.web.errors import BrokenWorkerError, BusyError, TookTooLongError
+from kschedctl.web.feed_changes import merge
+from kschedctl.web.workers.messages import Failure, Progress, Result
+from kschedctl.web.workers.worker import NotReceivedError, Worker, WorkerDiedError
+
+#: The time that a cancelled task has to end before its process is killed, in seconds.
+_GRACE: Final = 5.0
+
+
+class ClusterState(Protocol):
+    """The current cluster, as the pool hands it to new processes."""
+
+    @property
+    def version(self) -> int:
+        """The version of the cluster."""
+
+    def start(self) -> bytes:
+        """Return the first message to a worker, pickled; it may be called in any thread."""
+
+
+class Pool:
+    """A pool of worker processes.
+
+    Parameters
+    ----------
+    cluster : ClusterState
+        The current cluster.
+    size : int
+        The number of processes; each is started when it is first needed.
+    waiting : int
+        The number of tasks that may wait for a process.
+    seconds : float
+        The longest time for a task, in seconds. It includes the wait for a process, unless the tasks are jobs.
+    for_jobs : bool
+        True if the tasks are jobs, which nobody waits for.
+    """
+
+    def __init__(
+        self, cluster: ClusterState, size: int, *, waiting: int, seconds: float, for_jobs: bool = False
+    ) -> None:
+        self._cluster = cluster
+        self._free = asyncio.Semaphore(size)
+        self._most_waiting = waiting
+        self._seconds = seconds
+        self._for_jobs = for_jobs
+        self._waiting = 0
+        self._idle: list[Worker] = []
+        self._workers: set[Worker] = set()
+        self._has_started = False
+        self._ending: set[asyncio.Future[Any]] = set()
+
+    @property
+    def waiting(self) -> int:
+        """The number of tasks that wait for a process."""
+        return self._waiting
+
+    @property
+    def running(self) -> int:
+        """The number of tasks that are running."""
+        return len(self._workers) - len(self._idle)
+
+    @property
+    def is_warm(self) -> bool:
+        """True if a process has the cluster."""
+        return self._has_started
+
+    async def warm(self) -> None:
+        """Start a process, so that the first task need not wait for it."""
+        async with self._free:
+            self._idle.append(await self._worker())
+
+    def changed(self, changes: FeedChanges) -> None:
+        """Take changes of the cluster, which each process receives with its next task."""
+        for worker in self._workers:
+            merge(worker.pending, changes)
+
+    async def run(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        progressed: Callable[[Progress], None] = lambda progress: None,
+    ) -> Result:
+        """Call a function with the cluster, further arguments and a handle in a process, and return its result.
+
+        If the caller is cancelled, the task is cancelled as well.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a module, which can be pickled like its arguments and its result.
+        progressed : callable
+            Receives the progress.
+
+        Raises
+        ------
+        KschedctlError
+            The error that the function raised.
+        BusyError
+            If too many tasks are waiting.
+        TookTooLongError
+            If the time is over.
+        BrokenWorkerError
+            If the process died, or the function has a bug.
+        """
+        if self._free.locked() and self._waiting >= self._most_waiting:
+            raise BusyError
+        try:
+            async with asyncio.timeout(None if self._for_jobs else self._seconds) as limit:
+                try:
+                    reply = await self._run(function, arguments, progressed, limit)
+                except NotReceivedError:
+                    reply = await self._run(function, arguments, progressed, limit)
+        except TimeoutError:
+            raise TookTooLongError(self._seconds, is_job=self._for_jobs) from None
+        except WorkerDiedError:
+            raise BrokenWorkerError("the process of this request was killed, possibly because memory ran out") from None
+        if isinstance(reply, Failure):
+            raise reply.error or BrokenWorkerError()
+        return reply
+
+    async def _run(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        progressed: Callable[[Progress], None],
+        limit: asyncio.Timeout,
+    ) -> Result | Failure:
+        self._waiting += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            if self._for_jobs:
+                limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
+            worker = await self._worker()
+        except BaseException:
+            self._free.release()
+            raise
+        running = asyncio.ensure_future(worker.run(function, arguments, self._cluster.version, progressed))
+        running.add_done_callback(lambda done: self._give_back(worker, done))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            if not running.done():
+                worker.cancel()
+                ending = asyncio.ensure_future(self._end(worker, running))
+                self._ending.add(ending)
+                ending.add_done_callback(self._ending.discard)
+            raise
+
+    async def _worker(self) -> Worker:
+        while self._idle:
+            idle = self._idle.pop()
+            if idle.is_alive:
+                return idle
+            self._discard(idle)
+        worker = Worker()
+        # From here on it needs every change; those before its start may be applied twice, which changes nothing.
+        self._workers.add(worker)
+        try:
+            await worker.start(self._cluster.start)
+        except BaseException:
+            self._discard(worker)
+            raise
+        self._has_started = True
+        return worker
+
+    def _give_back(self, worker: Worker, done: asyncio.Future[Any]) -> None:
+        if done.cancelled() or done.exception() is not None:
+            self._discard(worker)
+        else:
+            self._idle.append(worker)
+        self._free.release()
+
+    def _discard(self, worker: Worker) -> None:
+        self._workers.discard(worker)
+        worker.kill()
+
+    async def _end(self, worker: Worker, running: asyncio.Future[Any]) -> None:
+        """Wait for the end of a cancelled task, and kill its process if the task does not end."""
+        with suppress(Exception):
+            _, pending = await asyncio.wait([running], timeout=_GRACE)
+            if pending:
+                worker.kill()
+
+    def close(self) -> None:
+        """Kill all processes."""
+        for worker in tuple(self._workers):
+            self._discard(worker)
+        self._idle.clear()

@@ -1,0 +1,89 @@
+"""The code of docs/notebooks.md runs, and its tables have all columns of the data frames with their types."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+import kschedctl
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "notebooks.md"
+TEXT = PAGE.read_text()
+SHOP = ROOT / "fixtures" / "shop"
+CELL = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ROW = re.compile(r"^\| (`[^|]+`) \| ([^|]+) \|", re.MULTILINE)
+#: The parts of documented names that stand for other names; the axes are those of the plan below.
+PLACEHOLDERS = {"RESOURCE": ".+", "PLUGIN": "[A-Za-z]+", "AXIS": "strategy|fit|spread", "MEASURE": "[A-Za-z.]+"}
+
+
+def loaded() -> kschedctl.SchedulingCluster:
+    return kschedctl.load(SHOP / "cluster")
+
+
+def simulation() -> kschedctl.Simulation:
+    running = loaded().simulation()
+    list(running)
+    return running
+
+
+FRAMES: list[tuple[str, Callable[[], polars.DataFrame]]] = [
+    ('SchedulingCluster.to_frame("pods")', lambda: loaded().to_frame("pods", "polars")),
+    ('SchedulingCluster.to_frame("nodes")', lambda: loaded().to_frame("nodes", "polars")),
+    ("NodesOverview.to_frame()", lambda: loaded().nodes_overview().to_frame("polars")),
+    ("Explanation.to_frame()", lambda: loaded().explain("shop/web-7").to_frame("polars")),
+    ("Pending.to_frame()", lambda: loaded().pending(changes=0).to_frame("polars")),
+    ("Simulation.to_frame()", lambda: simulation().to_frame("polars")),
+    ("Simulated.to_frame()", lambda: loaded().simulate().to_frame("polars")),
+    ("Drained.to_frame()", lambda: loaded().drain("node-1").to_frame("polars")),
+    ("Sweep.to_frame()", lambda: kschedctl.run_sweep(SHOP / "sweeps" / "tuning.yaml", jobs=1).to_frame("polars")),
+]
+
+
+def documented(heading: str) -> dict[str, list[str]]:
+    """Return the possible types of the columns below a heading, by a pattern of their names."""
+    (section,) = [part for part in re.split("^### ", TEXT, flags=re.MULTILINE) if f"`{heading}`" in part.split("\n")[0]]
+    types = {}
+    for names, kinds in ROW.findall(section):
+        for name in re.findall("`([^`]+)`", names):
+            pattern = re.escape(name)
+            for placeholder, own in PLACEHOLDERS.items():
+                pattern = pattern.replace(placeholder, f"({own})")
+            types[pattern] = re.findall(r"[A-Z]\w+", kinds)
+    return types
+
+
+@pytest.mark.parametrize(("heading", "frame"), FRAMES, ids=[heading for heading, _ in FRAMES])
+def test_the_page_has_the_columns_and_their_types(heading: str, frame: Callable[[], polars.DataFrame]) -> None:
+    types = documented(heading)
+    found = {name: kind.base_type().__name__ for name, kind in frame().schema.items()}
+    for name, kind in found.items():
+        rows = [kinds for pattern, kinds in types.items() if re.fullmatch(pattern, name)]
+        assert any(kind in kinds for kinds in rows), f"the page has no column {name} of {kind}"
+    assert [pattern for pattern in types if not any(re.fullmatch(pattern, name) for name in found)] == []
+
+
+def test_data_frames_are_as_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    results = doctest.testfile(str(PAGE), module_relative=False)
+    assert results.attempted >= 5
+    assert results.failed == 0
+
+
+def test_cells_show_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    cells = CELL.findall(TEXT)
+    assert len(cells) >= 2
+    for cell in cells:
+        *before, last = ast.parse(cell).body
+        assert isinstance(last, ast.Expr)
+        exec(compile(ast.Module(before, []), str(PAGE), "exec"), names)
+        shown = eval(compile(ast.Expression(last.value), str(PAGE), "eval"), names)
+        assert shown._repr_html_().startswith("<")

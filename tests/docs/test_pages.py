@@ -1,0 +1,128 @@
+"""README and all pages show the current output of the commands, and name no command that does not exist.
+
+Rewritten by: make golden
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import typer
+
+from kschedctl.cli.main import app
+from tests.cli.in_process import run
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+#: Other code: in a fence, or indented.
+CODE = re.compile(r"^```(?:bash|yaml)\n(.*?)^```$|((?:^    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
+#: A command in other code: it needs a running cluster, or files of the reader.
+OTHER = re.compile(r"(?:^|\| )\s*(?:- )?(?:\$ )?(kschedctl [^|\n]*)", re.MULTILINE)
+#: The age of the snapshot is that of the checkout.
+AGE = re.compile(r"written [^·\n]* ago")
+_AGE = "written 3 min ago"
+PROGRAM: Any = typer.main.get_command(app)
+
+
+@cache
+def shown(command: str) -> str:
+    """Return the output of a command on a terminal of README's width."""
+    environment = {key: value for key, value in os.environ.items() if key != "KSCHEDCTL_SNAPSHOT"}
+    environment |= {"COLUMNS": "110", "NO_COLOR": "1"}
+    if " | " in command:
+        return stable(piped(command, environment))
+    name, *arguments = shlex.split(command)
+    assert name == "kschedctl", command
+    # The length of the age must not decide where lines are wrapped.
+    with mock.patch("kschedctl.presentation.frame.age", return_value=_AGE):
+        done = run(*arguments, folder=ROOT, environment=environment)
+    assert done.code in (0, 1), done.err
+    return stable(done.out + done.err)
+
+
+def piped(command: str, environment: dict[str, str]) -> str:
+    """Return the output of a pipeline, run by a shell."""
+    program = f'kschedctl() {{ {shlex.quote(sys.executable)} -m kschedctl "$@"; }}'
+    words = ["bash", "-c", f"{program}\n{command}"]
+    environment |= {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def stable(text: str) -> str:
+    return AGE.sub(_AGE, "\n".join(line.rstrip() for line in text.splitlines()))
+
+
+def commands() -> list[tuple[Path, str, str]]:
+    """Return the commands of each page with the output shown below them."""
+    return [
+        (page, command, output.rstrip("\n"))
+        for page in PAGES
+        for block in BLOCK.findall(page.read_text())
+        for command, output in COMMAND.findall(block)
+    ]
+
+
+def other_commands() -> list[tuple[str, str]]:
+    """Return the commands of each page that are shown without output."""
+    return [
+        (page.name, re.split(r" +#| < ", command.strip())[0])
+        for page in PAGES
+        for block in CODE.finditer(page.read_text())
+        for command in OTHER.findall(block[1] or block[2])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "command", "output"), commands(), ids=[f"{page.stem}: {command}" for page, command, _ in commands()]
+)
+def test_pages_show_what_commands_print(page: Path, command: str, output: str, request: pytest.FixtureRequest) -> None:
+    printed = shown(command)
+    if request.config.getoption("--rewrite-golden"):
+        text = page.read_text()
+        old = "\n".join([f"$ {command}", *([output] if output else []), "```"])
+        assert old in text, "a console block holds one command"
+        page.write_text(text.replace(old, "\n".join([f"$ {command}", *([printed] if printed else []), "```"])))
+    else:
+        assert printed == stable(output)
+
+
+@pytest.mark.parametrize(("page", "command"), other_commands(), ids=[": ".join(each) for each in other_commands()])
+def test_commands_without_output_can_be_given(page: str, command: str) -> None:
+    context = PROGRAM.make_context("kschedctl", shlex.split(command)[1:])
+    while rest := [*getattr(context, "_protected_args", ()), *context.args]:
+        name, subcommand, rest = context.command.resolve_command(context, rest)
+        context = subcommand.make_context(name, rest, parent=context)
+    assert context.command_path != "kschedctl"
+
+
+def test_there_are_commands_of_both_kinds() -> None:
+    assert len(commands()) >= 60
+    assert len(other_commands()) >= 60
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text()], ids=lambda page: page.stem)
+def test_python_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    results = doctest.testfile(str(page), module_relative=False)
+    assert results.attempted >= 5
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_says_first_what_it_is_for(page: Path) -> None:
+    head = page.read_text().partition("\n## ")[0]
+    if page.parent.name != "adr" and page.name != "README.md":
+        assert re.search(r"(pages? (is|are) for|For) people", head)

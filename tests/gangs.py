@@ -1,0 +1,66 @@
+"""Builders of pod groups: PodGroups, their members, and the releases that schedule groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.face import SchedulingCluster
+from kschedctl.releases.choice import ChosenBy, ReleaseChoice
+from kschedctl.releases.release import RELEASES
+from kschedctl.snapshot.load import Snapshot
+from tests.builders import make_object, make_pod
+
+RACK: Final = "example.com/rack"
+_GATES: Final = {
+    "1.36": ("GenericWorkload", "GangScheduling", "WorkloadAwarePreemption", "TopologyAwareWorkloadScheduling"),
+    "1.37": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),
+}
+#: The releases that schedule groups, with all gates for it.
+GROUPING: Final = {
+    version: RELEASES[version].with_features(dict.fromkeys(gates, True)) for version, gates in _GATES.items()
+}
+
+
+def make_group(
+    name: str = "gang",
+    min_count: int | None = None,
+    *,
+    namespace: str = "default",
+    priority: int = 0,
+    topology: str = "",
+    whole: bool = False,
+) -> PodGroup:
+    """Return a PodGroup.
+
+    Parameters
+    ----------
+    min_count : int, optional
+        ``minCount`` of a gang; by default the policy is basic.
+    topology : str
+        The label key of the topology constraint; empty for none.
+    whole : bool
+        True for the disruption mode in which all members are preempted together.
+    """
+    policy: dict[str, Any] = {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}}
+    spec: dict[str, Any] = {"schedulingPolicy": policy, "priority": priority}
+    if topology:
+        spec["schedulingConstraints"] = {"topology": [{"key": topology}]}
+    if whole:
+        spec["disruptionMode"] = {"all": {}}
+    return make_object(PodGroup, name, namespace=namespace, spec=spec)
+
+
+def make_members(number: int, group: str = "gang", *, node: str = "", **fields: Any) -> Iterator[Pod]:
+    """Yield the members GROUP-0, GROUP-1 and so on of a group, on one node or pending."""
+    for i in range(number):
+        yield make_pod(f"{group}-{i}", node=node, schedulingGroup={"podGroupName": group}, **fields)
+
+
+def make_grouping(cluster: Cluster, version: str = "1.37") -> SchedulingCluster:
+    """Return a cluster as if loaded from a snapshot, with the rules of a release that schedules groups."""
+    snapshot = Snapshot(cluster=cluster, paths=("here",), scheduler_config=None, left_out={})
+    return SchedulingCluster(snapshot, ReleaseChoice(GROUPING[version], ChosenBy.OPTION))

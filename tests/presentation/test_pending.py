@@ -1,0 +1,42 @@
+"""The charts of pending pods: the pods of each group by outcome, and the map of the nodes."""
+
+from __future__ import annotations
+
+from kschedctl.presentation.charts import Bars, NodeMap
+from kschedctl.presentation.pending import document
+from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.presentation.drawn import cells, parts, view_of
+
+JOB = ("batch/v1", "Job", "work")
+CLUSTER = make_loaded(
+    make_cluster(
+        [make_node("a", cpu="4")],
+        [
+            make_pod("low", requests={"cpu": "1"}, node="a", priority=-5),
+            *(make_pod(f"work-{i}", requests={"cpu": "2"}, owner=JOB) for i in range(3)),
+            make_pod("urgent", requests={"cpu": "4"}, priority=9),
+            make_pod("huge", requests={"cpu": "9"}),
+            make_pod("gated", schedulingGates=[{"name": "wait"}]),
+        ],
+    )
+)
+BLOCKS = list(document(CLUSTER.pending(), view_of(CLUSTER)))
+
+
+def test_pods_of_groups_by_outcome() -> None:
+    (chart,) = [block for block in BLOCKS if isinstance(block, Bars)]
+    assert sorted(cells(chart)) == [
+        ("Job default/work", "3 pods"),
+        ("default/gated", "1 pod"),
+        ("default/huge", "1 pod"),
+        ("default/urgent", "1 pod"),
+    ]
+    assert parts(chart)["default/urgent"] == ["preemption would help: 1 pod"]
+    assert parts(chart)["default/huge"] == ["fits nowhere: 1 pod"]
+    assert parts(chart)["default/gated"] == ["not tried: 1 pod"]
+    assert parts(chart)["Job default/work"] == ["fits now: 1 pod", "fits nowhere: 2 pods"]
+
+
+def test_the_map_has_all_nodes() -> None:
+    (chart,) = [block for block in BLOCKS if isinstance(block, NodeMap)]
+    assert [cell.name for cell in chart.cells] == ["a"]

@@ -1,0 +1,161 @@
+"""Attempts at groups in a simulation: who is tried together, and what becomes of members, victims and conditions."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import PodGroup
+from kschedctl.releases.release import RELEASES, Release
+from kschedctl.scheduler.outcome import GroupOutcome
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.attempt import Attempt
+from kschedctl.simulate.simulation import Simulation
+from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups
+from tests.preemption.small_clusters import running
+
+V36, V37 = with_groups("1.36"), with_groups("1.37")
+BY_MEMBER = with_groups("1.36", WorkloadAwarePreemption=False)
+BOTH = pytest.mark.parametrize("release", [V36, V37], ids=["1.36", "1.37"])
+
+
+def simulation(release: Release, pods: list[Pod], *groups: PodGroup, cpus: tuple[str, ...] = ("4",)) -> Simulation:
+    nodes = [make_node(name, cpu=cpu) for name, cpu in zip("abc", cpus, strict=False)]
+    made = Simulation(Scheduler(make_cluster(nodes, pods, *groups), release))
+    made.enqueue_pending()
+    return made
+
+
+def members(names: str, cpu: str = "1", **fields: Any) -> list[Pod]:
+    return make_members(names, requests={"cpu": cpu}, **fields)
+
+
+def outcomes(attempts: tuple[Attempt, ...]) -> dict[str, str]:
+    """Return the node of every member of an attempt; empty without one."""
+    return {attempt.pod.removeprefix("default/"): attempt.node for attempt in attempts}
+
+
+def condition(made: Simulation) -> tuple[str, str, str]:
+    group = made.cluster.get(PodGroup, "gang", "default")
+    assert group is not None
+    (found,) = group.status.conditions
+    return found.type, found.status, found.reason
+
+
+@BOTH
+def test_members_are_tried_together_and_share_the_attempt(release: Release) -> None:
+    made = simulation(release, [make_pod("alone"), *members("a b c")], make_pod_group(min_count=2))
+    alone, gang = made.step(), made.step()
+    assert (outcomes(alone), alone[0].group) == ({"alone": "a"}, None)
+    assert outcomes(gang) == {"a": "a", "b": "a", "c": "a"}
+    assert gang[0].group is not None
+    assert all(attempt.group is gang[0].group for attempt in gang)
+    assert gang[0].group.outcome is GroupOutcome.SCHEDULED
+    assert not made.has_unbound_pods
+    rules = release.pod_groups
+    assert rules is not None
+    assert condition(made) == (rules.condition, "True", "Scheduled")
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        pytest.param(V36, {"a": "a", "b": "a"}, id="1.36: it stays out, and counts for minCount"),
+        pytest.param(V37, {}, id="1.37: it holds back the whole group"),
+    ],
+)
+def test_a_gated_member(release: Release, expected: dict[str, str]) -> None:
+    pods = [*members("a b"), *members("gated", schedulingGates=[{"name": "wait"}])]
+    assert outcomes(simulation(release, pods, make_pod_group(min_count=2)).step()) == expected
+
+
+@BOTH
+def test_a_gang_that_does_not_fit_binds_nobody_until_there_is_a_node(release: Release) -> None:
+    made = simulation(release, members("a b c", "2"), make_pod_group(min_count=3))
+    attempts = list(islice(made, 20))
+    assert {attempt.node for attempt in attempts} == {""}
+    assert condition(made)[1:] == ("False", "Unschedulable")
+    made.change_node(make_node("a", cpu="6"))
+    assert {attempt.pod: attempt.node for attempt in made} == {f"default/{name}": "a" for name in "abc"}
+    assert condition(made)[1:] == ("True", "Scheduled")
+
+
+@BOTH
+def test_the_condition_stays_true_for_a_rest_that_does_not_fit(release: Release) -> None:
+    made = simulation(release, members("a b c", "2"), make_pod_group(min_count=2))
+    assert sorted(attempt.node for attempt in made.step()) == ["", "a", "a"]
+    assert len(list(made)) >= 1
+    assert condition(made)[1:] == ("True", "Scheduled")
+
+
+@pytest.mark.parametrize("release", [V36, V37, BY_MEMBER], ids=["1.36", "1.37", "1.36 by member"])
+def test_a_gang_that_preempts_is_bound_once_its_victims_are_gone(release: Release) -> None:
+    pods = [running("low", "a", "3"), running("low-2", "b", "3"), *members("m n", "3", priority=9)]
+    made = simulation(release, pods, make_pod_group(min_count=2, priority=9), cpus=("4", "4"))
+    first = made.step()
+    assert first[0].group is not None
+    assert first[0].group.outcome is GroupOutcome.PREEMPTING
+    assert first[0].group.victims == ("default/low", "default/low-2")
+    bound = {attempt.pod: attempt.node for attempt in made if attempt.node}
+    assert bound == {"default/m": "a", "default/n": "b"}
+
+
+def test_1_37_evicts_a_whole_group_for_a_gang() -> None:
+    whole = [
+        running(name, node, "1", schedulingGroup={"podGroupName": "whole"}) for name, node in (("w", "a"), ("x", "b"))
+    ]
+    made = simulation(
+        V37,
+        [*whole, *members("m", "4", priority=9)],
+        make_pod_group(min_count=1, priority=9),
+        make_pod_group("whole", disrupts_all=True),
+        cpus=("4", "4"),
+    )
+    (attempt,) = made.step()
+    assert attempt.group is not None
+    assert attempt.group.victims == ("default/w", "default/x")
+
+
+def test_1_36_draws_in_members_that_back_off() -> None:
+    """A newcomer has the whole group tried at once."""
+    made = simulation(V36, members("a b", "3"), make_pod_group(min_count=2))
+    assert set(outcomes(made.step())) == {"a", "b"}
+    made.create(members("c", "3"))
+    assert set(outcomes(made.step())) == {"a", "b", "c"}
+
+
+def test_1_37_lets_a_newcomer_wait_with_the_group() -> None:
+    made = simulation(V37, members("a b", "3"), make_pod_group(min_count=2))
+    assert set(outcomes(made.step())) == {"a", "b"}
+    made.create(members("c", "3"))
+    assert made.step() == ()
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        pytest.param(
+            BY_MEMBER,
+            'failed to get podGroup default/gang: podgroup.scheduling.k8s.io "gang" not found',
+            id="1.36: an error",
+        ),
+        pytest.param(V37, "", id="1.37: members are in no queue"),
+    ],
+)
+def test_a_group_that_is_deleted_before_its_turn(release: Release, message: str) -> None:
+    group = make_pod_group(min_count=2)
+    made = simulation(release, members("a b"), group)
+    made.delete_group(group)
+    attempts = made.step()
+    assert [attempt.message.endswith(message) for attempt in attempts] == ([True, True] if message else [])
+    made.create_group(group)
+    assert {attempt.node for attempt in made} == {"a"}
+
+
+def test_without_gates_members_are_pods_like_others() -> None:
+    made = simulation(RELEASES["1.37"], members("a b", "3"), make_pod_group(min_count=2))
+    attempts = list(made)
+    assert [(attempt.node, attempt.group) for attempt in attempts[:2]] == [("a", None), ("", None)]

@@ -1,0 +1,98 @@
+"""The reference section of docs/releases.md: the modelled Kubernetes releases, made from their rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from kschedctl.releases.release import LATEST, RELEASES, Release
+
+#: The parts of a release's rules, in the order of the page.
+_PARTS: Final[Mapping[str, Callable[[Release], Any]]] = {
+    "One pod": lambda release: release,
+    "Devices": lambda release: release.devices,
+    "The queue and preemption": lambda release: release.queue,
+    "Pod groups": lambda release: release.pod_group_rules,
+    "Validation by API servers": lambda release: release.validation,
+}
+
+
+def reference() -> str:
+    """Return the section as Markdown."""
+    return "\n".join([*_plugins(), *_gates(), *_rules()][1:])
+
+
+def _plugins() -> Iterator[str]:
+    yield from (
+        "",
+        "## The default profile",
+        "",
+        "The plugins in their order, with their weights where they score.",
+        "",
+    )
+    weights = {version: dict(release.default_plugins) for version, release in RELEASES.items()}
+    yield from _table(
+        "plugin",
+        {
+            f"`{name}`": {version: str(of[name] or "yes") if name in of else "-" for version, of in weights.items()}
+            for name in weights[LATEST.version]
+        },
+    )
+    yield from ("", "In 1.37, NodeName comes before NodeUnschedulable.")
+
+
+def _gates() -> Iterator[str]:
+    yield from (
+        "",
+        "## Feature gates",
+        "",
+        "The gates that change decisions, with their defaults. A gate with `-` does not",
+    )
+    yield from ("exist in the release, or changes no decision there. `--feature-gates` sets gates.", "")
+    known = {version: {**release.features, **release.queue_gates} for version, release in RELEASES.items()}
+    names = sorted({name for gates in known.values() for name in gates})
+    words = {True: "on", False: "off", None: "-"}
+    yield from _table(
+        "gate",
+        {f"`{name}`": {version: words[gates.get(name)] for version, gates in known.items()} for name in names},
+    )
+
+
+def _rules() -> Iterator[str]:
+    yield from ("", "## Rules that differ")
+    for title, part in _PARTS.items():
+        yield from ("", f"### {title}", "", *_table("rule", _differing(part)))
+
+
+def _differing(part: Callable[[Release], Any]) -> dict[str, dict[str, str]]:
+    """Return the rules of a part of a release that differ, in words, with their value in each release."""
+    kind = type(part(LATEST))
+    found = {}
+    for field in fields(kind):
+        values = {version: getattr(part(release), field.name, None) for version, release in RELEASES.items()}
+        if field.name != "version" and any(isinstance(value, bool | str) for value in values.values()):
+            found[_sentence(kind, field.name)] = {version: _value(value) for version, value in values.items()}
+    return {text: values for text, values in found.items() if len({*values.values()}) > 1}
+
+
+def _sentence(kind: type, name: str) -> str:
+    """Return the documentation of an attribute, without the words that introduce a condition."""
+    found = re.search(rf"^    {name} : .*\n((?:        .*\n?)+)", kind.__doc__ or "", re.MULTILINE)
+    assert found is not None, f"{kind.__name__}.{name} is documented"
+    text = " ".join(found[1].split()).removeprefix("True if ").replace("``", "`")
+    return text[:1].upper() + text[1:]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"`{value}`" if value else "-"
+
+
+def _table(title: str, rows: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Yield a table with a row per name and a column per release."""
+    yield f"| {title} | {' | '.join(RELEASES)} |"
+    yield f"|---|{'---|' * len(RELEASES)}"
+    yield from (f"| {name} | {' | '.join(values[version] for version in RELEASES)} |" for name, values in rows.items())
