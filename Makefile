@@ -69,9 +69,9 @@ bench:  ## How fast it is: start-up, loading, one warm explain
 licences:  ## The licence of every package that users install; an error if one is not allowed
 	python -m tools.licences
 
-lock:  ## Write requirements/dev.txt anew, with the versions of today or UPGRADE=1 the newest
+lock:  ## Write requirements/dev.txt anew, keeping versions; UPGRADE=1 takes the newest
 	CUSTOM_COMPILE_COMMAND="make lock" python -m piptools compile --extra dev --build-deps-for editable --allow-unsafe --strip-extras --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet $(if $(UPGRADE),--upgrade) --output-file requirements/dev.txt pyproject.toml
 
 changelog:  ## Put the fragments in changes/ into CHANGELOG.md: VERSION=0.2.0; DRAFT=1 only prints the section
-	python -m towncrier build --version $(or $(VERSION),$(error say which: make changelog VERSION=0.2.0)) $(if $(DRAFT),--draft,--yes)
+	@python -m towncrier build --version $(or $(VERSION),$(error say which: make changelog VERSION=0.2.0)) $(if $(DRAFT),--draft,--yes)
