@@ -81,7 +81,7 @@ def _spread_bars(constraint: ConstraintData) -> Bars:
     notes = f"the line marks the fewest ({fewest}) plus maxSkew ({most})", _left(constraint.domains)
     return Bars(
         title=f"Matching pods by {constraint.topology_key}, maxSkew {most}",
-        measure="share",
+        measure="pods",
         headings=(constraint.topology_key, "matching pods", "skew with the pod"),
         kinds=_SPREAD_KINDS,
         rows=tuple(rows),
@@ -100,7 +100,7 @@ def _affinity_bars(constraint: ConstraintData) -> Bars:
     first = "no pod matches: the first pod that matches itself is accepted in any domain"
     notes = (first if constraint.own and not longest else "", _left(constraint.domains))
     return Bars(
-        title=f"Pods that the affinity requires by {constraint.topology_key}",
+        title=f"Pods that the required affinity selects, by {constraint.topology_key}",
         measure="pods",
         headings=(constraint.topology_key, "pods"),
         kinds=_REQUIRED,
