@@ -122,12 +122,12 @@ _ZONES = tuple(make_node(name, labels={"zone": zone}) for name, zone in (("a", "
 _WEB = {"matchLabels": {"app": "web"}}
 
 
-def _spread(**fields: object) -> dict[str, object]:
+def _spread(**fields: Any) -> dict[str, Any]:
     constraint = {"topologyKey": "zone", "maxSkew": 2, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": _WEB}
     return {"topologySpreadConstraints": [{**constraint, **fields}]}
 
 
-def _near(**labels: str) -> dict[str, object]:
+def _near(**labels: str) -> dict[str, Any]:
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": labels}}
     return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
@@ -160,7 +160,7 @@ def _near(**labels: str) -> dict[str, object]:
     ],
 )
 def test_required_constraints_have_the_pods_of_every_domain(
-    spec: dict[str, object], expected: list[ConstraintData]
+    spec: dict[str, Any], expected: list[ConstraintData]
 ) -> None:
     pod = make_pod("new", labels={"app": "web"}, **spec)
     assert list(explain(make_cluster(_ZONES, _CROWD), pod).constraints) == expected
