@@ -27,7 +27,7 @@ class CountedDomains(msgspec.Struct, frozen=True, kw_only=True):
     own : bool
         True if the pod itself matches.
     minimum : int or None
-        Of a spread constraint the minimum over all domains, 0 if there are fewer domains than ``minDomains``; ``None``
+        The minimum over all domains of a spread constraint, 0 if there are fewer domains than ``minDomains``; ``None``
         for affinity.
     max_skew : int or None
         The largest skew that a spread constraint allows; ``None`` for affinity.
