@@ -24,6 +24,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic, ScaledToHighest
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.config.types import ConfigStruct
+from kschedctl.framework.counted_domains import CountedDomains
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
@@ -285,6 +286,13 @@ class FilterPlugin(Plugin):
         """Return the comparisons that the filter makes on a node, including those that pass; by default none.
 
         Called only when the node is explained. Nominated pods are not counted.
+        """
+        return ()
+
+    def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
+        """Return the pods that the filter counts by topology domain, one entry per constraint of the pod.
+
+        Called after Filter, only for an answer that shows the constraints; by default there are none.
         """
         return ()
 
