@@ -2,8 +2,11 @@ JOBS ?= auto
 # A worker that is done takes tests of another: they take from a millisecond to seconds.
 PYTEST := python -m pytest -n $(JOBS) --dist worksteal
 
+# The repository that the files of a release link to.
+REPOSITORY ?= $(or $(GITHUB_SERVER_URL),https://github.com)/$(or $(GITHUB_REPOSITORY),kschedctl/kschedctl)
+
 .DEFAULT_GOAL := help
-.PHONY: help dev check lint types layers test slow live browser pictures fuzz golden docs gaps parity conformance decisions bench licences changelog lock
+.PHONY: help dev check lint types layers test slow live browser pictures fuzz golden docs gaps parity conformance decisions bench licences changelog lock container
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,3 +78,7 @@ lock:  ## Write requirements/dev.txt anew, keeping versions; UPGRADE=1 takes the
 
 changelog:  ## Put the fragments in changes/ into CHANGELOG.md: VERSION=0.2.0; DRAFT=1 only prints the section
 	@python -m towncrier build --version $(or $(VERSION),$(error say which: make changelog VERSION=0.2.0)) $(if $(DRAFT),--draft,--yes)
+
+container:  ## Build the image and run it read-only: [VERSION=0.2.0] [IMAGE=name:tag] [BASE=debian]; needs docker, podman or buildah
+	python -m tools.container $(if $(VERSION),--version $(VERSION)) --source $(REPOSITORY) --revision "$$(git rev-parse HEAD)" \
+	  $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE),--base $(BASE))
