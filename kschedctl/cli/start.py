@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
 from kschedctl.cli.exit_code import ExitCode
@@ -16,6 +17,12 @@ def run() -> None:
     if interruptible:
         # A KeyboardInterrupt during an import could print a traceback or be swallowed.
         signal.signal(signal.SIGINT, _leave)
+    if sys.argv[1:] == ["--version"]:
+        # The import of typer takes longer than everything else in this answer.
+        from kschedctl.cli.exiting import exit_with
+        from kschedctl.cli.version import print_version
+
+        exit_with(print_version)
     from kschedctl.cli.main import run as run_main
 
     if interruptible:

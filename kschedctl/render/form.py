@@ -1,4 +1,4 @@
-"""The base of all output formats: the values of ``-o``."""
+"""The base of all output formats; ``forms`` is their registry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,32 +56,19 @@ class FormKind(Enum):
     FINDINGS = auto()
 
 
-#: The kinds of all commands except ``lint``.
-ANSWERS: Final = frozenset({FormKind.ANSWER, FormKind.TABLE})
-
-
 class FormError(ValueError):
     """An invalid value of ``-o``."""
 
 
 class Form(ABC):
-    """An output format.
+    """An output format: a value of ``-o``.
 
     Attributes
     ----------
-    name : str
-        The value of ``-o``; empty for the default format.
-    argument : str
-        The metavar of the text after ``=``, for the help; empty if the format takes none.
-    kinds : frozenset of FormKind
-        The kinds of answers that the format supports.
     draws : bool
         True if the format draws charts, which need the nodes of the cluster.
     """
 
-    name: ClassVar[str]
-    argument: ClassVar[str] = ""
-    kinds: ClassVar[frozenset[FormKind]] = ANSWERS
     draws: ClassVar[bool] = False
 
     @classmethod
