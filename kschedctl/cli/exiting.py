@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import signal
 import sys
@@ -20,7 +21,10 @@ def exit_with(answer: Callable[[], int | None]) -> NoReturn:
     Errors in the input are printed to standard error; an internal error is printed with its traceback.
     """
     prepare()
-    sys.exit(_answered(answer))
+    code = _answered(answer)
+    # While Python exits, it would search all objects for garbage several times.
+    gc.freeze()
+    sys.exit(code)
 
 
 def _answered(answer: Callable[[], int | None]) -> int:

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, Union
 
-from kschedctl.presentation.charts import Chart
 from kschedctl.presentation.tone import Tone
+
+if TYPE_CHECKING:
+    # Only pages have charts.
+    from kschedctl.presentation.charts import Chart
 
 #: The indentation of tables and of subordinate lines, in characters.
 INDENT = 2
@@ -142,7 +146,7 @@ class Gap:
 
 GAP = Gap()
 
-Block = Heading | Paragraph | Verbatim | Phrases | Provenance | Table | Chart | Questions | Gap
+Block: TypeAlias = Union[Heading, Paragraph, Verbatim, Phrases, Provenance, Table, "Chart", Questions, Gap]
 Document = Iterator[Block]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -54,6 +53,9 @@ def _with_extenders(
     nodes: Sequence[Node],
 ) -> Scores:
     """Add the extenders' scores to those of the plugins; an extender that fails adds nothing."""
+    # Few configurations have extenders.
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(len(extenders)) as threads:
         asked = [threads.submit(extender.prioritize, pod, nodes) for extender in extenders]
     raw, normalized, weights = dict(scores.raw), dict(scores.normalized), dict(scores.weights)

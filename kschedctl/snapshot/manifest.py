@@ -15,7 +15,6 @@ from kschedctl.findings.finding import Finding, Severity, Subject
 from kschedctl.findings.location import Location
 from kschedctl.releases.release import Release
 from kschedctl.snapshot.original_objects import OriginalObjects
-from kschedctl.validation.validate import validate_decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,9 @@ class ManifestObject:
         """Yield a release's API server errors and warnings, except those that depend on the cluster's own classes."""
         if self.tree is None:
             return
+        # Snapshots are read without validation.
+        from kschedctl.validation.validate import validate_decoded
+
         # Validation fills in defaults in place, so it gets a copy.
         tree = _as_new(self.kind, msgspec.to_builtins(self.tree))
         for finding in validate_decoded(self.api_version, self.kind, tree, release, admission=False):

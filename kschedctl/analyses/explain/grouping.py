@@ -8,7 +8,7 @@ from itertools import groupby
 
 import msgspec
 
-from kschedctl.admission.chain import Admitted
+from kschedctl.admission.changes import Admitted
 from kschedctl.analyses.explain.answer import explanation, node_data
 from kschedctl.analyses.provenance import Provenance, provenance
 from kschedctl.analyses.subjects import PodSubject

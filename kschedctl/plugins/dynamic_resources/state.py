@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kschedctl.api.device import DeviceClass, ResourceClaim
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array, Mask
-from kschedctl.devices.allocator import Allocations
+
+if TYPE_CHECKING:
+    from kschedctl.devices.allocator import Allocations
 
 
 @dataclass(frozen=True, slots=True)
