@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from kschedctl.admission.resource_quota import QuotaRefusal
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+class FieldChange(msgspec.Struct, frozen=True):
     """A field that an admission plugin set.
 
     Attributes

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol
 
@@ -42,8 +41,7 @@ MAX_NODE_SCORE: Final = 100
 MAX_PERMIT_SECONDS: Final = 15 * 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Handle:
+class Handle(msgspec.Struct, frozen=True):
     """The framework state that a plugin may use.
 
     Attributes
@@ -66,8 +64,8 @@ class Handle:
     release: Release
     framework: PluginsRunner
     scheduler_names: frozenset[str]
-    waiting_pods: WaitingPods = field(default_factory=WaitingPods)
-    preempting: set[str] = field(default_factory=set)
+    waiting_pods: WaitingPods = msgspec.field(default_factory=WaitingPods)
+    preempting: set[str] = msgspec.field(default_factory=set)
     extenders: tuple[Extender, ...] = ()
 
     @property
@@ -243,8 +241,7 @@ class QueueSortPlugin(Plugin):
         """Return the pod's sort key; pods with smaller keys are scheduled first."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterResult:
+class PreFilterResult(msgspec.Struct, frozen=True):
     """The result of a PreFilter plugin.
 
     Attributes
@@ -305,8 +302,7 @@ class FilterPlugin(Plugin):
         yield self.handle.cluster.nodes.rows
 
 
-@dataclass(frozen=True, slots=True)
-class PostFilterResult:
+class PostFilterResult(msgspec.Struct, frozen=True):
     """The result of a PostFilter plugin.
 
     Attributes
@@ -449,8 +445,7 @@ class PlacementScorePlugin(Plugin):
         return scores
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupPostFilterResult:
+class PodGroupPostFilterResult(msgspec.Struct, frozen=True):
     """The result of a PodGroupPostFilter plugin.
 
     Attributes
@@ -464,7 +459,7 @@ class PodGroupPostFilterResult:
     """
 
     status: Status
-    nominated: Mapping[str, str] = field(default_factory=dict)
+    nominated: Mapping[str, str] = msgspec.field(default_factory=dict)
     victims: tuple[int, ...] = ()
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeVar, cast
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
@@ -50,8 +50,7 @@ P = TypeVar("P", bound=Plugin)
 _REJECTING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin)
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterOutcome:
+class PreFilterOutcome(msgspec.Struct, frozen=True):
     """The combined result of all PreFilter plugins.
 
     Attributes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
@@ -76,7 +75,7 @@ def _with_extenders(
         name = _unused(extender.name, raw)
         raw[name], normalized[name], weights[name] = given, given * scale, extender.config.weight
         total += normalized[name] * np.int64(extender.config.weight)
-    return replace(scores, raw=raw, normalized=normalized, weights=weights, total=total)
+    return structs.replace(scores, raw=raw, normalized=normalized, weights=weights, total=total)
 
 
 def framework_with_returned_nodes(framework: Framework, objects: Mapping[int, Node]) -> Framework | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -17,8 +16,7 @@ from kschedctl.releases.release import Release
 from kschedctl.snapshot.original_objects import OriginalObjects
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestObject:
+class ManifestObject(msgspec.Struct, frozen=True):
     """An object of a manifest.
 
     Attributes
@@ -53,8 +51,7 @@ class ManifestObject:
             yield finding.at(self.where)
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestSet:
+class ManifestSet(msgspec.Struct, frozen=True):
     """The content of one or more manifests.
 
     Attributes
@@ -70,7 +67,7 @@ class ManifestSet:
     """
 
     read: tuple[ManifestObject, ...] = ()
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
     unread: tuple[str, ...] = ()
     warnings: tuple[Finding, ...] = ()
 

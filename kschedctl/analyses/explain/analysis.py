@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 from msgspec import structs
 
 from kschedctl.analyses.explain.cause import cause
@@ -34,8 +34,7 @@ FEW: Final = 8
 _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainRequest:
+class ExplainRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A question about the nodes that pods are scheduled to.
 
     Attributes

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -29,8 +28,7 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ConstraintCounts:
+class ConstraintCounts(msgspec.Struct, frozen=True):
     """The counts of one soft constraint.
 
     Attributes
@@ -48,8 +46,7 @@ class ConstraintCounts:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadScores:
+class SpreadScores(msgspec.Struct, frozen=True):
     """The scores of the feasible nodes.
 
     Attributes
