@@ -102,7 +102,9 @@ def spread_scores(
         else:
             # Nodes without the label form one domain, unless they are ignored.
             codes = column.codes
-            size = len(np.unique(codes[candidates]))
+            seen = np.zeros(len(column.values) + 1, dtype=np.bool_)
+            seen[codes[candidates]] = True
+            size = int(np.count_nonzero(seen))
             included = labelled & nodes_included(cluster, constraint, pod)
             by_domain = np.zeros(len(column.values) + 1, dtype=np.int64)
             np.add.at(by_domain, codes[included], per_node[included])
