@@ -11,7 +11,6 @@ from typing import Final
 
 from kschedctl.cli.exit_code import ExitCode
 
-
 #: Python's own threshold is 700 objects: the imports of a command then cause 180 searches for garbage that find none.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol
 
@@ -23,6 +24,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic, ScaledToHighest
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.config.types import ConfigStruct
+from kschedctl.framework.counted_domains import CountedDomains
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
@@ -41,7 +43,8 @@ MAX_NODE_SCORE: Final = 100
 MAX_PERMIT_SECONDS: Final = 15 * 60.0
 
 
-class Handle(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Handle:
     """The framework state that a plugin may use.
 
     Attributes
@@ -58,20 +61,21 @@ class Handle(msgspec.Struct, frozen=True):
         The pods, by ``uid_of``, with victims that are still to be evicted.
     extenders : tuple of Extender
         The extenders to call, in order; empty if extenders are not called.
+    request_rules : RequestRules
+        The release's rules for counting the requests of pods.
     """
 
     cluster: Cluster
     release: Release
     framework: PluginsRunner
     scheduler_names: frozenset[str]
-    waiting_pods: WaitingPods = msgspec.field(default_factory=WaitingPods)
-    preempting: set[str] = msgspec.field(default_factory=set)
+    waiting_pods: WaitingPods = field(default_factory=WaitingPods)
+    preempting: set[str] = field(default_factory=set)
     extenders: tuple[Extender, ...] = ()
+    request_rules: RequestRules = field(init=False)
 
-    @property
-    def request_rules(self) -> RequestRules:
-        """The release's rules for counting the requests of pods."""
-        return RequestRules.of(self.release)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request_rules", RequestRules.of(self.release))
 
     def pods_that_wake(self, kind: EventResource) -> EventResource:
         """Return the event resource to register for a kind of pods.
@@ -281,6 +285,13 @@ class FilterPlugin(Plugin):
         """Return the comparisons that the filter makes on a node, including those that pass; by default none.
 
         Called only when the node is explained. Nominated pods are not counted.
+        """
+        return ()
+
+    def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
+        """Return the pods that the filter counts by topology domain, one entry per constraint of the pod.
+
+        Called after Filter, only for an answer that shows the constraints; by default there are none.
         """
         return ()
 

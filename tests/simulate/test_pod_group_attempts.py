@@ -159,3 +159,22 @@ def test_without_gates_members_are_pods_like_others() -> None:
     made = simulation(RELEASES["1.37"], members("a b", "3"), make_pod_group(min_count=2))
     attempts = list(made)
     assert [(attempt.node, attempt.group) for attempt in attempts[:2]] == [("a", None), ("", None)]
+
+
+@BOTH
+def test_a_group_in_back_off_after_an_error_does_not_keep_others_trying(release: Release) -> None:
+    topology = with_groups(release.version, topology=True)
+    groups = (
+        make_pod_group("error", min_count=1, topology_key="example.com/absent"),
+        make_pod_group("large", min_count=1),
+        make_pod_group("fits", min_count=1),
+    )
+    pods = [
+        *members("error-0", group="error"),
+        *members("large-0", cpu="9", group="large"),
+        *members("fits-0", group="fits"),
+    ]
+    made = simulation(topology, pods, *groups)
+    names = [attempt.pod for attempt in islice(made, 20)]
+    # Each is tried once more after fits-0 was bound.
+    assert sorted(name for name in names if "fits" not in name) == sorted(2 * ["default/error-0", "default/large-0"])

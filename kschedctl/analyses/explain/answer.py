@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from kschedctl.admission.changes import Admitted
 from kschedctl.analyses.diagnosis import diagnosis_data
@@ -15,6 +16,7 @@ from kschedctl.answers.explain import (
     CandidateData,
     ChangeData,
     ClaimsData,
+    ConstraintData,
     Explanation,
     FilterData,
     LeadData,
@@ -36,6 +38,7 @@ from kschedctl.api.well_known import zone_of
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.interface import FilterPlugin
 from kschedctl.framework.status import Reason, Status
 from kschedctl.plugins.dynamic_resources.state import State
 from kschedctl.scheduler.decision import Decision
@@ -87,6 +90,7 @@ def explanation(
         ),
         filters=_filters(decision),
         nodes=nodes,
+        constraints=_constraints(decision),
         claims=_claims(decision, nodes),
         usage=usage_data(decision, nodes),
         scores=scores,
@@ -161,6 +165,31 @@ def _status(status: Status) -> StatusData:
 def _filters(decision: Decision) -> tuple[FilterData, ...]:
     names = decision.framework.profile.plugins.get(ExtensionPoint.FILTER, ())
     return tuple(FilterData(name, name in decision.state.skip_filter_plugins) for name in names)
+
+
+def _constraints(decision: Decision) -> tuple[ConstraintData, ...]:
+    """Return the constraints of the filters that were run."""
+    if decision.statuses is None:
+        return ()
+    framework, skipped = decision.framework, decision.state.skip_filter_plugins
+    filters = (
+        (name, cast("FilterPlugin", framework.plugin(name)))
+        for name in framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
+        if name not in skipped
+    )
+    return tuple(
+        ConstraintData(
+            plugin=name,
+            topology_key=each.topology_key,
+            pods=each.pods,
+            domains=each.domains,
+            own=each.own,
+            minimum=each.minimum,
+            max_skew=each.max_skew,
+        )
+        for name, plugin in filters
+        for each in plugin.counted_domains(decision.state, decision.pod)
+    )
 
 
 def _nodes(decision: Decision) -> tuple[NodeData, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 import numpy as np
 
@@ -69,6 +71,7 @@ def allocations(
     return out
 
 
+@lru_cache
 def spec_only(rules: RequestRules, *, pod_level: bool) -> RequestRules:
     """Return the rules for the pod to place: its status is ignored, because no kubelet reports on it."""
     return msgspec.structs.replace(rules, pod_level=pod_level and rules.pod_level, status=False)
