@@ -33,8 +33,6 @@ _MOST: Final = 25_000
 class Sarif(FindingsForm):
     """SARIF 2.1.0."""
 
-    name = "sarif"
-
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the SARIF log."""
         import msgspec
