@@ -2,11 +2,15 @@ JOBS ?= auto
 # A worker that is done takes tests of another: they take from a millisecond to seconds.
 PYTEST := python -m pytest -n $(JOBS) --dist worksteal
 
+# The folder with the packages of a release, and the repository that its files link to.
+DIST ?= dist
+REPOSITORY ?= $(or $(GITHUB_SERVER_URL),https://github.com)/$(or $(GITHUB_REPOSITORY),kschedctl/kschedctl)
+
 .DEFAULT_GOAL := help
-.PHONY: help dev check lint types layers test slow live browser pictures fuzz golden docs gaps parity conformance decisions bench licences changelog lock
+.PHONY: help dev check lint types layers test slow live browser pictures fuzz golden docs gaps parity conformance decisions bench licences changelog lock container bundle packaging
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 dev:  ## Install the locked tools of requirements/dev.txt and the project; needs Python 3.11 on Linux
 	python -m pip install --require-hashes --requirement requirements/dev.txt
@@ -91,6 +95,17 @@ lock:  ## Write requirements/dev.txt anew, keeping versions; UPGRADE=1 takes the
 
 changelog:  ## Put the fragments in changes/ into CHANGELOG.md: VERSION=0.2.0; DRAFT=1 only prints the section
 	@python -m towncrier build --version $(or $(VERSION),$(error say which: make changelog VERSION=0.2.0)) $(if $(DRAFT),--draft,--yes)
+
+container:  ## Build the image and run it read-only: [VERSION=0.2.0] [IMAGE=name:tag] [BASE=debian]; needs docker, podman or buildah
+	python -m tools.container $(if $(VERSION),--version $(VERSION)) --source $(REPOSITORY) --revision "$$(git rev-parse HEAD)" \
+	  $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE),--base $(BASE))
+
+bundle:  ## The archive of the kubectl plugin for this platform, from the wheel of VERSION=0.2.0 in DIST (default dist)
+	python -m tools.packaging --version $(or $(VERSION),$(error say which: make bundle VERSION=0.2.0)) --dist $(DIST) --repository $(REPOSITORY) --only-bundle
+
+packaging:  ## krew manifest, Homebrew formula, completions and man page of VERSION=0.2.0, into DIST (default dist)
+	python -m tools.packaging --version $(or $(VERSION),$(error say which: make packaging VERSION=0.2.0)) --dist $(DIST) --repository $(REPOSITORY)
+	VERSION=$(VERSION) DIST=$(DIST) python -m pytest -rs tests/packaging --ignore tests/packaging/test_container.py
 
 .PHONY: quick control-plane chromium fresh-seeds live-seeds actionlint dist trial sbom artifacts notes release
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,13 +21,6 @@ def missing(version: str, folder: Path) -> list[str]:
     return [name for name in expected if not (folder / name).is_file()]
 
 
-def pack_folders(version: str, folder: Path) -> None:
-    """Replace each folder by an archive: a release on GitHub has files only."""
-    for path in [each for each in folder.iterdir() if each.is_dir()]:
-        shutil.make_archive(str(folder / f"kschedctl-{version}-{path.name}"), "gztar", folder, path.name)
-        shutil.rmtree(path)
-
-
 def name_version(version: str, sbom: Path) -> None:
     """Write the version into an SBOM, whose subject has none: pyproject.toml names no version."""
     content = json.loads(sbom.read_text(encoding="utf-8"))
@@ -44,7 +36,6 @@ def checksums(files: Iterable[Path]) -> str:
 def main(version: str, folder: Path) -> None:
     if lacking := missing(version, folder):
         raise SystemExit(f"{folder} lacks {' and '.join(lacking)}; does the tag have another version?")
-    pack_folders(version, folder)
     name_version(version, folder / SBOM)
     files = [path for path in folder.iterdir() if path.name != CHECKSUMS]
     (folder / CHECKSUMS).write_text(checksums(files), encoding="utf-8")

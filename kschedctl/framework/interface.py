@@ -245,8 +245,7 @@ class QueueSortPlugin(Plugin):
         """Return the pod's sort key; pods with smaller keys are scheduled first."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterResult:
+class PreFilterResult(msgspec.Struct, frozen=True):
     """The result of a PreFilter plugin.
 
     Attributes
@@ -314,8 +313,7 @@ class FilterPlugin(Plugin):
         yield self.handle.cluster.nodes.rows
 
 
-@dataclass(frozen=True, slots=True)
-class PostFilterResult:
+class PostFilterResult(msgspec.Struct, frozen=True):
     """The result of a PostFilter plugin.
 
     Attributes
@@ -458,8 +456,7 @@ class PlacementScorePlugin(Plugin):
         return scores
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupPostFilterResult:
+class PodGroupPostFilterResult(msgspec.Struct, frozen=True):
     """The result of a PodGroupPostFilter plugin.
 
     Attributes
@@ -473,7 +470,7 @@ class PodGroupPostFilterResult:
     """
 
     status: Status
-    nominated: Mapping[str, str] = field(default_factory=dict)
+    nominated: Mapping[str, str] = msgspec.field(default_factory=dict)
     victims: tuple[int, ...] = ()
 
 

@@ -36,8 +36,6 @@ _SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+")
 class Sarif(FindingsForm):
     """SARIF 2.1.0."""
 
-    name = "sarif"
-
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the SARIF log."""
         import msgspec

@@ -21,7 +21,6 @@ from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
-from kschedctl.scheduler.decide_in_group import decide_in_group
 from kschedctl.scheduler.decision import Decision
 
 _SUFFIX: Final = "-scheduler"
@@ -157,6 +156,9 @@ class Scheduler:
         """
         if not self.release.pod_groups or not pod.spec.pod_group_name:
             return self.decide(pod)
+        # Few pods are members of groups.
+        from kschedctl.scheduler.decide_in_group import decide_in_group
+
         decision = decide_in_group(self.framework(pod.spec.scheduler_name), pod)
         group = self.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
         parent = group.spec.parent_composite_pod_group_name if group is not None else ""

@@ -117,17 +117,14 @@ def test_artifacts_are_complete_files_with_checksums(tmp_path: Path) -> None:
         artifacts.main("0.2.0", tmp_path)
     (tmp_path / "kschedctl-0.2.0-py3-none-any.whl").write_text("wheel")
     (tmp_path / "sbom.cdx.json").write_text('{"metadata": {"component": {"name": "kschedctl"}}}')
-    (tmp_path / "completions").mkdir()
-    (tmp_path / "completions" / "kschedctl.bash").write_text("complete")
     for _ in range(2):
         artifacts.main("0.2.0", tmp_path)
     lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
     assert [line.split("  ")[1] for line in lines] == [
-        "kschedctl-0.2.0-completions.tar.gz",
         "kschedctl-0.2.0-py3-none-any.whl",
         "kschedctl-0.2.0.tar.gz",
         "sbom.cdx.json",
     ]
     assert json.loads((tmp_path / "sbom.cdx.json").read_text())["metadata"]["component"]["version"] == "0.2.0"
-    assert lines[2].split("  ")[0] == hashlib.sha256(b"sdist").hexdigest()
+    assert lines[1].split("  ")[0] == hashlib.sha256(b"sdist").hexdigest()
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, check=True, capture_output=True)

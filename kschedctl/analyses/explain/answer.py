@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from kschedctl.admission.chain import Admitted
+from kschedctl.admission.changes import Admitted
 from kschedctl.analyses.diagnosis import diagnosis_data
-from kschedctl.analyses.explain.claims import claims_data
 from kschedctl.analyses.explain.summary import summary
 from kschedctl.analyses.explain.usage import usage_data
 from kschedctl.analyses.pod_groups.answer import pod_group_data
@@ -16,6 +15,7 @@ from kschedctl.answers.explain import (
     AdmissionData,
     CandidateData,
     ChangeData,
+    ClaimsData,
     ConstraintData,
     Explanation,
     FilterData,
@@ -40,6 +40,7 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin
 from kschedctl.framework.status import Reason, Status
+from kschedctl.plugins.dynamic_resources.state import State
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import group_of
 
@@ -90,7 +91,7 @@ def explanation(
         filters=_filters(decision),
         nodes=nodes,
         constraints=_constraints(decision),
-        claims=claims_data(decision, nodes),
+        claims=_claims(decision, nodes),
         usage=usage_data(decision, nodes),
         scores=scores,
         preemption=preemption,
@@ -145,6 +146,16 @@ def _verdict(
         pod_group_name=decision.pod.spec.pod_group_name if decision.release.gangs else "",
     )
     return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
+
+
+def _claims(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
+    found = decision.state.read(State)
+    if not decision.pod.spec.resource_claims and (found is None or found.is_empty):
+        return ClaimsData((), {})
+    # Most pods need no devices.
+    from kschedctl.analyses.explain.claims import claims_data
+
+    return claims_data(decision, nodes)
 
 
 def _status(status: Status) -> StatusData:

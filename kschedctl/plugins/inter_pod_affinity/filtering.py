@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
@@ -50,8 +50,7 @@ _WANTED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class KeyCounts:
+class KeyCounts(msgspec.Struct, frozen=True):
     """The match counts by domain of one topology key.
 
     Attributes
@@ -91,8 +90,7 @@ class KeyCounts:
         return np.where(domain >= 0, np.append(self.counts, 0)[domain] + delta, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class FilterState:
+class FilterState(msgspec.Struct, frozen=True):
     """The match counts of required terms.
 
     Attributes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
@@ -51,14 +50,12 @@ from kschedctl.plugins.inter_pod_affinity.scoring import (
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, merge_namespaces, parse_pod_terms
 
 
-@dataclass(frozen=True, slots=True)
-class _FilterState:
+class _FilterState(msgspec.Struct, frozen=True):
     counts: FilterState
     terms: PodTerms
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreState:
+class _ScoreState(msgspec.Struct, frozen=True):
     scores: Int64Array
     cluster: Cluster
 

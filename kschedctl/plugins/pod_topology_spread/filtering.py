@@ -6,9 +6,9 @@ Rule on each node: matching pods in its domain + (1 if the pod matches itself) -
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
@@ -75,8 +75,7 @@ class SkewTooHigh(InDomain, frozen=True):
         return spread_remedies(context, self.topology_key, self.skew)
 
 
-@dataclass(frozen=True, slots=True)
-class DomainCounts:
+class DomainCounts(msgspec.Struct, frozen=True):
     """The matching pods of one hard constraint by topology domain.
 
     Attributes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -55,13 +54,11 @@ from kschedctl.plugins.pod_topology_spread.scoring import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _FilterState:
+class _FilterState(msgspec.Struct, frozen=True):
     domains: tuple[DomainCounts, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreState:
+class _ScoreState(msgspec.Struct, frozen=True):
     scores: SpreadScores
     rows: Int64Array
     cluster: Cluster
