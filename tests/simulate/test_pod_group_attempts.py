@@ -159,3 +159,21 @@ def test_without_gates_members_are_pods_like_others() -> None:
     made = simulation(RELEASES["1.37"], members("a b", "3"), make_pod_group(min_count=2))
     attempts = list(made)
     assert [(attempt.node, attempt.group) for attempt in attempts[:2]] == [("a", None), ("", None)]
+
+
+@BOTH
+def test_members_that_are_recreated_at_one_time_are_tried_once_each(release: Release) -> None:
+    """A StatefulSet recreates both pods when they end, the second one while the first joins the queue."""
+    owner, group = ("apps/v1", "StatefulSet", "gang"), {"schedulingGroup": {"podGroupName": "gang"}}
+    pods = [make_pod(name, owner=owner, node="a", **group) for name in ("gang-0", "gang-1")]
+    made = simulation(release, pods, make_pod_group(min_count=2), cpus=("4",))
+    made.change_node(make_node("a", unschedulable=True))
+    for pod in pods:
+        made.evict(pod)
+    attempts = list(made)
+    assert attempts
+    for group_attempt in {id(each.group): each.group for each in attempts}.values():
+        assert group_attempt is not None
+        assert group_attempt.decision is not None
+        tried = sorted(member.pod.key for member in group_attempt.decision.members)
+        assert tried == ["default/gang-0", "default/gang-1"]
