@@ -209,7 +209,8 @@ class _Cycle:
     def _choose(self, framework: Framework, tries: Sequence[_Try]) -> _Try:
         """Return the try that counts: the one that failed with an error, the best success, or the first."""
         last = tries[-1]
-        if last.status.code is Code.ERROR or not framework.release.places_groups or not last.tried:
+        no_placement = last.status.reasons == (_NO_PLACEMENT,)
+        if last.status.code is Code.ERROR or not framework.release.places_groups or no_placement:
             chosen = last
         else:
             chosen = self._best(framework, tries)

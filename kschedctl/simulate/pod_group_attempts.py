@@ -14,8 +14,9 @@ from kschedctl.clock import VirtualClock
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
+from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_cycle import PickNode, schedule_pod_group
+from kschedctl.scheduler.pod_group_cycle import PickNode, members_problem, schedule_pod_group
 from kschedctl.scheduler.pod_group_decision import MemberDecision, PodGroupDecision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt, GroupAttempt
@@ -77,8 +78,8 @@ class PodGroupAttempts(Consequences):
     def _try_group(self, entry: QueueEntry) -> tuple[Attempt, ...]:
         """Try a group; return an attempt per member, in the order of the attempt; none if all are being deleted."""
         popped = self._members_to_try(entry)
-        infos = [info for info in popped if info.pod.metadata.deletion_timestamp is None]
-        skipped = [info for info in popped if info.pod.metadata.deletion_timestamp is not None]
+        skipped = [] if self._is_refused(popped) else [info for info in popped if _is_ending(info)]
+        infos = [info for info in popped if info not in skipped]
         for info in skipped:
             self.queue.done(info)
         if not infos:
@@ -112,6 +113,14 @@ class PodGroupAttempts(Consequences):
         for each in tried:
             self._evict(each.member.pod, each.victims)
         return tuple(attempts)
+
+    def _is_refused(self, infos: list[QueuedPodInfo]) -> bool:
+        """Report whether the members do not agree, which ends the attempt before those being deleted are left out."""
+        first = infos[0].pod
+        name = first.spec.pod_group_name
+        pods = tuple(info.pod for info in infos)
+        group = PodGroupInfo(first.namespace, name, self.cluster.get(PodGroup, name, first.namespace), pods)
+        return bool(members_problem(self.scheduler.framework(first.spec.scheduler_name), group))
 
     def _members_to_try(self, entry: QueueEntry) -> list[QueuedPodInfo]:
         """Return the members of an entry; a pod draws in the other members of its group that wait in the queue."""
@@ -214,6 +223,10 @@ class PodGroupAttempts(Consequences):
         if isinstance(self.queue, PodGroupQueue):
             self.queue.delete_group(group)
         self.queue.move_all(ClusterEvent(EventResource.POD_GROUP, ActionType.DELETE), group, None)
+
+
+def _is_ending(info: QueuedPodInfo) -> bool:
+    return info.pod.metadata.deletion_timestamp is not None
 
 
 def _with_condition(group: PodGroup, condition: Condition) -> PodGroup:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
@@ -177,3 +179,23 @@ def test_members_that_are_recreated_at_one_time_are_tried_once_each(release: Rel
         assert group_attempt.decision is not None
         tried = sorted(member.pod.key for member in group_attempt.decision.members)
         assert tried == ["default/gang-0", "default/gang-1"]
+
+
+@pytest.mark.parametrize(
+    ("release", "other", "expected"),
+    [
+        pytest.param(V36, {}, {"m": "a", "n": "a"}, id="1.36: a member that is being deleted is left out"),
+        pytest.param(V37, {}, {"m": "a", "n": "a"}, id="1.37: a member that is being deleted is left out"),
+        pytest.param(V37, {"priority": 5}, dict.fromkeys("mnx", ""), id="1.37: the priority is checked before"),
+        pytest.param(V36, {"priority": 5}, {"m": "a", "n": "a"}, id="1.36: the priority is not checked"),
+    ],
+)
+def test_members_that_are_being_deleted(release: Release, other: dict[str, Any], expected: dict[str, str]) -> None:
+    (pod,) = make_members("x")
+    times = {
+        "creation_timestamp": datetime(2026, 1, 1, tzinfo=UTC),
+        "deletion_timestamp": datetime(2026, 2, 1, tzinfo=UTC),
+    }
+    ending = replace(pod, metadata=replace(pod.metadata, **times))
+    made = simulation(release, [*members("m"), ending, *members("n", **other)], make_pod_group(min_count=2))
+    assert outcomes(made.step()) == expected
