@@ -166,8 +166,10 @@ def test_without_gates_members_are_pods_like_others() -> None:
 @BOTH
 def test_members_that_are_recreated_at_one_time_are_tried_once_each(release: Release) -> None:
     """A StatefulSet recreates both pods when they end, the second one while the first joins the queue."""
-    owner, group = ("apps/v1", "StatefulSet", "gang"), {"schedulingGroup": {"podGroupName": "gang"}}
-    pods = [make_pod(name, owner=owner, node="a", **group) for name in ("gang-0", "gang-1")]
+    owner = ("apps/v1", "StatefulSet", "gang")
+    pods = [
+        make_pod(name, owner=owner, node="a", schedulingGroup={"podGroupName": "gang"}) for name in ("gang-0", "gang-1")
+    ]
     made = simulation(release, pods, make_pod_group(min_count=2), cpus=("4",))
     made.change_node(make_node("a", unschedulable=True))
     for pod in pods:

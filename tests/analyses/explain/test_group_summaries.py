@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 import pytest
 
@@ -14,7 +15,7 @@ from kschedctl.api.pod_group import PodGroup
 from tests.builders import make_cluster, make_node, make_pod
 from tests.gangs import RACK, make_group, make_grouping
 
-GROUP = {"schedulingGroup": {"podGroupName": "gang"}}
+GROUP: Final[dict[str, Any]] = {"schedulingGroup": {"podGroupName": "gang"}}
 NODES = [make_node("a", cpu="4", labels={RACK: "r1"}), make_node("b", cpu="4", labels={RACK: "r2"})]
 #: The first member of the queue needs more than any node has.
 LAUNCHER = make_pod("gang-0", requests={"cpu": "8"}, **GROUP)
