@@ -15,6 +15,7 @@ from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
 from kschedctl.framework.pod_groups import PodGroupInfo
+from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_cycle import PickNode, members_problem, schedule_pod_group
 from kschedctl.scheduler.pod_group_decision import MemberDecision, PodGroupDecision
@@ -76,19 +77,25 @@ class PodGroupAttempts(Consequences):
         return self.scheduler.release.pod_groups is not None and bool(entry.pod.spec.pod_group_name)
 
     def _try_group(self, entry: QueueEntry) -> tuple[Attempt, ...]:
-        """Try a group; return an attempt per member, in the order of the attempt; none if all are being deleted."""
+        """Try a group; return an attempt per member, in the order of the attempt.
+
+        If all members are being deleted, none is tried, and the attempts have no message.
+        """
         popped = self._members_to_try(entry)
         skipped = [] if self._is_refused(popped) else [info for info in popped if _is_ending(info)]
         infos = [info for info in popped if info not in skipped]
         for info in skipped:
             self.queue.done(info)
-        if not infos:
-            return ()
-        first = infos[0].pod
+        first = popped[0].pod
         namespace, name = first.namespace, first.spec.pod_group_name
         # Members that a pod drew in are not known to have been popped.
         told = skipped if isinstance(entry, QueuedPodGroupInfo) else [info for info in skipped if info is entry]
-        group = GroupAttempt(f"{namespace}/{name}", skipped=tuple(info.key for info in told))
+        group = GroupAttempt(f"{namespace}/{name}", skipped=tuple(info.key for info in told) if infos else ())
+        if not infos:
+            if isinstance(entry, QueuedPodGroupInfo) and isinstance(self.queue, PodGroupQueue):
+                self.queue.add_attempted_group(entry, Code.SUCCESS)
+            return tuple(self._skipped(info, group) for info in told)
+        first = infos[0].pod
         framework = self.scheduler.framework(first.spec.scheduler_name)
         pods = [info.pod for info in infos]
         decision = schedule_pod_group(framework, namespace, name, pods, self._picker(infos, group))
@@ -182,6 +189,11 @@ class PodGroupAttempts(Consequences):
             victims=tuple(sorted(victim.key for victim in each.victims)),
             group=group,
         )
+
+    def _skipped(self, info: QueuedPodInfo, group: GroupAttempt) -> Attempt:
+        framework = self.scheduler.framework(info.pod.spec.scheduler_name)
+        decision = Decision.untried(framework, info.pod, "", is_error=False)
+        return Attempt(time=self.now(), pod=info.key, number=info.attempts, decision=decision, group=group)
 
     def _untried(self, member: MemberDecision) -> Decision:
         framework = self.scheduler.framework(member.pod.spec.scheduler_name)

@@ -113,7 +113,12 @@ class SchedulingQueue:
     @property
     def can_pop(self) -> bool:
         """True if a pod can be popped."""
-        return bool(len(self._active) or (self._pops_early and len(self._backoff.unschedulable)))
+        return bool(self.poppable)
+
+    @property
+    def poppable(self) -> tuple[QueueEntry, ...]:
+        """The entries that can be popped before any time passes."""
+        return (*self._active, *(self._backoff.unschedulable if self._pops_early else ()))
 
     @property
     def unschedulable(self) -> tuple[QueueEntry, ...]:

@@ -107,13 +107,14 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
     def can_try(self) -> bool:
         """True if a pod or a group can be tried.
 
-        A group that failed is retried without an event, without end; it counts only once the cluster has changed.
+        A group that failed is retried without an event, without end; it counts only once the cluster has changed. One
+        that only time frees from its back-off does not count: until then, the attempts at the others change nothing.
         """
         if not self.queue.can_pop:
             return False
         return self.scheduler.release.pod_groups is None or any(
             not self._is_group(entry) or self._tried.get(self.name(entry)) != self._changes
-            for entry in self.queue.retried
+            for entry in self.queue.poppable
         )
 
     def name(self, entry: QueueEntry) -> str:

@@ -183,6 +183,12 @@ def test_members_that_are_recreated_at_one_time_are_tried_once_each(release: Rel
         assert tried == ["default/gang-0", "default/gang-1"]
 
 
+def ending(name: str) -> Pod:
+    (pod,) = make_members(name)
+    begin, end = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
+    return replace(pod, metadata=replace(pod.metadata, creation_timestamp=begin, deletion_timestamp=end))
+
+
 @pytest.mark.parametrize(
     ("release", "other", "expected"),
     [
@@ -201,3 +207,23 @@ def test_members_that_are_being_deleted(release: Release, other: dict[str, Any],
     ending = replace(pod, metadata=replace(pod.metadata, **times))
     made = simulation(release, [*members("m"), ending, *members("n", **other)], make_pod_group(min_count=2))
     assert outcomes(made.step()) == expected
+
+
+@BOTH
+def test_a_group_of_which_all_members_are_being_deleted_is_popped_once(release: Release) -> None:
+    made = simulation(release, [ending("x")], make_pod_group(min_count=1))
+    (attempt,) = made.step()
+    assert (attempt.pod, attempt.node, attempt.message) == ("default/x", "", "")
+    assert attempt.group is not None
+    assert attempt.group.outcome is GroupOutcome.UNSCHEDULABLE
+    assert not made.step()
+
+
+def test_groups_are_not_tried_again_and_again_while_another_one_waits_for_its_back_off() -> None:
+    """The members of ``late`` fail with an error: only time frees them. A pod is bound after their first attempt."""
+    release = with_groups("1.36", topology=True)
+    late = make_pod_group("late", min_count=1, topology_key="example.com/none")
+    pods = [*members("x", group="late"), *members("m n", "3"), make_pod("single", requests={"cpu": "1"}, priority=-1)]
+    attempts = list(simulation(release, pods, late, make_pod_group(min_count=2)))
+    assert sum(attempt.node == "a" for attempt in attempts) == 1
+    assert len(attempts) < 20
