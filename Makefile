@@ -3,10 +3,14 @@ JOBS ?= auto
 PYTEST := python -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint types layers test slow live browser pictures fuzz golden docs gaps parity conformance decisions bench
+.PHONY: help dev check lint types layers test slow live browser pictures fuzz golden docs gaps parity conformance decisions bench licences changelog lock
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+dev:  ## Install the locked tools of requirements/dev.txt and the project; needs Python 3.11 on Linux
+	python -m pip install --require-hashes --requirement requirements/dev.txt
+	python -m pip install --no-deps --no-build-isolation --editable .
 
 check: lint types layers test  ## What to run before every commit; CI runs slow and live as well
 
@@ -61,3 +65,13 @@ bench:  ## How fast it is: start-up, loading, one warm explain
 	python -m benchmarks.startup
 	python -m benchmarks.load
 	python -m benchmarks.cycle
+
+licences:  ## The licence of every package that users install; an error if one is not allowed
+	python -m tools.licences
+
+lock:  ## Write requirements/dev.txt anew, keeping versions; UPGRADE=1 takes the newest
+	CUSTOM_COMPILE_COMMAND="make lock" python -m piptools compile --extra dev --build-deps-for editable --allow-unsafe --strip-extras --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet $(if $(UPGRADE),--upgrade) --output-file requirements/dev.txt pyproject.toml
+
+changelog:  ## Put the fragments in changes/ into CHANGELOG.md: VERSION=0.2.0; DRAFT=1 only prints the section
+	@python -m towncrier build --version $(or $(VERSION),$(error say which: make changelog VERSION=0.2.0)) $(if $(DRAFT),--draft,--yes)

@@ -88,9 +88,9 @@ class Cluster:
         """Return the object of a kind and name, or ``None``."""
         return cast("T | None", self._objects.get(kind, {}).get((namespace, name)))
 
-    def list(self, kind: type[T]) -> Iterable[T]:
+    def list(self, kind: type[T]) -> Collection[T]:
         """Return all objects of a kind, in the order of the snapshot."""
-        return cast("Iterable[T]", self._objects.get(kind, {}).values())
+        return cast("Collection[T]", self._objects.get(kind, {}).values())
 
     def overlay(self, rows: Rows | None = None, nominated: PodIndices | None = None) -> Overlay:
         """Return an overlay without changes, with a world for every node or for some nodes.

@@ -60,6 +60,8 @@ class Handle:
         The pods, by ``uid_of``, with victims that are still to be evicted.
     extenders : tuple of Extender
         The extenders to call, in order; empty if extenders are not called.
+    request_rules : RequestRules
+        The release's rules for counting the requests of pods.
     """
 
     cluster: Cluster
@@ -69,11 +71,10 @@ class Handle:
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     preempting: set[str] = field(default_factory=set)
     extenders: tuple[Extender, ...] = ()
+    request_rules: RequestRules = field(init=False)
 
-    @property
-    def request_rules(self) -> RequestRules:
-        """The release's rules for counting the requests of pods."""
-        return RequestRules.of(self.release)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request_rules", RequestRules.of(self.release))
 
     def pods_that_wake(self, kind: EventResource) -> EventResource:
         """Return the event resource to register for a kind of pods.

@@ -130,7 +130,9 @@ class Rejections:
     @classmethod
     def everywhere(cls, n_worlds: int, status: Status) -> Rejections:
         """Return the same status for every node."""
-        code = np.full(n_worlds, status.code, dtype=np.int8)
+        code = np.zeros(n_worlds, dtype=np.int8)
+        if status.code:
+            code[:] = status.code
         return cls(code, np.zeros(n_worlds, dtype=np.int64), lambda _: status.reasons)
 
     @classmethod

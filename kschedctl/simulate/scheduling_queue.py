@@ -113,11 +113,11 @@ class SchedulingQueue:
     @property
     def can_pop(self) -> bool:
         """True if a pod can be popped."""
-        return bool(self.poppable)
+        return bool(len(self._active) or (self._pops_early and len(self._backoff.unschedulable)))
 
     @property
     def poppable(self) -> tuple[QueueEntry, ...]:
-        """The entries that can be popped before any time passes."""
+        """The entries that ``pop`` can return now, in no particular order."""
         return (*self._active, *(self._backoff.unschedulable if self._pops_early else ()))
 
     @property

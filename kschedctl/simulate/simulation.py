@@ -107,8 +107,8 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
     def can_try(self) -> bool:
         """True if a pod or a group can be tried.
 
-        A group that failed is retried without an event, without end; it counts only once the cluster has changed. One
-        that only time frees from its back-off does not count: until then, the attempts at the others change nothing.
+        A group that failed is retried without an event, without end; it counts only once the cluster has changed. A
+        group in back-off after an error counts once its back-off is over, for which time has to pass.
         """
         if not self.queue.can_pop:
             return False

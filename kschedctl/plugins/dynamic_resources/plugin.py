@@ -175,8 +175,8 @@ class DynamicResources(
         """Return the pod's extended resources, or ``None`` if no DeviceClass backs one of them."""
         if not self.handle.release.devices_back_extended_resources:
             return None
-        amounts = self._scalar_requests(pod)
         classes = backing_classes(self.handle.cluster)
+        amounts = self._scalar_requests(pod) if classes else {}
         if not resources_with_class(amounts, classes):
             return None
         return Extended(amounts, classes, leftover_claim(self.handle.cluster, pod))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -71,6 +72,7 @@ def allocations(
     return out
 
 
+@lru_cache
 def spec_only(rules: RequestRules, *, pod_level: bool) -> RequestRules:
     """Return the rules for the pod to place: its status is ignored, because no kubelet reports on it."""
     return replace(rules, pod_level=pod_level and rules.pod_level, status=False)

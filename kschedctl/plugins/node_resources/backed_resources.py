@@ -24,7 +24,7 @@ def backed_resources(handle: Handle, resources: Iterable[str]) -> dict[str, Devi
 
     The result is empty in releases in which devices do not back extended resources.
     """
-    if not handle.release.devices_back_extended_resources:
+    if not handle.release.devices_back_extended_resources or not handle.cluster.list(DeviceClass):
         return {}
     resources = [name for name in resources if can_be_backed(name)]
     if not resources:

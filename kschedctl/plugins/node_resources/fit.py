@@ -348,6 +348,8 @@ def _number(insufficient: Mask) -> tuple[Int64Array, Mask]:
         The insufficient resources of each number.
     """
     n_resources, n_rows = insufficient.shape
+    if not insufficient.any():
+        return np.zeros(n_rows, dtype=np.int64), np.zeros((n_resources, 1), dtype=np.bool_)
     if n_resources > _MOST_BITS:
         lacking, number = np.unique(insufficient, axis=1, return_inverse=True)
         return number.reshape(n_rows), lacking
