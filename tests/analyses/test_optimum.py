@@ -206,7 +206,7 @@ OUTCOMES = [
 def test_gated_pods_are_not_considered(pods: list[Pod], yes: bool) -> None:
     answer = ask(*pods)
     assert (answer.yes, answer.gated) == (yes, ("default/gated",))
-    assert "Gated, not considered: default/gated" in text(answer, 200)
+    assert "Held back by gates or by their group, not considered: default/gated" in text(answer, 200)
 
 
 NOTES = [
