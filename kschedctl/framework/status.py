@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
@@ -72,7 +73,8 @@ SUCCESS: Final = Status()
 SKIP: Final = Status(Code.SKIP)
 
 
-class Reason(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Reason:
     """A reason why a plugin rejects a node.
 
     Attributes
