@@ -28,7 +28,9 @@ OWN = canonicalize_name("kschedctl")
 def text(tmp_path: Path) -> str:
     (tmp_path / "kschedctl-0.2.0.tar.gz").write_bytes(b"sdist")
     (tmp_path / "kschedctl.1").write_bytes(b"page")
-    return formula("0.2.0", REPOSITORY, tmp_path / "kschedctl-0.2.0.tar.gz", tmp_path / "kschedctl.1", RESOURCES)
+    (tmp_path / "_kschedctl").write_bytes(b"zsh")
+    sdist, page, zsh = (tmp_path / name for name in ("kschedctl-0.2.0.tar.gz", "kschedctl.1", "_kschedctl"))
+    return formula("0.2.0", REPOSITORY, sdist, page, zsh, RESOURCES)
 
 
 def item(url: str = f"https://files.pythonhosted.org{PATH}", **hashes: str) -> dict[str, Any]:
@@ -38,13 +40,13 @@ def item(url: str = f"https://files.pythonhosted.org{PATH}", **hashes: str) -> d
 
 
 def test_it_has_the_files_of_the_release(text: str) -> None:
-    for name, content in (("kschedctl-0.2.0.tar.gz", b"sdist"), ("kschedctl.1", b"page")):
+    for name, content in (("kschedctl-0.2.0.tar.gz", b"sdist"), ("kschedctl.1", b"page"), ("_kschedctl", b"zsh")):
         checksum = hashlib.sha256(content).hexdigest()
         assert re.search(rf'url "{REPOSITORY}/releases/download/v0.2.0/{name}"\n +sha256 "{checksum}"', text), name
 
 
 def test_numpy_is_a_formula_and_rust_is_named(text: str) -> None:
-    assert re.findall(r'resource "(.*)" do', text) == ["pydantic-core", "rich", "manpage"]
+    assert re.findall(r'resource "(.*)" do', text) == ["pydantic-core", "rich", "manpage", "zsh-completion"]
     needed = re.findall(r"depends_on (.*)", text)
     assert needed[:2] == ['"rust" => :build', '"numpy"']
     assert needed[2].startswith('"python@3.')

@@ -51,7 +51,7 @@ def _write(dist: Path, version: str, repository: str, wheel: Path, sdist: Path) 
     krew = dist / "ksched.yaml"
     krew.write_text(manifest(version, repository, archives(dist, version)))
     homebrew = dist / "kschedctl.rb"
-    homebrew.write_text(formula(version, repository, sdist, page, resolve(wheel)))
+    homebrew.write_text(formula(version, repository, sdist, page, dist / FILES["zsh"], resolve(wheel)))
     return [*(dist / name for name in FILES.values()), page, krew, homebrew]
 
 

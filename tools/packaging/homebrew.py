@@ -45,7 +45,9 @@ class Resource(NamedTuple):
     sha256: str
 
 
-def formula(version: str, repository: str, sdist: Path, man_page: Path, resources: Iterable[Resource]) -> str:
+def formula(
+    version: str, repository: str, sdist: Path, man_page: Path, zsh: Path, resources: Iterable[Resource]
+) -> str:
     """Return the formula.
 
     Parameters
@@ -53,9 +55,9 @@ def formula(version: str, repository: str, sdist: Path, man_page: Path, resource
     version : str
         The version of the release.
     repository : str
-        The URL of the repository, whose releases have the sdist and the manual page.
-    sdist, man_page : Path
-        The files whose checksums the formula has.
+        The URL of the repository, whose releases have the following files.
+    sdist, man_page, zsh : Path
+        The sdist, the manual page and the completion file for zsh, whose checksums the formula has.
     resources : iterable of Resource
         The packages that the program depends on.
     """
@@ -79,15 +81,19 @@ def formula(version: str, repository: str, sdist: Path, man_page: Path, resource
     ]
     for each in named:
         lines += ["", *_resource(each.name, each.url, each.sha256)]
-    lines += ["", *_resource("manpage", f"{files}/{man_page.name}", sha256(man_page)), "", *_INSTALL.splitlines()]
+    for name, path in (("manpage", man_page), ("zsh-completion", zsh)):
+        lines += ["", *_resource(name, f"{files}/{path.name}", sha256(path))]
+    lines += ["", *_INSTALL.splitlines()]
     return "\n".join(lines) + "\n"
 
 
 _INSTALL: Final = """\
   def install
-    virtualenv_install_with_resources without: "manpage"
+    virtualenv_install_with_resources without: ["manpage", "zsh-completion"]
     resource("manpage").stage { man1.install "kschedctl.1" }
-    generate_completions_from_executable(bin/"kschedctl", shell_parameter_format: :typer)
+    # What the command prints for zsh has to be sourced; this file is for site-functions.
+    resource("zsh-completion").stage { zsh_completion.install "_kschedctl" }
+    generate_completions_from_executable(bin/"kschedctl", shell_parameter_format: :typer, shells: [:bash, :fish, :pwsh])
   end
 
   test do
