@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeVar
+
+import msgspec
 
 from kschedctl.framework.effects import ObjectChange
 
@@ -30,8 +32,7 @@ class NotModelled:
         return f"not modelled: {self.feature}; {self.effect}"
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(msgspec.Struct, frozen=True):
     """The changes that a plugin call made to the cycle state, besides its return value.
 
     Attributes
@@ -49,8 +50,7 @@ class Effects:
 NO_EFFECTS: Final = Effects()
 
 
-@dataclass(slots=True)
-class CycleState:
+class CycleState(msgspec.Struct):
     """The state of one scheduling cycle.
 
     Attributes
@@ -65,11 +65,11 @@ class CycleState:
         The changes that Reserve, PreBind and Bind make to objects other than the pod.
     """
 
-    skip_filter_plugins: set[str] = field(default_factory=set)
-    skip_score_plugins: set[str] = field(default_factory=set)
-    not_modelled: list[NotModelled] = field(default_factory=list)
-    effects: list[ObjectChange] = field(default_factory=list)
-    _data: dict[type, object] = field(default_factory=dict)
+    skip_filter_plugins: set[str] = msgspec.field(default_factory=set)
+    skip_score_plugins: set[str] = msgspec.field(default_factory=set)
+    not_modelled: list[NotModelled] = msgspec.field(default_factory=list)
+    effects: list[ObjectChange] = msgspec.field(default_factory=list)
+    _data: dict[type, object] = msgspec.field(default_factory=dict)
     #: The values written during ``recorded``; ``None`` outside it.
     _record: dict[type, object] | None = None
 

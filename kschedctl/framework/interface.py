@@ -24,6 +24,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic, ScaledToHighest
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.config.types import ConfigStruct
+from kschedctl.framework.counted_domains import CountedDomains
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
@@ -244,8 +245,7 @@ class QueueSortPlugin(Plugin):
         """Return the pod's sort key; pods with smaller keys are scheduled first."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterResult:
+class PreFilterResult(msgspec.Struct, frozen=True):
     """The result of a PreFilter plugin.
 
     Attributes
@@ -288,6 +288,13 @@ class FilterPlugin(Plugin):
         """
         return ()
 
+    def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
+        """Return the pods that the filter counts by topology domain, one entry per constraint of the pod.
+
+        Called after Filter, only for an answer that shows the constraints; by default there are none.
+        """
+        return ()
+
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
         """Report whether losing other nodes and their pods can make a node fail that passes. Called after Filter.
 
@@ -306,8 +313,7 @@ class FilterPlugin(Plugin):
         yield self.handle.cluster.nodes.rows
 
 
-@dataclass(frozen=True, slots=True)
-class PostFilterResult:
+class PostFilterResult(msgspec.Struct, frozen=True):
     """The result of a PostFilter plugin.
 
     Attributes
@@ -450,8 +456,7 @@ class PlacementScorePlugin(Plugin):
         return scores
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupPostFilterResult:
+class PodGroupPostFilterResult(msgspec.Struct, frozen=True):
     """The result of a PodGroupPostFilter plugin.
 
     Attributes
@@ -465,7 +470,7 @@ class PodGroupPostFilterResult:
     """
 
     status: Status
-    nominated: Mapping[str, str] = field(default_factory=dict)
+    nominated: Mapping[str, str] = msgspec.field(default_factory=dict)
     victims: tuple[int, ...] = ()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
@@ -12,8 +13,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import scheduled_members
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupInfo:
+class PodGroupInfo(msgspec.Struct, frozen=True):
     """A group in an attempt (upstream ``PodGroupInfo``).
 
     Attributes
@@ -58,8 +58,7 @@ class PodGroupInfo:
         return scheduled_members(cluster, self.namespace, self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(msgspec.Struct, frozen=True):
     """A set of nodes that a group is tried on (upstream ``Placement``).
 
     Attributes
@@ -74,8 +73,7 @@ class Placement:
     rows: Rows
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementProgress:
+class PlacementProgress(msgspec.Struct, frozen=True):
     """The progress of an attempt in one placement.
 
     Attributes
@@ -90,8 +88,7 @@ class PlacementProgress:
     remaining: int
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupAssignments:
+class PodGroupAssignments(msgspec.Struct, frozen=True):
     """The members that found a node in a placement (upstream ``PodGroupAssignments``).
 
     Attributes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, TypeVar, cast
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
@@ -51,8 +51,7 @@ _NO_PODS: Final = np.empty(0, dtype=np.int64)
 _REJECTING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin)
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterOutcome:
+class PreFilterOutcome(msgspec.Struct, frozen=True):
     """The combined result of all PreFilter plugins.
 
     Attributes

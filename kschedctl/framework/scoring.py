@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
@@ -19,8 +19,7 @@ from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Status
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(msgspec.Struct, frozen=True):
     """The scores of the feasible nodes.
 
     Attributes

@@ -22,7 +22,6 @@ from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
-from kschedctl.scheduler.decide_in_group import decide_in_group
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_cycle import not_modelled
 
@@ -159,6 +158,9 @@ class Scheduler:
         """
         if not self.release.pod_groups or not pod.spec.pod_group_name:
             return self.decide(pod)
+        # Few pods are members of groups.
+        from kschedctl.scheduler.decide_in_group import decide_in_group
+
         decision = decide_in_group(self.framework(pod.spec.scheduler_name), pod)
         name = pod.spec.pod_group_name
         group = PodGroupInfo(pod.namespace, name, self.cluster.get(PodGroup, name, pod.namespace), ())

@@ -9,7 +9,6 @@ balance with the pod.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -86,8 +85,7 @@ def _half_difference(fractions: Sequence[Float64Array], counts: Sequence[Mask]) 
     return np.abs(signed / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     wanted: dict[str, int]
 
 

@@ -7,7 +7,6 @@ pods does not help: the status is UnschedulableAndUnresolvable, in releases that
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -130,15 +129,13 @@ class InsufficientResource(Operands, frozen=True):
         return request_remedies(context, self.resource, self.allocatable - self.used)
 
 
-@dataclass(frozen=True, slots=True)
-class _FilterState:
+class _FilterState(msgspec.Struct, frozen=True):
     """The pod's requests, in the order of reasons: pods, the native resources, then other resources by name."""
 
     wanted: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreState:
+class _ScoreState(msgspec.Struct, frozen=True):
     wanted: dict[str, int]
 
 
