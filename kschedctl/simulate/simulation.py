@@ -173,7 +173,11 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
 
     def step(self) -> tuple[Attempt, ...]:
         """Try the next pod or group; return the attempts: one per member of a group, none if nothing can be tried."""
+        second = self.now().replace(microsecond=0)
         self.clock.advance(TICK)
+        if self.now().replace(microsecond=0) != second:
+            # kube-scheduler looks for completed back-off once a second.
+            self.queue.flush_backoff()
         entry = self.queue.pop()
         if entry is None:
             return ()

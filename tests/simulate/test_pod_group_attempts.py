@@ -230,3 +230,12 @@ def test_a_group_in_back_off_after_an_error_does_not_keep_others_trying(release:
     names = [attempt.pod for attempt in islice(made, 20)]
     # Each is tried once more after fits-0 was bound.
     assert sorted(name for name in names if "fits" not in name) == sorted(2 * ["default/error-0", "default/large-0"])
+
+
+def test_back_off_ends_at_a_full_second_although_pods_are_tried_meanwhile() -> None:
+    group = make_pod_group(min_count=1, topology_key="example.com/absent")
+    made = simulation(with_groups("1.36", topology=True), members("m"), group)
+    assert [attempt.node for attempt in made.step()] == [""]
+    made.clock.advance(1.99)
+    times = [attempt.time.timestamp() for _ in range(20) for attempt in made.step()]
+    assert times == [2.0]
