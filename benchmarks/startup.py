@@ -30,9 +30,7 @@ COMMANDS: Final = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--runs", type=int, default=9, help="runs of each command, in turn (default: 9)"
-    )
+    parser.add_argument("--runs", type=int, default=9, help="runs of each command, in turn (default: 9)")
     n_runs = parser.parse_args().runs
     with tempfile.TemporaryDirectory() as folder:
         # An installed package has its bytecode; a checkout may have none.

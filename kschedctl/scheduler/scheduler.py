@@ -15,6 +15,7 @@ from kschedctl.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.extender import Extender, is_interested
+from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.waiting_pods import WaitingPods
@@ -22,6 +23,7 @@ from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.pod_group_cycle import not_modelled
 
 _SUFFIX: Final = "-scheduler"
 #: The name of the program, which people write instead of the name of its default profile.
@@ -160,14 +162,11 @@ class Scheduler:
         from kschedctl.scheduler.decide_in_group import decide_in_group
 
         decision = decide_in_group(self.framework(pod.spec.scheduler_name), pod)
-        group = self.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
-        parent = group.spec.parent_composite_pod_group_name if group is not None else ""
-        if parent:
-            effect = "the answer assumes that the group is scheduled by itself"
-            decision.state.not_modelled.append(NotModelled(f"CompositePodGroup {parent}", effect))
-        if group is not None and group.spec.resource_claims:
-            effect = "the answer assumes that they reject no node"
-            decision.state.not_modelled.append(NotModelled(f"the device claims of PodGroup {group.name}", effect))
+        name = pod.spec.pod_group_name
+        group = PodGroupInfo(pod.namespace, name, self.cluster.get(PodGroup, name, pod.namespace), ())
+        # A member that is not tried has a state of its own.
+        notes = decision.state.not_modelled
+        notes += [note for note in not_modelled(group) if note not in notes]
         return decision
 
     def decide_for_other_scheduler(self, pod: Pod) -> Decision:

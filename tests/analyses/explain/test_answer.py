@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema
 import pytest
 
 from kschedctl.admission.chain import admit
 from kschedctl.analyses.explain.answer import explanation
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.explain import ConstraintData, Explanation, ExplanationList
-from kschedctl.answers.schema import schema
 from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
@@ -23,6 +21,7 @@ from kschedctl.render.json import as_json
 from kschedctl.render.yaml import as_yaml
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.scheduler import Scheduler
+from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node, make_pod
 
 
@@ -51,13 +50,12 @@ ANSWERS = {
 @pytest.mark.parametrize("case", ANSWERS)
 def test_answers_are_valid_by_the_schema(case: str) -> None:
     value: Any = json.loads(as_json(explain(*ANSWERS[case])))
-    jsonschema.Draft202012Validator.check_schema(schema())
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 def test_lists_are_valid_by_the_schema() -> None:
     value = json.loads(as_json(ExplanationList(items=tuple(explain(*case) for case in ANSWERS.values()))))
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 @pytest.mark.parametrize(
