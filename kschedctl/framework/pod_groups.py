@@ -11,6 +11,7 @@ from kschedctl.api.pod_group import PodGroup
 from kschedctl.arrays import PodIndices, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import scheduled_members
+from kschedctl.framework.cycle_state import NotModelled
 
 
 class PodGroupInfo(msgspec.Struct, frozen=True):
@@ -101,3 +102,19 @@ class PodGroupAssignments(msgspec.Struct, frozen=True):
 
     placement: Placement
     proposed: Sequence[tuple[Pod, str]]
+
+
+def not_modelled_in(group: PodGroupInfo) -> tuple[NotModelled, ...]:
+    """Return the fields of a PodGroup that could change the decision for its members and are not modelled."""
+    if group.pod_group is None:
+        return ()
+    notes = []
+    parent = group.pod_group.spec.parent_composite_pod_group_name
+    if parent:
+        effect = "the answer assumes that the group is scheduled by itself"
+        notes.append(NotModelled(f"CompositePodGroup {parent}", effect))
+    if group.pod_group.spec.resource_claims:
+        effect = "the answer assumes that they reject no node"
+        # The copies that capacity counts are named NAME+NUMBER.
+        notes.append(NotModelled(f"the device claims of PodGroup {group.name.partition('+')[0]}", effect))
+    return tuple(notes)

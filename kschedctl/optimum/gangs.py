@@ -16,11 +16,11 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.pod_group_members import group_members, pod_group_of, scheduled_members
 from kschedctl.framework.cycle_state import NotModelled
-from kschedctl.framework.pod_groups import PodGroupInfo
+from kschedctl.framework.pod_groups import PodGroupInfo, not_modelled_in
 from kschedctl.optimum.kinds import Kind, Occupants
 from kschedctl.optimum.placement import Placement
 from kschedctl.scheduler.decide_in_group import pending_members
-from kschedctl.scheduler.pod_group_cycle import members_problem, not_modelled
+from kschedctl.scheduler.pod_group_cycle import members_problem
 from kschedctl.scheduler.scheduler import Scheduler
 
 
@@ -145,7 +145,7 @@ def notes_of(cluster: Cluster, gangs: Iterable[Gang]) -> tuple[NotModelled, ...]
     """Return what is not modelled of groups."""
     names = (gang.key.partition("/") for gang in gangs)
     infos = (PodGroupInfo(space, name, cluster.get(PodGroup, name, space), ()) for space, _, name in names)
-    return tuple(note for info in infos for note in not_modelled(info))
+    return tuple(note for info in infos for note in not_modelled_in(info))
 
 
 def held_groups(scheduler: Scheduler, held: Iterable[str]) -> set[tuple[str, str]]:

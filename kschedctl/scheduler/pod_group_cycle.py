@@ -17,7 +17,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.binding import run_permit, run_pre_bind, run_reserve
-from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.effects import changed_objects
 from kschedctl.framework.extension_point import ExtensionPoint
@@ -116,22 +116,6 @@ def members_problem(framework: Framework, group: PodGroupInfo) -> str:
                 f"got {own.preemption_policy or _DEFAULT_POLICY} and {policy}"
             )
     return ""
-
-
-def not_modelled(group: PodGroupInfo) -> tuple[NotModelled, ...]:
-    """Return the fields of a PodGroup that could change the decision for its members and are not modelled."""
-    if group.pod_group is None:
-        return ()
-    notes = []
-    parent = group.pod_group.spec.parent_composite_pod_group_name
-    if parent:
-        effect = "the answer assumes that the group is scheduled by itself"
-        notes.append(NotModelled(f"CompositePodGroup {parent}", effect))
-    if group.pod_group.spec.resource_claims:
-        effect = "the answer assumes that they reject no node"
-        # The copies that capacity counts are named NAME+NUMBER.
-        notes.append(NotModelled(f"the device claims of PodGroup {group.name.partition('+')[0]}", effect))
-    return tuple(notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +283,7 @@ class _Cycle:
         # The members are out of the queue, which PreEnqueue guards.
         decision = schedule_pod(framework, pod, among=placement.rows, run_post_filter=run_post_filter, gate=SUCCESS)
         self.states.append(decision.state)
-        decision.state.not_modelled += not_modelled(self._group)
+        decision.state.not_modelled += not_modelled_in(self._group)
         node = self._pick(pod, decision)
         result = decision.post_filter
         if not node:

@@ -15,7 +15,7 @@ from kschedctl.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.extender import Extender, is_interested
-from kschedctl.framework.pod_groups import PodGroupInfo
+from kschedctl.framework.pod_groups import PodGroupInfo, not_modelled_in
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.waiting_pods import WaitingPods
@@ -23,7 +23,6 @@ from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_cycle import not_modelled
 
 _SUFFIX: Final = "-scheduler"
 #: The name of the program, which people write instead of the name of its default profile.
@@ -166,7 +165,7 @@ class Scheduler:
         group = PodGroupInfo(pod.namespace, name, self.cluster.get(PodGroup, name, pod.namespace), ())
         # A member that is not tried has a state of its own.
         notes = decision.state.not_modelled
-        notes += [note for note in not_modelled(group) if note not in notes]
+        notes += [note for note in not_modelled_in(group) if note not in notes]
         return decision
 
     def decide_for_other_scheduler(self, pod: Pod) -> Decision:
