@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
@@ -84,7 +85,7 @@ def _differing(part: Callable[[Release], Any]) -> dict[str, dict[str, str]]:
 
 def _sentence(kind: type, name: str) -> str:
     """Return the documentation of an attribute, without the words that introduce a condition."""
-    found = re.search(rf"^    {name} : .*\n((?:        .*\n?)+)", kind.__doc__ or "", re.MULTILINE)
+    found = re.search(rf"^{name} : .*\n((?:    .*\n?)+)", inspect.getdoc(kind) or "", re.MULTILINE)
     assert found is not None, f"{kind.__name__}.{name} is documented"
     text = " ".join(found[1].split()).removeprefix("True if ").replace("``", "`")
     return text[:1].upper() + text[1:]

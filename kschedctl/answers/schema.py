@@ -5,7 +5,8 @@ The answers of a command are distinguished by ``kind``; parts that several answe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -76,14 +77,31 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
 }
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of all answers."""
-    every = tuple(kind for kinds in ANSWERS.values() for kind in kinds)
-    kinds, parts = msgspec.json.schema_components(every, schema_hook=schema_of, ref_template="#/$defs/{name}")
+def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """Return the schemas of types and, by name, the schemas of their parts, with a description of every part.
+
+    Parameters
+    ----------
+    types : iterable of types
+        The types.
+    ref_template : str
+        The form of references to parts, with ``{name}`` for the name of the part.
+    """
+    schemas, parts = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template=ref_template)
     for part in parts.values():
+        if "description" in part:
+            # The description is the docstring, which is indented in versions of Python before 3.13.
+            part["description"] = inspect.cleandoc(part["description"])
         if "kind" in part.get("properties", {}):
             # msgspec makes the field from the tag of the type, which has no description.
             part["properties"]["kind"].setdefault("description", "The type of the answer.")
+    return schemas, parts
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of all answers."""
+    every = tuple(kind for kinds in ANSWERS.values() for kind in kinds)
+    kinds, parts = schema_components(every, "#/$defs/{name}")
     refs = dict(zip(every, kinds, strict=True))
     commands = {
         command: {"title": f"kschedctl {command}", "oneOf": [refs[kind] for kind in of]}

@@ -22,7 +22,13 @@ from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.effects import changed_objects
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin, PluginError, PodGroupPostFilterResult, PreFilterPlugin
-from kschedctl.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
+from kschedctl.framework.pod_groups import (
+    Placement,
+    PlacementProgress,
+    PodGroupAssignments,
+    PodGroupInfo,
+    not_modelled_in,
+)
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self
 
 from kschedctl.errors import InputError
 from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, passed_file
@@ -118,20 +118,21 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
 
 
 def _strict_members() -> type[tarfile.TarInfo]:
-    """Return a member class that raises an error for a damaged header, which tarfile would take for the end."""
+    """Return a member class that raises an error for a damaged or missing header, which tarfile takes for the end."""
     import tarfile
+
+    # The published types lack the subclasses of HeaderError.
+    errors: Any = tarfile
 
     class StrictMember(tarfile.TarInfo):
         @classmethod
-        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Any:
-            if len(buf) < tarfile.BLOCKSIZE:
-                raise tarfile.ReadError("it is truncated: its end marker is missing")
-            if buf.count(0) != len(buf):
-                try:
-                    return super().frombuf(buf, encoding, errors)
-                except tarfile.HeaderError as error:
-                    raise tarfile.ReadError(f"a member cannot be read: {error}") from None
-            return super().frombuf(buf, encoding, errors)
+        def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+            try:
+                return super().fromtarfile(archive)
+            except (errors.EmptyHeaderError, errors.TruncatedHeaderError):
+                raise tarfile.ReadError("it is truncated: its end marker is missing") from None
+            except errors.InvalidHeaderError as error:
+                raise tarfile.ReadError(f"a member cannot be read: {error}") from None
 
     return StrictMember
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from math import isinf
+from math import copysign, inf, isinf
 from struct import pack, unpack
 from typing import Final
 
@@ -140,7 +140,11 @@ def _float(text: str) -> float | None:
 
 def _float32_text(number: float) -> str:
     """Return the shortest decimal that parses as the same 32-bit float; kubectl converts float keys this way."""
-    packed = pack("f", number)
+    try:
+        packed = pack("f", number)
+    except OverflowError:
+        # Versions of Python before 3.14 return infinity.
+        packed = pack("f", copysign(inf, number))
     (single,) = unpack("f", packed)
     if isinf(single):
         return "-.inf" if single < 0 else ".inf"

@@ -22,7 +22,7 @@ INFERENCE = str(FIXTURES / "devices/manifests/inference.yaml")
 PROBLEM = "device selectors are written in CEL, which needs cel-expr-python, which is not installed"
 HINT = f"""\
   {install_command("devices")}
-  on Alpine, where pip finds no cel-expr-python for musl: use an image with glibc, such as python:3-slim"""
+  where pip finds no build of it, as on Alpine and for Python 3.15: use an image such as python:3.14-slim"""
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 
-from tests.cli.in_process import run
+from tests.cli.in_process import Printed, run
 from tests.cli.transcript import make_room, set_age
 
 SHOP = "--snapshot shop"
@@ -23,8 +23,13 @@ SHARES = "Requested share of allocatable"
 def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("room")
     make_room(folder)
-    set_age(folder)
     return folder
+
+
+def printed(command: str, form: str, room: Path, columns: int = 0) -> Printed:
+    """Run a command on snapshots whose age is the same for every command, however long the previous ones took."""
+    set_age(room)
+    return run(*shlex.split(command), "-o", form, columns=columns, folder=room)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +69,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_pages(command: str, captions: list[str], room: Path) -> None:
-    html = run(*shlex.split(command), "-o", "html", folder=room)
-    answer = run(*shlex.split(command), "-o", "json", folder=room)
+    html, answer = (printed(command, form, room) for form in ("html", "json"))
     assert (html.code, html.err) == (answer.code, answer.err)
     page = lxml.html.document_fromstring(html.out)
     assert [caption.text_content() for caption in page.cssselect("figcaption")] == captions
@@ -89,9 +93,9 @@ def test_pages(command: str, captions: list[str], room: Path) -> None:
     ],
 )
 def test_pages_contain_every_word_of_the_text(command: str, room: Path) -> None:
-    page = lxml.html.document_fromstring(run(*shlex.split(command), "-o", "html", folder=room).out)
+    page = lxml.html.document_fromstring(printed(command, "html", room).out)
     words = {word.rstrip(":") for word in " ".join(page.xpath("//main//text()")).split()}
-    text = run(*shlex.split(command), "-o", "wide", columns=400, folder=room).out
+    text = printed(command, "wide", room, columns=400).out
     assert [word for word in text.split() if word.rstrip(":") not in words | {"·"}] == []
 
 
@@ -103,6 +107,6 @@ def test_pages_contain_every_word_of_the_text(command: str, room: Path) -> None:
     ],
 )
 def test_streams_of_lines_have_no_page(command: str, error: str, room: Path) -> None:
-    printed = run(*shlex.split(command), "-o", "html", folder=room)
-    assert printed.code == 2
-    assert error in printed.err
+    refused = printed(command, "html", room)
+    assert refused.code == 2
+    assert error in refused.err

@@ -47,8 +47,10 @@ def only(path: str, answer: Callable[[Talk], None]) -> Callable[[Talk], None]:
 
 FEW = {"items": [{"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "few"}}}]}
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-DEEP = b'{"items": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}}]}"
+#: Python 3.14 limits the depth by the size of the stack: 8 MiB are enough for more than 100,000 levels.
+LEVELS = 1_000_000
+DEEP = b'{"items": ' + b"[" * LEVELS + b"]" * LEVELS + b"}"
+DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * LEVELS + b"1" + b"}" * LEVELS + b"}}]}"
 
 
 @pytest.mark.parametrize(

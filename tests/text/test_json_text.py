@@ -71,7 +71,7 @@ def test_documents_are_found(text: bytes, expected: list[tuple[int, str, str | N
             id="something-after-it",
         ),
         pytest.param(
-            b"[" * 100_000, "f.json, document 1: line 1, column 1: is not valid JSON: is nested too deeply", id="deep"
+            b"[" * 1_000_000, "f.json, document 1: line 1, column 1: is not valid JSON: is nested too deeply", id="deep"
         ),
     ],
 )

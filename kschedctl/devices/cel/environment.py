@@ -35,8 +35,8 @@ _ADDRESS_TEXT: Final = "found no matching overload for 'string' applied to '(net
 #: Types whose names differ in cel-go, by their name alone and by their name in signatures.
 _LONG: Final = {"DURATION": "google.protobuf.Duration", "TIMESTAMP": "google.protobuf.Timestamp"}
 _SHORT: Final = re.compile(r"google\.protobuf\.(Duration|Timestamp)")
-_ON_ALPINE: Final = (
-    "on Alpine, where pip finds no cel-expr-python for musl: use an image with glibc, such as python:3-slim"
+_NO_BUILD: Final = (
+    "where pip finds no build of it, as on Alpine and for Python 3.15: use an image such as python:3.14-slim"
 )
 
 
@@ -155,7 +155,7 @@ def _environment() -> Any:
         from cel_expr_python.ext import ext_bindings, ext_optional
     except ModuleNotFoundError:
         problem = "device selectors are written in CEL, which needs cel-expr-python, which is not installed"
-        raise UnsupportedError(problem, hint=f"{install_command('devices')}\n{_ON_ALPINE}") from None
+        raise UnsupportedError(problem, hint=f"{install_command('devices')}\n{_NO_BUILD}") from None
     kinds = cel.Type
     quantity = kinds.AbstractType("kubernetes.Quantity", [])
     semver = kinds.AbstractType("kubernetes.Semver", [])

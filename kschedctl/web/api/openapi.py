@@ -6,9 +6,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, Final
 
-import msgspec
-
-from kschedctl.answers.operands import schema_of
+from kschedctl.answers.schema import schema_components
 from kschedctl.web.api.job_data import JobData, JobList
 from kschedctl.web.problems import MEDIA_TYPE, Problem
 from kschedctl.web.questions.asked import OFFERED
@@ -46,11 +44,7 @@ def openapi_document() -> dict[str, Any]:
     queries = {question.asks for question in QUESTIONS}
     answers = {kind for question in QUESTIONS for kind in question.answers}
     types = (*sorted(queries | answers, key=lambda kind: kind.__name__), JobData, JobList, Problem)
-    _, schemas = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template=_REF)
-    for schema in schemas.values():
-        if "kind" in schema.get("properties", {}):
-            # msgspec makes the field from the tag of the type, which has no description.
-            schema["properties"]["kind"].setdefault("description", "The type of the answer.")
+    _, schemas = schema_components(types, _REF)
     parameters = {kind: schemas.pop(kind.__name__) for kind in queries}
     paths: dict[str, dict[str, Any]] = {}
     for question in QUESTIONS:

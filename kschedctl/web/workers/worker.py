@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -116,7 +117,8 @@ class Worker:
 
     def _exchange(self, task: Task, tell: Callable[[Progress], None]) -> Result | Failure:
         try:
-            self._pipe.send(task)
+            # Unlike `send`, this leaves no buffer that Python 3.13 complains about if the process has died.
+            self._pipe.send_bytes(pickle.dumps(task))
         except OSError:
             raise NotReceivedError from None
         try:
