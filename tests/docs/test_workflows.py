@@ -96,12 +96,14 @@ def test_the_release_publishes_only_what_was_checked_and_tried() -> None:
     assert jobs["pypi"]["environment"]["name"] == "pypi"
 
 
-def test_python_is_tested_in_the_versions_that_the_package_names() -> None:
+def test_python_is_tested_in_the_versions_that_the_package_names_and_those_between() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = [each.rpartition(" ")[2] for each in project["classifiers"] if re.search(r":: 3\.\d+$", each)]
     oldest = project["requires-python"].removeprefix(">=")
     full = ACTIONS["install"]["inputs"]["python"]["default"]
-    assert [full, *JOBS["checks", "pythons"]["strategy"]["matrix"]["python"]] == named
+    tested = [full, *JOBS["checks", "pythons"]["strategy"]["matrix"]["python"]]
+    assert [version for version in tested if version in named] == named
+    assert (tested[0], tested[-1]) == (named[0], named[-1])
     assert full == oldest
     for job in ("trial", "trial-musl"):
         assert JOBS["release", job]["strategy"]["matrix"]["python"] == [named[0], named[-1]]
