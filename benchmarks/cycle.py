@@ -1,4 +1,4 @@
-"""Time of one warm explain that filters and scores all nodes: python -m benchmarks.cycle"""
+"""CPU time of one warm explain that filters and scores all nodes: python -m benchmarks.cycle"""
 
 from __future__ import annotations
 
@@ -16,48 +16,61 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 
 KINDS = ("plain", "spread", "anti", "preempt")
+SIZES = (3, 15, 100, 5_000)
+PODS_PER_NODE = 30
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cycle", description=__doc__)
-    parser.add_argument("--nodes", type=int, default=5_000)
-    parser.add_argument("--pods", type=int, default=150_000)
+    parser.add_argument("--nodes", type=int, action="append", help="only a cluster of so many nodes (repeatable)")
     parser.add_argument("--kind", action="append", choices=KINDS, help="only this kind of pod (repeatable)")
     parser.add_argument("--repeat", type=int, default=30, help="the median of so many is shown")
     parser.add_argument("--profile", type=int, default=0, metavar="N", help="show the N most expensive functions")
     args = parser.parse_args()
-    start = time.perf_counter()
-    cluster = synthetic.cluster(args.nodes, args.pods)
-    built = time.perf_counter() - start
-    print(f"{args.nodes} nodes, {args.pods} pods, {len(cluster.pods.classes)} classes; built in {built:.1f} s")
-    scheduler = Scheduler(cluster)
-    for kind in args.kind or KINDS:
-        pod = synthetic.pod_to_place(kind)
-        start = time.perf_counter()
-        decision = scheduler.decide(pod)
-        first = time.perf_counter() - start
-        times = []
-        for i in range(args.repeat):
-            other = with_other_request(pod, i)
-            start = time.perf_counter()
-            scheduler.decide(other)
-            times.append(time.perf_counter() - start)
-        start = time.perf_counter()
+    for n_nodes in args.nodes or SIZES:
+        start = time.process_time()
+        cluster = synthetic.cluster(n_nodes, PODS_PER_NODE * n_nodes)
+        built = time.process_time() - start
+        print(f"{n_nodes} nodes, {len(cluster.pods)} pods, {len(cluster.pods.classes)} classes; built in {built:.1f} s")
+        scheduler = Scheduler(cluster)
+        for kind in args.kind or KINDS:
+            measure(scheduler, kind, args.repeat)
+            if args.profile:
+                profile(scheduler, kind, args.repeat, args.profile)
+
+
+def measure(scheduler: Scheduler, kind: str, repeat: int) -> None:
+    """Print the CPU time of decisions for a kind of pod: the first, those for unseen specs, and the same pod again."""
+    pod = synthetic.pod_to_place(kind)
+    start = time.process_time()
+    decision = scheduler.decide(pod)
+    first = time.process_time() - start
+    times = []
+    for i in range(repeat):
+        other = with_other_request(pod, i)
+        start = time.process_time()
         scheduler.decide(other)
-        again = time.perf_counter() - start
-        feasible = len(decision.scores.rows) if decision.scores is not None else 0
-        print(
-            f"{kind:7} first {first * 1e3:7.1f} ms, then {statistics.median(times) * 1e3:6.2f} ms median, "
-            f"{min(times) * 1e3:6.2f} ms best of {args.repeat}, again {again * 1e3:5.2f} ms; "
-            f"fits on {feasible} nodes{_evicting(decision)}"
-        )
-        if args.profile:
-            profile = cProfile.Profile()
-            profile.enable()
-            for i in range(args.repeat):
-                scheduler.decide(with_other_request(pod, args.repeat + i))
-            profile.disable()
-            pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
+        times.append(time.process_time() - start)
+    start = time.process_time()
+    scheduler.decide(other)
+    again = time.process_time() - start
+    feasible = len(decision.scores.rows) if decision.scores is not None else 0
+    print(
+        f"{kind:7} first {first * 1e3:7.1f} ms, then {statistics.median(times) * 1e3:6.2f} ms median, "
+        f"{min(times) * 1e3:6.2f} ms best of {repeat}, again {again * 1e3:5.2f} ms; "
+        f"fits on {feasible} nodes{_evicting(decision)}"
+    )
+
+
+def profile(scheduler: Scheduler, kind: str, repeat: int, n_functions: int) -> None:
+    """Print the most expensive functions of decisions for unseen specs."""
+    pod = synthetic.pod_to_place(kind)
+    profiler = cProfile.Profile(time.thread_time)
+    profiler.enable()
+    for i in range(repeat):
+        scheduler.decide(with_other_request(pod, repeat + i))
+    profiler.disable()
+    pstats.Stats(profiler).sort_stats("tottime").print_stats(n_functions)
 
 
 def with_other_request(pod: Pod, number: int) -> Pod:

@@ -26,6 +26,8 @@ from kschedctl.simulate.simulation import Simulation
 
 KINDS = ("plain", "spread", "anti")
 N_DEPLOYMENTS: Final = 10
+#: The number of pods that are bound or simulated in turn.
+TURN: Final = 50
 
 
 def main() -> None:
@@ -54,6 +56,10 @@ def main() -> None:
         print(f"{kind:7} {args.bind / seconds:7.0f} pods/s, {seconds / args.bind * 1e6:6.0f} us per pod")
         if args.profile:
             pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
+    for kind in args.kind or KINDS:
+        bound, simulated = loop_rates(cluster, kind, args.bind)
+        share = f"{100 * simulated / bound:.0f} % of {bound:.0f} pods/s bound in turn"
+        print(f"simulate of {args.bind} {kind} pods: {simulated:.0f} pods/s, {share}")
     for what, seconds in whole_answers(cluster, args.bind):
         print(f"{what:42} {seconds:6.2f} s")
     for what, milliseconds in changes(Scheduler(cluster)):
@@ -73,6 +79,32 @@ def bind(scheduler: Scheduler, pod: Pod) -> Scheduler:
     node = scheduler.decide(pod).best[0]
     bound = replace(pod, spec=replace(pod.spec, node_name=node))
     return scheduler.moved(scheduler.cluster.with_pods(added=[bound]))
+
+
+def loop_rates(cluster: Cluster, kind: str, n_pods: int) -> tuple[float, float]:
+    """Return the pods per second of CPU that are decided and bound, and that a simulation tries.
+
+    Both take turns of 50 pods, so that they see the same load of the machine; the medians count.
+    """
+    pods = list(deployments(kind, n_pods))
+    scheduler = bind(Scheduler(cluster), synthetic.pod_to_place(kind))
+    simulation = Simulation(scheduler)
+    begin = time.process_time()
+    simulation.create(pods)
+    created = time.process_time() - begin
+    attempts = iter(simulation)
+    bound, simulated = [], []
+    for start in range(0, n_pods, TURN):
+        begin = time.process_time()
+        for pod in pods[start : start + TURN]:
+            scheduler = bind(scheduler, pod)
+        middle = time.process_time()
+        for _ in range(TURN):
+            next(attempts, None)
+        bound.append(middle - begin)
+        simulated.append(time.process_time() - middle)
+    turns = len(bound)
+    return n_pods / (statistics.median(bound) * turns), n_pods / (statistics.median(simulated) * turns + created)
 
 
 def whole_answers(cluster: Cluster, n_pods: int) -> Iterator[tuple[str, float]]:

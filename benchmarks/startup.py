@@ -1,31 +1,64 @@
-"""CPU time of short commands, compared with Python's own startup: python -m benchmarks.startup"""
+"""CPU time of short commands, as ratios to ``import typer``: python -m benchmarks.startup"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
+from typing import Final
 
-N_RUNS = 7
-EXPLAIN = ["explain", "shop/web-7", "--snapshot", "fixtures/shop/cluster"]
-RUN = ["-c", "from kschedctl.cli.main import run; run()"]
-COMMANDS = {
+UNIT: Final = "import typer"
+_RUN: Final = ["-c", "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.start import run; run()"]
+_SHOP: Final = ["--snapshot", "fixtures/shop/cluster"]
+COMMANDS: Final = {
+    UNIT: ["-c", "import typer"],
     "python -c pass": ["-c", "pass"],
-    "kschedctl --version": [*RUN, "--version"],
-    "kschedctl --help": [*RUN, "--help"],
-    "kschedctl explain": [*RUN, *EXPLAIN],
+    "import numpy": ["-c", "import numpy"],
+    "import kschedctl": ["-c", "import kschedctl"],
+    "kschedctl.load of the shop": ["-c", "import kschedctl; kschedctl.load('fixtures/shop/cluster')"],
+    "kschedctl --version": [*_RUN, "--version"],
+    "kschedctl --help": [*_RUN, "--help"],
+    "kschedctl explain --help": [*_RUN, "explain", "--help"],
+    "kschedctl explain, a pod that fits": [*_RUN, "explain", "shop/web-7", *_SHOP],
+    "kschedctl explain, a pod that does not": [*_RUN, "explain", "shop/search-3", *_SHOP],
 }
 
 
 def main() -> None:
-    for name, arguments in COMMANDS.items():
-        milliseconds = statistics.median(_cpu_milliseconds([sys.executable, *arguments]) for _ in range(N_RUNS))
-        print(f"{name:20} {milliseconds:5.0f} ms CPU, median of {N_RUNS}")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=9, help="runs of each command, in turn (default: 9)")
+    n_runs = parser.parse_args().runs
+    with tempfile.TemporaryDirectory() as folder:
+        # An installed package has its bytecode; a checkout may have none.
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        times: dict[str, list[float]] = {name: [] for name in COMMANDS}
+        for i in range(n_runs + 1):
+            for name, arguments in COMMANDS.items():
+                milliseconds = _cpu_milliseconds([sys.executable, *arguments], environment)
+                # The first run compiles the modules.
+                if i:
+                    times[name].append(milliseconds)
+    unit = times[UNIT]
+    print(f"CPU time, median and minimum of {n_runs} runs in turn, as ratios to {UNIT}")
+    for name, own in times.items():
+        median, least = statistics.median(own), min(own)
+        ratios = f"{median / statistics.median(unit):5.2f} times {least / min(unit):5.2f} times"
+        print(f"{name:38} {median:5.0f} ms {least:5.0f} ms   {ratios}")
 
 
-def _cpu_milliseconds(command: list[str]) -> float:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def _cpu_milliseconds(command: list[str], environment: dict[str, str]) -> float:
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        cwd=Path(__file__).parents[1],
+    )
     _, status, usage = os.wait4(process.pid, 0)
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         sys.exit(f"{' '.join(command)} failed")

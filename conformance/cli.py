@@ -14,6 +14,7 @@ import yaml
 from conformance import coverage, feature_gates, generate, jsonlines, parity, recorded, recordings
 from conformance.asking import Judge, Side, ours
 from conformance.builds import build, versions
+from conformance.causes import causes
 from conformance.differing import Difference, compared, difference, to_follow
 from conformance.jsonlines import Object
 from conformance.recording import record
@@ -26,14 +27,15 @@ from kschedctl.releases.release import LATEST, RELEASES
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return exit code 1 if the two sides differ."""
-    args = _parser().parse_args(arguments)
+    args = parser().parse_args(arguments)
     status: int = args.run(args)
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    root = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
+    commands = root.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: object, text: str, *, cases: bool = False) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text)
@@ -58,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("compare", _compare, "Hold our answers against the judge's.", cases=True)
     sub.add_argument("--other", choices=[*versions()], help="the judge of this release instead of ours: what changed")
     sub.add_argument("--show", type=int, default=5, metavar="N", help="print N differing cases of each theme (5)")
+    sub.add_argument("--causes", action="store_true", help="at the end, count the distinct differences of all themes")
     sub.add_argument("--shrink", type=int, default=0, metavar="N", help="cut N of them down first (0)")
     sub.add_argument("--seconds", type=float, default=float("inf"), help="begin no further theme after this time")
     sub.add_argument("--to", type=Path, metavar="DIR", help="write the cases that differ there, shrunk or not")
@@ -76,6 +79,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--theme", action="append", choices=recordings.themes(), help="only this theme (repeatable)")
     sub.add_argument("--release", action="append", choices=[*RELEASES], help="only this release (repeatable)")
     sub.add_argument("--show", type=int, default=0, metavar="N", help="print N differing cases of each theme (0)")
+    sub = command("changes", _changes, "Count the distinct differences between the recorded answers of two releases.")
+    sub.add_argument("release", choices=[*versions()])
+    sub.add_argument("--other", required=True, choices=[*versions()], help="the older release")
+    sub.add_argument("--theme", action="append", choices=recordings.themes(), help="only this theme (repeatable)")
     sub = command("show", recorded.show, "Print one case, and where the recorded answer and ours differ; needs no Go.")
     sub.add_argument("case", metavar="ID|FILE", help="a recorded case, or a file of kschedctl verify --record")
     sub.add_argument("--release", action="append", choices=[*RELEASES], help="only this release (repeatable)")
@@ -88,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("release", choices=[*versions()])
     sub = command("parity", parity.run, "Write docs/parity.md and the line in README anew.")
     sub.add_argument("--check", action="store_true", help="only say whether they are up to date")
-    return parser
+    return root
 
 
 def _add_choice_of_cases(sub: argparse.ArgumentParser) -> None:
@@ -99,7 +106,11 @@ def _add_choice_of_cases(sub: argparse.ArgumentParser) -> None:
 
 def _themes(args: argparse.Namespace, *, sequences: bool = True) -> Iterator[tuple[str, list[Object]]]:
     """Yield the selected cases by theme, the recorded sequences only if ``sequences`` is set."""
-    recorded = recordings.sequence_themes(args.release)
+    recorded = {
+        theme: source
+        for theme in recordings.all_sequence_themes()
+        if (source := recordings.sequence_source(args.release, theme)) is not None
+    }
     known = generate.themes(args.release) if args.seed is not None else recordings.themes()
     if sequences and args.seed is None:
         known += recorded
@@ -109,9 +120,9 @@ def _themes(args: argparse.Namespace, *, sequences: bool = True) -> Iterator[tup
         if args.seed is not None:
             cases = list(generate.cases(theme, args.seed, args.count, release=args.release))
         elif theme in recorded:
-            cases = [case for case, _ in recordings.sequences(args.release, theme)]
+            cases = [case for case, _ in recordings.sequences(recorded[theme], theme)]
         else:
-            cases = list(jsonlines.read(recordings.RECORDINGS / "cases" / f"{theme}.jsonl.gz"))
+            cases = _recorded_cases(theme)
         yield theme, cases
 
 
@@ -145,6 +156,10 @@ def _record(args: argparse.Namespace) -> int:
                 jsonlines.write(of_cases, (case for case, _ in found))
             jsonlines.write(of_answers, (said for _, said in found))
             print(f"{of_answers}: {len(found)} answers to {len(cases)} cases")
+            if left_out := [
+                case["id"] for case in cases if case["id"] not in {answered["id"] for answered, _ in found}
+            ]:
+                print(f"left out, not known to the release or a random answer: {', '.join(left_out)}")
     return 0
 
 
@@ -165,7 +180,9 @@ def _refuse_unknown(release: str) -> None:
 
 
 def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
-    n_unexplained, started = 0, time.monotonic()
+    every: list[Difference] = []
+    started = time.monotonic()
+    names = (args.release, args.other) if args.other else ("judge", "ours")
     for theme, cases in _themes(args):
         head = f"{args.release} {theme:12}"
         if time.monotonic() - started > args.seconds:
@@ -174,10 +191,10 @@ def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
         if args.other and any(is_sequence(case) for case in cases):
             print(f"{head} not compared: neither judge can follow what chance chose in the other")
             continue
-        results = [found for _, found in compared(cases, judge, side)]
+        results = [found for _, found in compared(cases, judge, side, names)]
         differing = [found for found in results if found is not None]
         unexplained = [found for found in differing if not found.explained]
-        n_unexplained += len(unexplained)
+        every += unexplained
         print(f"{head} {_summary(len(results), differing)}".rstrip(), flush=True)
         shrunk = [shrink(found, judge, side) for found in unexplained[: args.shrink]]
         for found in [*shrunk, *unexplained[args.shrink : args.show]]:
@@ -185,7 +202,33 @@ def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
         if args.to is not None and unexplained:
             left = [found.case for found in [*shrunk, *unexplained[args.shrink :]]]
             jsonlines.write(args.to / f"v{args.release}-{theme}.jsonl", left)
-    return 1 if n_unexplained else 0
+    if args.causes:
+        _print_causes([found for found in every if not is_sequence(found.case)])
+    return 1 if every else 0
+
+
+def _changes(args: argparse.Namespace) -> int:
+    found: list[Difference] = []
+    for theme in args.theme or recordings.themes():
+        newer, older = (recordings.recorded_answers(theme, version) for version in (args.release, args.other))
+        cases = [case for case in _recorded_cases(theme) if case["id"] in newer.keys() & older.keys()]
+        pairs = ((case, newer[case["id"]], older[case["id"]]) for case in cases)
+        differing = [
+            each for case, new, old in pairs if (each := difference(case, new, old, (args.release, args.other)))
+        ]
+        print(f"{args.release} {theme:12} {_summary(len(cases), differing)}".rstrip())
+        found += differing
+    _print_causes(found)
+    return 1 if found else 0
+
+
+def _print_causes(found: list[Difference]) -> None:
+    for text, ids in causes(found):
+        print(f"{len(ids):6} {text}   ({ids[0]})")
+
+
+def _recorded_cases(theme: str) -> list[Object]:
+    return list(jsonlines.read(recordings.RECORDINGS / "cases" / f"{theme}.jsonl.gz"))
 
 
 def _summary(n_cases: int, differing: list[Difference]) -> str:

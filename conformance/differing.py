@@ -20,6 +20,8 @@ class Difference(NamedTuple):
         The case.
     parts : dict of str to str
         The parts that differ, each with its first difference in words.
+    expected, said : object
+        The two answers.
     not_modelled : tuple of str
         Features that the second side reports as not modelled: its users are warned about such a difference.
     is_race : bool
@@ -29,6 +31,8 @@ class Difference(NamedTuple):
 
     case: Object
     parts: dict[str, str]
+    expected: Object
+    said: Object
     not_modelled: tuple[str, ...]
     is_race: bool = False
 
@@ -38,7 +42,9 @@ class Difference(NamedTuple):
         return bool(self.not_modelled) or self.is_race
 
 
-def compared(cases: Iterable[Object], judge: Judge, side: Side) -> Iterator[tuple[Object, Difference | None]]:
+def compared(
+    cases: Iterable[Object], judge: Judge, side: Side, names: tuple[str, str] = ("judge", "ours")
+) -> Iterator[tuple[Object, Difference | None]]:
     """Yield every case that the reference scheduler can answer, with its difference or None.
 
     A case that differs is sent to the reference scheduler again. If the answer then varies, it depends on a random
@@ -50,7 +56,7 @@ def compared(cases: Iterable[Object], judge: Judge, side: Side) -> Iterator[tupl
         if "unknown" not in expected:
             followed = to_follow(case, expected)
             said = side(followed)
-            found = difference(followed, expected, said)
+            found = difference(followed, expected, said, names)
             if found is None or is_settled(case, expected, said, judge):
                 yield followed, found
             elif is_sequence(case):
@@ -80,4 +86,4 @@ def difference(
 ) -> Difference | None:
     """Return the difference between two answers, or None if they are equal."""
     parts = differences(expected, said, names)
-    return Difference(case, parts, tuple(said.get("notModelled", ()))) if parts else None
+    return Difference(case, parts, expected, said, tuple(said.get("notModelled", ()))) if parts else None

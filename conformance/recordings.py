@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from conformance import jsonlines
+from conformance.builds import versions
 from conformance.comparison import Answer
 from conformance.jsonlines import Object
 from kschedctl.analyses.batch.answer import answer
@@ -83,15 +84,29 @@ def files(theme: str, version: str, folder: Path = RECORDINGS, *, many: bool) ->
     return own / f"v{version}.cases.jsonl.gz", own / f"v{version}.answers.jsonl.gz"
 
 
+def all_sequence_themes() -> list[str]:
+    """Return the themes of which any release has recorded sequences."""
+    return ["sequence", *sorted(path.name for path in SEQUENCES.iterdir() if path.is_dir())]
+
+
 def sequence_themes(version: str) -> list[str]:
     """Return the themes of which a release has recorded sequences."""
-    folders = sorted(path.name for path in SEQUENCES.iterdir() if path.is_dir())
-    return [theme for theme in ("sequence", *folders) if files(theme, version, many=True)[0].exists()]
+    return [theme for theme in all_sequence_themes() if files(theme, version, many=True)[0].exists()]
 
 
 def sequence_releases(theme: str = "sequence") -> list[str]:
     """Return the releases that have recorded sequences of a theme, oldest first."""
     return [version for version in RELEASES if theme in sequence_themes(version)]
+
+
+def sequence_source(version: str, theme: str) -> str | None:
+    """Return the release whose sequences a release is to run: itself, else the newest one before it that has any.
+
+    All releases have the same sequences, so that a new release begins with those of the release before.
+    """
+    known = [*versions()]
+    older = known[: known.index(version) + 1]
+    return next((each for each in reversed(older) if theme in sequence_themes(each)), None)
 
 
 def sequences(version: str, theme: str = "sequence") -> list[tuple[Object, Object]]:

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kschedctl.admission.chain import Admitted
+    from kschedctl.admission.changes import Admitted
     from kschedctl.analyses.handle import AnalysisHandle, CancelledError
     from kschedctl.analyses.snapshot_info import snapshot_info
     from kschedctl.answers.base import Answer, AnswerOutcome
@@ -183,7 +183,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Admitted": "kschedctl.admission.chain",
+    "Admitted": "kschedctl.admission.changes",
     "Aftermath": "kschedctl.simulate.aftermath",
     "Answer": "kschedctl.answers.base",
     "AnswerOutcome": "kschedctl.answers.base",

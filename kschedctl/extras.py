@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from importlib.metadata import PackageNotFoundError, distribution
-from urllib.parse import unquote, urlsplit
-
 
 def install_command(extra: str) -> str:
     """Return the command that installs an extra from the place that this package was installed from.
@@ -19,6 +14,12 @@ def install_command(extra: str) -> str:
     extra : str
         The name of the extra, such as ``live``.
     """
+    # Imported here because only error messages need them.
+    import json
+    import shlex
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
     try:
         written = distribution("kschedctl").read_text("direct_url.json")
     except PackageNotFoundError:

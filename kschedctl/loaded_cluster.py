@@ -7,11 +7,11 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import structs
 
-from kschedctl.admission.chain import Admitted, admit
+from kschedctl.admission.changes import Admitted
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ApiObject
@@ -27,23 +27,21 @@ from kschedctl.findings.finding import Where, subject_of
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.registry import Registry
-from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pending import pending_pods
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.world import World
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import defaulted, given_pod, is_manifest
 from kschedctl.whatif.edit import PodEdit
 from kschedctl.whatif.edit_sequence import apply_pod_edits
-from kschedctl.workloads.claims import replica_named
-from kschedctl.workloads.created_pods import MadePod
-from kschedctl.workloads.ownership import pods_made_by
-from kschedctl.workloads.pods import pods_of
+
+if TYPE_CHECKING:
+    from kschedctl.simulate.simulation import Simulation
+    from kschedctl.simulate.world import World
+    from kschedctl.workloads.created_pods import MadePod
 
 
 class LoadedCluster:
@@ -156,6 +154,9 @@ class LoadedCluster:
         is_known = index is not None and found == defaulted(self.pods.pod(index), "")[0]
         if (is_known and found.spec.priority is not None) or not self.admission:
             return Admitted(self._edited(found, where), (), (), ())
+        # Pods that are in the cluster, as most are, need no admission.
+        from kschedctl.admission.chain import admit
+
         before = [edit for edit in self.pod_edits if not edit.after_admission]
         after = [edit for edit in self.pod_edits if edit.after_admission]
         written = apply_pod_edits(written, before, self.cluster, where=where)
@@ -216,6 +217,8 @@ class LoadedCluster:
         batch/report-6-xxxxx node-7
         shop/search-3 node-8
         """
+        from kschedctl.simulate.simulation import Simulation
+
         simulation = Simulation(self.with_edited_pending(), choose=choose, world=world)
         new = [self.admit(pod).pod for pod in pods]
         source = Random(order) if order is not None else None
@@ -244,6 +247,10 @@ class LoadedCluster:
         ManifestError
             If the object is no workload, or an API server would refuse it.
         """
+        from kschedctl.workloads.claims import replica_named
+        from kschedctl.workloads.ownership import pods_made_by
+        from kschedctl.workloads.pods import pods_of
+
         made = pods_of(workload, self.cluster, where=where)
         if not isinstance(workload, DaemonSet):
             return made
@@ -266,6 +273,9 @@ class LoadedCluster:
         name : str
             The name of the other replica, which differs in nothing else.
         """
+        from kschedctl.workloads.claims import replica_named
+        from kschedctl.workloads.created_pods import MadePod
+
         if name == pod.name:
             return self, pod
         stored = (
@@ -286,6 +296,8 @@ class LoadedCluster:
         decision : Decision
             The decision of this cluster for a pod, which may be a pending pod of the cluster.
         """
+        from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
+
         pod = decision.pod
         cluster = with_allocated_claims(self.cluster, pod, decision.state, self.nodes.row[node])
         bound = structs.replace(pod, spec=structs.replace(pod.spec, node_name=node))

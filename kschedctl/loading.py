@@ -16,7 +16,7 @@ from kschedctl.findings.location import Location
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import KubeSchedulerConfiguration
 from kschedctl.framework.extender import Extender
-from kschedctl.plugins.registry import full_registry
+from kschedctl.plugins.registry import full_registry, in_tree_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.releases.release import LATEST
@@ -169,14 +169,15 @@ def scheduling_cluster(
     )
     release = choice.release.with_features({**dict.fromkeys(shown, True), **given})
     choice = replace(choice, release=release, shown_gates=shown)
-    registry = full_registry()
     data: bytes | Mapping[str, Any] | None
     if isinstance(config, str | Path):
         data, where = file_bytes(config, ConfigError), str(config)
     else:
         data, where = (snapshot.scheduler_config if config is None else config), ""
-    configuration = None
+    registry, configuration = in_tree_registry(), None
     if data is not None:
+        # Only a configuration can name plugins of other packages.
+        registry = full_registry()
         points = registry.extension_points(choice.release)
         configuration = load_configuration(
             data, release=choice.release, implements=points, args_types=registry.args_types, where=where

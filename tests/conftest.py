@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 
 # Test machines differ in speed and load, so hypothesis checks no deadline.
 _ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# make check runs 15 examples per test for speed; make slow runs the same tests with 100.
-settings.register_profile("kschedctl", _ANY_SPEED, max_examples=15)
+# make check runs 10 examples per test for speed; make slow runs the same tests with 100.
+settings.register_profile("kschedctl", _ANY_SPEED, max_examples=10)
 settings.register_profile("full", _ANY_SPEED, max_examples=100)
 # For use after changes to the engine: pytest --hypothesis-profile=thorough
 settings.register_profile("thorough", _ANY_SPEED, max_examples=3000)

@@ -10,18 +10,19 @@ from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.face import SchedulingCluster
 from kschedctl.releases.choice import ChosenBy, ReleaseChoice
+from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.releases.release import RELEASES
 from kschedctl.snapshot.load import Snapshot
 from tests.builders import make_object, make_pod
 
 RACK: Final = "example.com/rack"
-_GATES: Final = {
-    "1.36": ("GenericWorkload", "GangScheduling", "WorkloadAwarePreemption", "TopologyAwareWorkloadScheduling"),
-    "1.37": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),
-}
-#: The releases that schedule groups, with all gates for it.
+#: The releases that schedule groups, with the gates on of gangs, of their preemption and of placements.
 GROUPING: Final = {
-    version: RELEASES[version].with_features(dict.fromkeys(gates, True)) for version, gates in _GATES.items()
+    version: release.with_features(
+        dict.fromkeys((GENERIC_WORKLOAD, rules.gang_gate, rules.preemption_gate, TOPOLOGY_AWARE), True)
+    )
+    for version, release in RELEASES.items()
+    if (rules := release.pod_group_rules) is not None
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl import extras
 from kschedctl.extras import install_command
 
 
@@ -42,5 +41,5 @@ class Installed:
     ],
 )
 def test_install_command(monkeypatch: pytest.MonkeyPatch, direct_url: str | None, command: str) -> None:
-    monkeypatch.setattr(extras, "distribution", lambda _: Installed(direct_url))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: Installed(direct_url))
     assert install_command("live") == command

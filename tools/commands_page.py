@@ -25,20 +25,20 @@ class Option(NamedTuple):
 
 def reference() -> str:
     """Return the section as Markdown."""
-    contexts = {context.info_name: context for context in _contexts()}
-    options = {name: tuple(_options(context)) for name, context in contexts.items()}
-    uses = [option for several in options.values() for option in several if option.group]
+    named = {context.info_name: context for context in contexts()}
+    by_command = {name: tuple(options(context)) for name, context in named.items()}
+    uses = [option for several in by_command.values() for option in several if option.group]
     shared = {option: None for option in uses if uses.count(option) > 1}
     lines: list[str] = []
-    for name, context in contexts.items():
-        lines += _command(name, context, options[name], shared)
+    for name, context in named.items():
+        lines += _command(name, context, by_command[name], shared)
     lines += ["", "## Options of several commands"]
     for group in dict.fromkeys(option.group for option in shared):
         lines += ["", f"### {group}", "", *_table(option for option in shared if option.group == group)]
     return "\n".join(lines[1:])
 
 
-def _contexts() -> Iterator[Any]:
+def contexts() -> Iterator[Any]:
     """Yield a context per command and subcommand, named as on the command line, in the order of the help."""
     program: Any = typer.main.get_command(app)
     for name in COMMANDS:
@@ -48,7 +48,7 @@ def _contexts() -> Iterator[Any]:
             yield subcommand.make_context(f"{name} {below}", [], resilient_parsing=True)
 
 
-def _options(context: Any) -> Iterator[Option]:
+def options(context: Any) -> Iterator[Option]:
     """Yield the arguments, then the options of a command."""
     for parameter in sorted(context.command.get_params(context), key=lambda each: each.param_type_name != "argument"):
         record = option_record(parameter, context)

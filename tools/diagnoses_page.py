@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
-from typing import Any
 
-from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_FAILED, RULES_OF_PLACED
+from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_FAILED, RULES_OF_PLACED, DiagnosisRule
 
 
 def page() -> str:
@@ -25,8 +23,8 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(title: str, rules: Iterable[Any]) -> Iterator[str]:
-    modules = [sys.modules[rule.__module__] for rule in rules]
+def _section(title: str, rules: Iterable[DiagnosisRule]) -> Iterator[str]:
+    modules = [rule.load() for rule in rules]
     if not modules:
         return
     yield from ("", f"## {title}")

@@ -1,14 +1,13 @@
-"""Write the names of all fields of the Kubernetes API, as an API server publishes them, into the package.
+"""Write the names of all fields of the Kubernetes API, as Kubernetes' own source publishes them, into the package.
 
-    KUBEBUILDER_ASSETS=$(tests/live/build_control_plane.sh) python -m tools.field_names
+    python -m tools.field_names
 
-``kschedctl.api.schema`` checks manifests against two sources: the OpenAPI document of a real API server that serves all
-versions of all groups, and the Go types of the built-in kinds (``go_types``, which needs Go). An API server's message
-about a value that does not fit names the Go type. For a new release, raise the version in ``build_control_plane.sh``
-and ``go_types/go.mod`` and run this command; the file has one type per line, so that its diff shows the new fields.
+``kschedctl.api.schema`` checks manifests against two sources: the OpenAPI documents that the source of Kubernetes
+contains for all versions of all groups, and the Go types of the built-in kinds (``go_types``). An API server's message
+about a value that does not fit names the Go type. Both need Go, which downloads them.
 
-The API server serves no kind whose feature gate is off, and none of the versions that other supported releases serve.
-The documents of ``MORE_VERSIONS`` are read from the source of Kubernetes of their release.
+A kind or a field is known if one of the modelled releases knows it, from ``FIRST`` on. The file also lists what each
+release adds and the kinds that it no longer serves, and has one type per line, so that its diff shows the new fields.
 """
 
 from __future__ import annotations
@@ -17,14 +16,15 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.builds import versions
 from kschedctl.api.schema.fields import FILE, LEAF, LIST, MAP
-from tests.live.control_plane import ControlPlane, missing_assets
+from kschedctl.releases.release import RELEASES
 
 ROOT: Final = Path(__file__).parents[1]
 #: The prefix of Go type names; removed, as ``_PREFIXES`` of OpenAPI names are, so that the two match.
@@ -34,58 +34,37 @@ _PREFIXES: Final = re.compile(
     r"^io\.k8s\.(api|apimachinery\.pkg\.apis|kube-aggregator\.pkg\.apis|apiextensions-apiserver\.pkg\.apis)\."
 )
 _OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-#: The versions of API groups, by release, whose kinds are added to those of the API server.
-MORE_VERSIONS: Final = {
-    "1.36.3": ("scheduling.k8s.io/v1alpha2",),
-    "1.37.0": ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"),
-}
+#: The oldest release whose API is read. Kinds that it no longer serves are in ``api_gone`` alone.
+FIRST: Final = "1.36"
+
+
+def read_versions() -> list[str]:
+    """Return the versions of Kubernetes whose API is read, oldest first."""
+    modelled = [*RELEASES]
+    return [versions()[release] for release in modelled[modelled.index(FIRST) :]]
 
 
 def main() -> None:
-    missing = missing_assets()
-    if missing:
-        sys.exit(f"no API server to ask: {missing}")
-    with tempfile.TemporaryDirectory() as folder:
-        plane = ControlPlane(Path(folder))
-        try:
-            plane.start("--runtime-config=api/all=true")
-            release = json.loads(plane.kubectl("get", "--raw", "/version"))["gitVersion"]
-            documents = [document for path, document in _documents(plane) if path.count("/") > 0]
-        finally:
-            plane.stop()
-    schemas: dict[str, Any] = {}
-    go_types: dict[str, Any] = {}
-    # Types that several documents have are those of the API server.
-    for document in (*more_documents(), *documents):
-        schemas |= document["components"]["schemas"]
-    for version in (*MORE_VERSIONS, release.removeprefix("v")):
-        go_types |= _go_types(version)
-    text = field_names(release, schemas, go_types)
+    schemas = {version: _schemas(version) for version in read_versions()}
+    text = field_names(schemas, {version: _go_types(version) for version in schemas})
     (ROOT / "kschedctl/api/schema" / FILE).write_text(text)
-    print(f"{FILE}: {len(text):,} bytes, Kubernetes {release}")
+    print(f"{FILE}: {len(text):,} bytes, Kubernetes {', '.join(schemas)}")
 
 
-def _documents(plane: ControlPlane) -> list[tuple[str, dict[str, Any]]]:
-    paths = json.loads(plane.kubectl("get", "--raw", "/openapi/v3"))["paths"]
-    groups = [path for path in paths if path == "api/v1" or (path.startswith("apis/") and path.count("/") == 2)]
-    return [(path, json.loads(plane.kubectl("get", "--raw", f"/openapi/v3/{path}"))) for path in sorted(groups)]
+def _schemas(version: str) -> dict[str, Any]:
+    """Return the schemas of all versions of all API groups."""
+    module = _go("mod", "download", "-json", f"k8s.io/kubernetes@v{version}")
+    folder = Path(json.loads(module)["Dir"]) / "api/openapi-spec/v3"
+    documents = (json.loads(path.read_text()) for path in sorted(folder.glob("api*__*_openapi.json")))
+    return {name: schema for document in documents for name, schema in document["components"]["schemas"].items()}
 
 
-def more_documents() -> Iterator[dict[str, Any]]:
-    """Yield the OpenAPI documents of ``MORE_VERSIONS``."""
-    for release, versions in MORE_VERSIONS.items():
-        module = _go("mod", "download", "-json", f"k8s.io/kubernetes@v{release}")
-        folder = Path(json.loads(module)["Dir"]) / "api/openapi-spec/v3"
-        for version in versions:
-            yield json.loads((folder / f"apis__{version.replace('/', '__')}_openapi.json").read_text())
-
-
-def _go_types(release: str) -> dict[str, dict[str, dict[str, str]]]:
+def _go_types(version: str) -> dict[str, dict[str, dict[str, str]]]:
     """Return the Go type that each field of each type is decoded as, and its type name if it has one."""
     with tempfile.TemporaryDirectory() as folder:
         for source in (ROOT / "tools/go_types").iterdir():
             shutil.copy(source, folder)
-        _go("get", f"k8s.io/client-go@v0.{release.partition('.')[2]}", folder=folder)
+        _go("get", f"k8s.io/client-go@v0.{version.partition('.')[2]}", folder=folder)
         types = json.loads(_go("run", ".", folder=folder))
     return {_PACKAGES.sub("", name): fields for name, fields in types.items()}
 
@@ -95,8 +74,8 @@ def _go(*arguments: str, folder: str | None = None) -> str:
     return subprocess.run(["go", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str, Any]) -> str:
-    """Return the text of the file: the kinds and types of OpenAPI schemas, with the Go types of the fields."""
+def _kinds(schemas: Mapping[str, Any]) -> dict[str, str]:
+    """Return the name of the schema of each kind of objects, such as ``apps/v1/Deployment``."""
     kinds: dict[str, str] = {}
     for name, schema in schemas.items():
         for gvk in schema.get("x-kubernetes-group-version-kind", ()):
@@ -104,6 +83,44 @@ def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str,
             # Lists and options of requests are not objects: they have no ObjectMeta.
             if _type(schema["properties"].get("metadata", {})) == ("", _OBJECT_META):
                 kinds[f"{version}/{gvk['kind']}"] = name
+    return kinds
+
+
+def _merged(releases: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the entries of all releases, oldest first; a newer release's entry replaces an older one's."""
+    return {name: entry for release in releases for name, entry in release.items()}
+
+
+def _all_schemas(releases: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the schemas of all releases, each with the fields that it has in any of them."""
+    found: dict[str, Any] = {}
+    for schemas in releases:
+        for name, schema in schemas.items():
+            older = found.get(name, {}).get("properties", {})
+            found[name] = {**schema, "properties": older | schema["properties"]} if "properties" in schema else schema
+    return found
+
+
+def _added(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the kinds that a release adds, and the fields that it adds to types, as ``core.v1.PodSpec.hostUsers``."""
+    yield from sorted({*_kinds(after)} - {*_kinds(before)})
+    for name in sorted({*before} & {*after}):
+        fields = {*after[name].get("properties", ())} - {*before[name].get("properties", ())}
+        yield from (f"{_short(name)}.{field}" for field in sorted(fields))
+
+
+def field_names(by_release: Mapping[str, Mapping[str, Any]], go_by_release: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the text of the file: the kinds and types of OpenAPI schemas, with the Go types of the fields.
+
+    Both mappings are by the version of Kubernetes, oldest first.
+    """
+    schemas = _all_schemas(by_release.values())
+    go_types = {
+        name: _merged(types.get(name, {}) for types in go_by_release.values())
+        for name in _merged(go_by_release.values())
+    }
+    kinds = _kinds(schemas)
+    steps = [(new, by_release[old], by_release[new]) for old, new in pairwise(by_release)]
     types: dict[str, dict[str, str]] = {}
     waiting = list(kinds.values())
     while waiting:
@@ -124,7 +141,11 @@ def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str,
     }
     return "".join(
         (
-            f'{{"release": {json.dumps(release)},\n"kinds": {{\n',
+            f'{{"releases": {json.dumps([*by_release])},\n"added": {{\n',
+            _lines({new: [*_added(before, after)] for new, before, after in steps}),
+            '\n},\n"removed": {\n',
+            _lines({new: sorted({*_kinds(before)} - {*_kinds(after)}) for new, before, after in steps}),
+            '\n},\n"kinds": {\n',
             _lines({kind: _short(name) for kind, name in sorted(kinds.items())}),
             '\n},\n"types": {\n',
             _lines(types),

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any, Final
 
 from kschedctl.releases.release import LATEST, RELEASES, Release
@@ -41,7 +42,11 @@ def _plugins() -> Iterator[str]:
             for name in weights[LATEST.version]
         },
     )
-    yield from ("", "In 1.37, NodeName comes before NodeUnschedulable.")
+    for version, (older, newer) in zip([*RELEASES][1:], pairwise(weights.values()), strict=True):
+        common = [[name for name in one if name in other] for one, other in ((older, newer), (newer, older))]
+        moved = next(((new, old) for old, new in zip(*common, strict=True) if new != old), None)
+        if moved is not None:
+            yield from ("", f"From {version} on, {moved[0]} comes before {moved[1]}.")
 
 
 def _gates() -> Iterator[str]:

@@ -29,7 +29,7 @@ from conformance.generate.spread import spread
 from conformance.generate.start import start
 from conformance.generate.taints import taints
 from conformance.generate.volumes import volumes
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.releases.release import LATEST
 
 
 class Theme(NamedTuple):
@@ -43,14 +43,14 @@ class Theme(NamedTuple):
         The maximum number of pods in the start cluster; None for up to three per node, at most 50.
     nodes : (int, int) or None
         The minimum and maximum number of nodes; None for one to fourteen.
-    releases : collection of str
-        The releases that can answer the cases.
+    releases : collection of str or None
+        The releases that can answer the cases; None for all.
     """
 
     make: Callable[[Scene], None]
     pods: int | None = None
     nodes: tuple[int, int] | None = None
-    releases: Collection[str] = RELEASES
+    releases: Collection[str] | None = None
 
 
 THEMES: Final[Mapping[str, Theme]] = {
@@ -76,7 +76,7 @@ THEMES: Final[Mapping[str, Theme]] = {
 
 def themes(release: str) -> list[str]:
     """Return the themes whose cases a release can answer."""
-    return [name for name, theme in THEMES.items() if release in theme.releases]
+    return [name for name, theme in THEMES.items() if theme.releases is None or release in theme.releases]
 
 
 def case(theme: str, seed: int, number: int, n_nodes: int = 0, release: str = LATEST.version) -> Object:

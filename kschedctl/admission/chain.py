@@ -8,17 +8,16 @@ by default.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from kschedctl.admission.changes import FieldChange, changes_between
+from kschedctl.admission.changes import Admitted, FieldChange, changes_between
 from kschedctl.admission.default_toleration_seconds import admit_tolerations
 from kschedctl.admission.label_keys import merge_label_keys
 from kschedctl.admission.limit_ranger import default_limits, limit_findings
 from kschedctl.admission.priority import admit_priority
-from kschedctl.admission.resource_quota import QuotaRefusal, quota_refusals
+from kschedctl.admission.resource_quota import quota_refusals
 from kschedctl.admission.runtime_class import admit_runtime_class
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
@@ -41,26 +40,6 @@ FEATURE_GATES: Final = "featureGates"
 _GROUPS: Final = "GenericWorkload"
 
 _Step = Callable[[Pod], tuple[Pod, tuple[str, ...]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """A pod as the cluster would store it.
-
-    Attributes
-    ----------
-    changes : tuple of FieldChange
-        The changed fields, in order.
-    warnings : tuple of str
-        Messages about values that the cluster snapshot does not contain, and about dropped fields.
-    quota_refusals : tuple of QuotaRefusal
-        The quotas that would reject the pod.
-    """
-
-    pod: Pod
-    changes: tuple[FieldChange, ...]
-    warnings: tuple[str, ...]
-    quota_refusals: tuple[QuotaRefusal, ...]
 
 
 def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", created: bool = True) -> Admitted:

@@ -1,18 +1,20 @@
-"""The changes that admission made to a pod, field by field, with the responsible plugin."""
+"""An admitted pod, and the changes that admission made to it, field by field, with the responsible plugin."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from kschedctl.api.pod import Pod
 
+if TYPE_CHECKING:
+    from kschedctl.admission.resource_quota import QuotaRefusal
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+
+class FieldChange(msgspec.Struct, frozen=True):
     """A field that an admission plugin set.
 
     Attributes
@@ -29,6 +31,26 @@ class FieldChange:
     path: str
     before: Any
     after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A pod as the cluster would store it.
+
+    Attributes
+    ----------
+    changes : tuple of FieldChange
+        The changed fields, in order.
+    warnings : tuple of str
+        Messages about values that the cluster snapshot does not contain, and about dropped fields.
+    quota_refusals : tuple of QuotaRefusal
+        The quotas that would reject the pod.
+    """
+
+    pod: Pod
+    changes: tuple[FieldChange, ...]
+    warnings: tuple[str, ...]
+    quota_refusals: tuple[QuotaRefusal, ...]
 
 
 def changes_between(plugin: str, before: Pod, after: Pod) -> tuple[FieldChange, ...]:

@@ -274,7 +274,8 @@ def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datet
         later = next((found.later[pod.key] for pod in group.pods if pod.key in found.later), None)
         if later is not None:
             diagnoses = diagnose(later)
-            why = _why(later, diagnoses)
+            # The number of members that fit precedes the cause in the answer.
+            why = diagnoses[0].cause if diagnoses and group.is_pod_group else _why(later, diagnoses)
     return GroupData(
         kind=kind,
         namespace=namespace,

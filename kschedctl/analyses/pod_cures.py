@@ -45,6 +45,7 @@ def suggested_cure(suggestion: Suggestion) -> CureData:
     outcome = f"{before.pod.key} is scheduled to {where}"
     if group is not None:
         title, n_placed = pod_group_data(group).title, sum(bool(member.node) for member in group.members)
-        outcome = f"{counted(n_placed, 'member')} of {title} are scheduled" if n_placed else f"{title} is scheduled"
+        members = f"{counted(n_placed, 'member')} of {title} {'is' if n_placed == 1 else 'are'}"
+        outcome = f"{members if n_placed else f'{title} is'} scheduled"
     then = "; ".join((f"{evicts}{outcome}", *recreation_consequences(suggestion)))
     return CureData(suggestion.summary, then, commands_of(before.cluster, suggestion.remedies))

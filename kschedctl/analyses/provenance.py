@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+import msgspec
 from msgspec import UNSET
 
 from kschedctl.answers.base import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData
@@ -18,8 +18,7 @@ from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.simulate.disruption import computed_budgets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """The provenance of an answer.
 
     Attributes

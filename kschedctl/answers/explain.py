@@ -226,6 +226,31 @@ class UsageData(Data, frozen=True):
     ]
 
 
+class ConstraintData(Data, frozen=True):
+    """The pods that a required constraint of the pod counts, by topology domain."""
+
+    plugin: Annotated[
+        str, Meta(description="The plugin that checks the constraint: PodTopologySpread, or InterPodAffinity.")
+    ]
+    topology_key: Annotated[str, Meta(description="The label whose values are the domains.")]
+    pods: Annotated[
+        dict[str, int],
+        Meta(description="The number of matching pods by domain, most pods first; at most 60 domains."),
+    ]
+    domains: Annotated[int, Meta(description="The number of all domains.")]
+    own: Annotated[bool, Meta(description="True if the pod itself matches.")]
+    minimum: Annotated[
+        int | None,
+        Meta(
+            description="The minimum over all domains, 0 if there are fewer than minDomains; null if the constraint is "
+            "affinity."
+        ),
+    ] = None
+    max_skew: Annotated[
+        int | None, Meta(description="The largest skew allowed; null if the constraint is affinity.")
+    ] = None
+
+
 class FilterData(Data, frozen=True):
     """A filter of the profile."""
 
@@ -427,6 +452,13 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
     filters: Annotated[tuple[FilterData, ...], Meta(description="The filters of the profile, in their order.")]
     nodes: Annotated[
         tuple[NodeData, ...], Meta(description="The result of the filters by node, in the order of the snapshot.")
+    ]
+    constraints: Annotated[
+        tuple[ConstraintData, ...],
+        Meta(
+            description="The pods by topology domain that required spread constraints and affinity of the pod count; "
+            "empty if nodes were not filtered."
+        ),
     ]
     claims: Annotated[ClaimsData, Meta(description="The results for the pod's ResourceClaims; empty if it has none.")]
     usage: Annotated[

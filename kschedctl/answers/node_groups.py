@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.answers.explain import NodeData, ReasonData
 from kschedctl.answers.merged_text import shape, together
@@ -20,8 +21,7 @@ _GENERATED: Final = re.compile(r"(?<=\w)-[bcdfghjklmnpqrstvwxz2456789]{5}(?=\s|$
 _MOST_WORDINGS: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGroup:
+class NodeGroup(msgspec.Struct, frozen=True):
     """Nodes that are rejected for the same reason.
 
     Attributes

@@ -114,7 +114,11 @@ class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
         Meta(description="The pods of these that the scheduler places: the best placement has other pods instead."),
     ]
     gated: Annotated[
-        tuple[str, ...], Meta(description="The pods that are left out because they have scheduling gates.")
+        tuple[str, ...],
+        Meta(
+            description="The pods that are left out because they are gated, or because their group is not scheduled in "
+            "any case: pods or the PodGroup are missing, or its members do not agree."
+        ),
     ]
     workloads: Annotated[tuple[OptimumWorkloadData, ...], Meta(description="The outcome by workload.")]
     placements: Annotated[

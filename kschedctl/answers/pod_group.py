@@ -72,6 +72,13 @@ class PodGroupData(Data, frozen=True):
     members: Annotated[
         tuple[PodGroupMemberData, ...], Meta(description="The members without a node, in the order of the attempt.")
     ]
+    untried: Annotated[
+        int,
+        Meta(
+            description="The number of members, unlike those that find no node, that are not tried, because minCount "
+            "cannot be met without those."
+        ),
+    ] = 0
     placements: Annotated[
         tuple[PodGroupPlacementData, ...],
         Meta(description="The placements that were tried; empty without a topology constraint."),
@@ -106,8 +113,17 @@ class PodGroupData(Data, frozen=True):
 
         If several placements were tried, they begin with the placement that the numbers are about.
         """
-        has = f"{self._place}{self.scheduled + self.fitting} of {self.size} members find a node"
-        return has if self.min_count is None else f"{has}, {self.min_count} are needed"
+        verb = "have" if self.is_rest and not self.fitting else "find"
+        has = f"{self._place}{self.scheduled + self.fitting} of {self.size} members {verb} a node"
+        if self.min_count is None:
+            return has
+        untried = f" and {self.untried} {'is' if self.untried == 1 else 'are'} not tried" if self.untried else ""
+        return f"{has}, {self.min_count} are needed{untried}"
+
+    @property
+    def is_rest(self) -> bool:
+        """True if enough members are on nodes, so that only the rest of the group is pending."""
+        return self.scheduled >= (self.min_count or 1)
 
     @property
     def _place(self) -> str:
@@ -115,6 +131,8 @@ class PodGroupData(Data, frozen=True):
             return ""
         kind = self.topology_key.rpartition("/")[2]
         chosen = next((each for each in self.placements if each.chosen), None)
+        if chosen is None and len(self.placements) == 1:
+            chosen = self.placements[0]
         if chosen is not None:
             return f"in {kind} {chosen.name}, "
         fullest = max(self.placements, key=lambda each: each.members)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+import msgspec
 
 from kschedctl.api.core import QuantityText, ResourceList
 from kschedctl.api.quantity import NANO, QuantityError, parse_quantity
@@ -27,8 +28,7 @@ class QuantityFormat(Enum):
     EXPONENT = "DecimalExponent"
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """A quantity in nano-units, with its notation."""
 
     nanos: int

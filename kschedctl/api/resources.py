@@ -7,9 +7,10 @@ resize, KEP-2837 pod-level resources) and the scheduler's ``framework.Resource``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from kschedctl.api.core import ResourceList
 from kschedctl.api.names import extended_resource_problems
@@ -31,8 +32,7 @@ _NON_ZERO_DEFAULTS: Final = {CPU: DEFAULT_MILLI_CPU * NANO // 1000, MEMORY: DEFA
 Nanos = dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRules:
+class RequestRules(msgspec.Struct, frozen=True):
     """The rules for computing pod requests: feature gates, and the release's way to count a resize in progress.
 
     Attributes

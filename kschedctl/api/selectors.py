@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.api.meta import LabelSelector
 from kschedctl.api.names import label_value_problems, qualified_name_problems
@@ -44,8 +45,7 @@ class SelectorError(ValueError):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """A label key, an operator and the values it is compared with."""
 
     key: str
@@ -114,8 +114,7 @@ def parse_label_selector(selector: LabelSelector) -> Selector:
     return tuple(out)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTerm:
+class NodeTerm(msgspec.Struct, frozen=True):
     """A parsed NodeSelectorTerm: requirements on a node's labels, and on its name (``metadata.name``)."""
 
     labels: Selector

@@ -1,54 +1,136 @@
-"""The registry of commands, in the order of the help. A new command is a module beside this file and a line here."""
+"""The registry of commands, in the order of the documentation. A new command is a module and an entry here.
+
+An entry has what help, usage errors and the completion of names need, so that they import no command.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
-from kschedctl.cli.batch import batch
-from kschedctl.cli.capacity import capacity
-from kschedctl.cli.devices import devices
-from kschedctl.cli.diff import diff
-from kschedctl.cli.drain import drain
-from kschedctl.cli.explain import explain
-from kschedctl.cli.leader.command import app as leader
-from kschedctl.cli.lint.command import lint
-from kschedctl.cli.nodes import nodes
-from kschedctl.cli.optimum import optimum
-from kschedctl.cli.options.command_parameters import Commands, declare
-from kschedctl.cli.pending import pending
-from kschedctl.cli.preempt import preempt
-from kschedctl.cli.rollout import rollout
-from kschedctl.cli.rule import rule
-from kschedctl.cli.serve import serve
-from kschedctl.cli.simulate import simulate
-from kschedctl.cli.snapshot import app as snapshot
-from kschedctl.cli.sweep import sweep
-from kschedctl.cli.verify import verify
-from kschedctl.cli.volumes import volumes
-from kschedctl.cli.watch import watch
+if TYPE_CHECKING:
+    import typer
 
-#: The commands by name: functions, and apps with subcommands.
-COMMANDS: Final[Commands] = {
-    "nodes": nodes,
-    "pending": pending,
-    "explain": explain,
-    "preempt": preempt,
-    "volumes": volumes,
-    "devices": devices,
-    "simulate": simulate,
-    "optimum": optimum,
-    "capacity": capacity,
-    "drain": drain,
-    "rollout": rollout,
-    "sweep": sweep,
-    "watch": watch,
-    "serve": serve,
-    "leader": leader,
-    "diff": diff,
-    "lint": lint,
-    "rule": rule,
-    "batch": batch,
-    "verify": verify,
-    "snapshot": snapshot,
+    #: A command as typer reads it: a function, or an app with subcommands.
+    Declared: TypeAlias = Callable[..., None] | typer.Typer
+
+
+class RegisteredCommand(NamedTuple):
+    """A command that is imported only when it is used.
+
+    Attributes
+    ----------
+    place : str
+        The module below ``kschedctl.cli`` and the name in it, as in an entry point.
+    summary : str
+        The first sentence of its help, for the list of commands.
+    """
+
+    place: str
+    summary: str
+
+    @property
+    def has_subcommands(self) -> bool:
+        """True for an app with subcommands."""
+        return self.place.endswith(":app")
+
+    def load(self) -> Declared:
+        """Import the command."""
+        module, _, name = self.place.partition(":")
+        return cast("Declared", getattr(import_module(f"kschedctl.cli.{module}"), name))
+
+
+#: The commands by name.
+COMMANDS: Final[Mapping[str, RegisteredCommand]] = {
+    "nodes": RegisteredCommand(
+        "nodes:nodes",
+        "Show the free and allocatable capacity of nodes, the largest free block of each resource, and "
+        "what uses the rest.",
+    ),
+    "pending": RegisteredCommand(
+        "pending:pending",
+        "List pending pods by cause and age, and the fewest changes that would schedule most of them.",
+    ),
+    "explain": RegisteredCommand(
+        "explain:explain",
+        "Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.",
+    ),
+    "preempt": RegisteredCommand(
+        "preempt:preempt",
+        "Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.",
+    ),
+    "volumes": RegisteredCommand(
+        "volumes:volumes",
+        "Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.",
+    ),
+    "devices": RegisteredCommand(
+        "devices:devices",
+        "Show devices, the claims that hold them, and the nodes on which a claim or a device of a class "
+        "can be allocated.",
+    ),
+    "simulate": RegisteredCommand(
+        "simulate:simulate",
+        "Schedule many pods one after another, and show which are scheduled, which stay pending and which are evicted.",
+    ),
+    "optimum": RegisteredCommand(
+        "optimum:optimum",
+        "Find the best placement of all pending pods at once, and compare it with kube-scheduler's, one "
+        "pod after another.",
+    ),
+    "capacity": RegisteredCommand(
+        "capacity:capacity",
+        "Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy.",
+    ),
+    "drain": RegisteredCommand(
+        "drain:drain",
+        "Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending.",
+    ),
+    "rollout": RegisteredCommand(
+        "rollout:rollout",
+        "Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not.",
+    ),
+    "sweep": RegisteredCommand(
+        "sweep:sweep",
+        "Answer many what-ifs at once, as a table: sizes, replicas, weights, profiles, zone losses, "
+        "releases or snapshots.",
+    ),
+    "watch": RegisteredCommand(
+        "watch:watch",
+        "Watch a cluster and explain each pending pod, once per change of its answer.",
+    ),
+    "serve": RegisteredCommand(
+        "serve:serve",
+        "Serve pages and a JSON API about a cluster, for a team or for one's own browser.",
+    ),
+    "leader": RegisteredCommand(
+        "leader.command:app",
+        "Show the leader of every election on a Lease, since when it leads, and when another candidate "
+        "would take over.",
+    ),
+    "diff": RegisteredCommand(
+        "diff:diff",
+        "Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods.",
+    ),
+    "lint": RegisteredCommand(
+        "lint.command:lint",
+        "Report problems in manifests before they are applied: pods that never schedule, rollouts and "
+        "drains that hang.",
+    ),
+    "rule": RegisteredCommand(
+        "rule:rule",
+        "Show lint rules: what they find, why it is wrong, where it takes effect, and how to repair it, with examples.",
+    ),
+    "batch": RegisteredCommand(
+        "batch:batch",
+        'Decide many cases: read one {"id", "objects", "pod", "config"} per line, print one answer per line, in order.',
+    ),
+    "verify": RegisteredCommand(
+        "verify:verify",
+        "Compare all answers with the decisions of kube-scheduler, and explain possible differences.",
+    ),
+    "snapshot": RegisteredCommand(
+        "snapshot:app",
+        "Write the cluster to a snapshot for --snapshot, or show what a snapshot contains.",
+    ),
 }
-declare(COMMANDS)

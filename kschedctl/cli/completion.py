@@ -102,9 +102,9 @@ def _forms(incomplete: str, kind: str) -> list[str]:
 
 def releases(incomplete: str) -> list[str]:
     """Return the modelled releases."""
-    from kschedctl.releases.release import RELEASES
+    from kschedctl.releases.names import RELEASE_NAMES
 
-    return _beginning(incomplete, RELEASES)
+    return _beginning(incomplete, RELEASE_NAMES)
 
 
 def _in_scope(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from kschedctl.cli.help_layout import write_commands, write_examples, write_options
+from kschedctl.cli.help_layout import summary, write_commands, write_examples, write_options
 from kschedctl.cli.raw_arguments import GIVEN
 from kschedctl.cli.streams import write
 
@@ -56,6 +57,10 @@ class CommandGroup(TyperGroup):
         """Write the options, group by group, then the subcommands."""
         write_options(self, ctx, formatter)
         write_commands(self, ctx, formatter)
+
+    def summaries(self, context: Any) -> Mapping[str, str]:
+        """Return the first sentence of the help of each subcommand, by name."""
+        return {name: summary(command.help or "") for name, command in self.commands.items()}
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples, then the epilog."""

@@ -33,10 +33,8 @@ def write_options(command: Any, context: Any, formatter: Any) -> None:
 
 def write_commands(group: Any, context: Any, formatter: Any) -> None:
     """Write the subcommands of a group, each with the first sentence of its help."""
-    commands = [(name, group.get_command(context, name)) for name in group.list_commands(context)]
-    rows = [(name, _summary(command.help or "")) for name, command in commands if not command.hidden]
     with formatter.section("Commands"):
-        formatter.write_dl(rows)
+        formatter.write_dl([*group.summaries(context).items()])
 
 
 def write_examples(context: Any, formatter: Any) -> None:
@@ -63,7 +61,7 @@ def option_record(parameter: Any, context: Any) -> tuple[str, str] | None:
     return written, f"{meaning} {_REPEATABLE}" if parameter.multiple else meaning
 
 
-def _summary(text: str) -> str:
+def summary(text: str) -> str:
     """Return the first sentence of a text, at most its first paragraph."""
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     sentence, dot, _ = paragraph.partition(". ")

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from types import FrameType
+from typing import Final
 
 from kschedctl.cli.exit_code import ExitCode
+
+#: Python's own threshold is 700 objects: the imports of a command then cause 180 searches for garbage that find none.
+_OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
 
 
 def run() -> None:
     """Run the command line."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     # A program that is started in the background may have Ctrl-C ignored.
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         # A KeyboardInterrupt during an import could print a traceback or be swallowed.
         signal.signal(signal.SIGINT, _leave)
+    if sys.argv[1:] == ["--version"]:
+        # The import of typer takes longer than everything else in this answer.
+        from kschedctl.cli.exiting import exit_with
+        from kschedctl.cli.version import print_version
+
+        exit_with(print_version)
     from kschedctl.cli.main import run as run_main
 
     if interruptible:

@@ -7,8 +7,6 @@ import os
 import sys
 from typing import IO, Final
 
-import typer
-
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.errors import InputError, KschedctlError
 from kschedctl.findings.finding import Finding
@@ -56,6 +54,9 @@ def write(text: str | bytes) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_rest(sys.stdout)
+        # Imported here because not every answer needs it otherwise.
+        import typer
+
         raise typer.Exit(ExitCode.BROKEN_PIPE) from None
     except OSError as error:
         _discard_rest(sys.stdout)

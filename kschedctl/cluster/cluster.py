@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TypeVar, cast
@@ -88,9 +87,9 @@ class Cluster:
         """Return the object of a kind and name, or ``None``."""
         return cast("T | None", self._objects.get(kind, {}).get((namespace, name)))
 
-    def list(self, kind: type[T]) -> Iterable[T]:
+    def list(self, kind: type[T]) -> Collection[T]:
         """Return all objects of a kind, in the order of the snapshot."""
-        return cast("Iterable[T]", self._objects.get(kind, {}).values())
+        return cast("Collection[T]", self._objects.get(kind, {}).values())
 
     def overlay(self, rows: Rows | None = None, nominated: PodIndices | None = None) -> Overlay:
         """Return an overlay without changes, with a world for every node or for some nodes.
@@ -169,7 +168,7 @@ class Cluster:
         records = sorted(self.pods.records, key=lambda record: "/".join(record.name))
         class_ids = {class_id: i for i, class_id in enumerate(dict.fromkeys(record.class_id for record in records))}
         pods = Pods(
-            [replace(record, class_id=class_ids[record.class_id]) for record in records],
+            [structs.replace(record, class_id=class_ids[record.class_id]) for record in records],
             [self.pods.classes[class_id] for class_id in class_ids],
             nodes,
         )
@@ -207,7 +206,7 @@ class Cluster:
         """Return the cluster with a copy of a pod on each of some nodes, under names that no pod can have."""
         own = self._interner.record(pod)
         copies = [
-            replace(own, metadata=structs.replace(own.metadata, name=f"{pod.name}\0{number}"), node_name=node)
+            structs.replace(own, metadata=structs.replace(own.metadata, name=f"{pod.name}\0{number}"), node_name=node)
             for number, node in enumerate(nodes, len(self.pods))
         ]
         return self._with(pods=self.pods.moved(np.zeros(0, dtype=np.int64), copies))

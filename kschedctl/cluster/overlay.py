@@ -11,8 +11,8 @@ change or a selection of worlds applies to both.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows, Worlds
@@ -21,8 +21,7 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(msgspec.Struct, frozen=True):
     """Pods that were added (sign 1) or removed (sign -1), each in its world."""
 
     worlds: Worlds
@@ -161,8 +160,7 @@ class Overlay:
         return Selection(out, worlds)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """Some worlds of an overlay, as an overlay of their own, and the mapping back.
 
     Attributes

@@ -224,7 +224,8 @@ class Pods:
     @property
     def nominated(self) -> PodIndices:
         """The pending pods that are nominated to an existing node, in the order of the snapshot: int64."""
-        return self.mark.indices_of(self.moving("nominated", self._nominated_slots, _nominated_moved))
+        slots = self.moving("nominated", self._nominated_slots, _nominated_moved)
+        return self.mark.indices_of(slots) if len(slots) else slots
 
     def nominated_to(self, indices: PodIndices) -> Rows:
         """Return the rows of the nominated nodes of some pods, given ascending."""
@@ -337,6 +338,6 @@ class Pods:
 
 
 def _nominated_moved(nominated: Slots, moves: Moves) -> Slots:
-    left = nominated[~np.isin(nominated, moves.gone)] if len(moves.gone) else nominated
+    left = nominated[~np.isin(nominated, moves.gone)] if len(nominated) and len(moves.gone) else nominated
     come = moves.come[moves.slots.take("nominated_row", moves.come) >= 0]
     return np.concatenate((left, come)) if len(come) else left

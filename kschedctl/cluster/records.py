@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+import msgspec
 
 from kschedctl.api.meta import Labels, ObjectMeta
 from kschedctl.api.pod import Pod, PodSpec, PodStatus
@@ -19,8 +20,7 @@ NOT_STARTED: Final = 2**63 - 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class PodClass:
+class PodClass(msgspec.Struct, frozen=True):
     """A class of pods with the same namespace, labels, spec (as far as other pods depend on it) and reported resources.
 
     Attributes
@@ -45,8 +45,7 @@ class PodClass:
         return self.pod.metadata.labels
 
 
-@dataclass(frozen=True, slots=True)
-class PodRecord:
+class PodRecord(msgspec.Struct, frozen=True):
     """A pod of the snapshot; the data that it shares with others is in its class and its spec."""
 
     metadata: ObjectMeta

@@ -9,10 +9,10 @@ computed for one list is updated for a list derived from it, by the slots filled
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.arrays import Int64Array, PodIndices, Rows
@@ -227,8 +227,7 @@ def _renamed(
     return out[0], out[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A list of pods: the first ``end`` slots, without the empty ones.
 
     Attributes
@@ -301,8 +300,7 @@ class Mark:
         return Moves(self.slots, gone[:split], come)
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(msgspec.Struct, frozen=True):
     """The pods added and removed between two lists of pods.
 
     Attributes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 from typing import Final
+
+import msgspec
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.arrays import Int64Array
@@ -18,8 +19,7 @@ def next_version() -> int:
     return next(_numbers)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Versions:
+class Versions(msgspec.Struct, frozen=True, eq=False):
     """Version numbers of the parts of a cluster.
 
     Attributes

@@ -6,8 +6,7 @@ them; ``Numbering`` converts between the numbers, so that no other module comput
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from kschedctl.arrays import Entries, Int64Array, Mask, PodIndices, Rows, Worlds
@@ -16,8 +15,7 @@ from kschedctl.arrays import Entries, Int64Array, Mask, PodIndices, Rows, Worlds
 NONE = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Numbering:
+class Numbering(msgspec.Struct, frozen=True):
     """A selection from an index space, numbered in its own order, with the mapping in both directions.
 
     Worlds are a numbering of node rows; a selection of worlds is a numbering of worlds.
@@ -73,8 +71,7 @@ class Numbering:
         return Numbering.of(self.originals[later.originals], len(self.numbers))
 
 
-@dataclass(frozen=True, slots=True)
-class PodsInWorlds:
+class PodsInWorlds(msgspec.Struct, frozen=True):
     """A table with one entry per pod in a world.
 
     Attributes

@@ -6,7 +6,6 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.admission.priority import priority_class
 from kschedctl.api.classes import RuntimeClass
 from kschedctl.api.core import Namespace
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
@@ -156,7 +155,7 @@ def missing_nodes_and_pods(cluster: Cluster) -> Iterator[Missing]:
 def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     spec = pod.spec
     name = spec.priority_class_name
-    if name and spec.priority is None and priority_class(cluster, name) is None:
+    if name and spec.priority is None and _lacks_class(cluster, name):
         needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
         yield _missing("PriorityClass", needed, "its priority is treated as 0")
     runtime = spec.runtime_class_name
@@ -166,6 +165,13 @@ def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
             f"the pod names RuntimeClass {runtime}, which the snapshot does not have",
             "its overhead, node selector and tolerations are not counted",
         )
+
+
+def _lacks_class(cluster: Cluster, name: str) -> bool:
+    # The pods of a cluster have a priority: its API server knew the class.
+    from kschedctl.admission.priority import priority_class
+
+    return priority_class(cluster, name) is None
 
 
 def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:

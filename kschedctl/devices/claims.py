@@ -14,8 +14,11 @@ from kschedctl.api.device import (
     AllocationResult,
     DeviceClass,
     DeviceRequestAllocationResult,
+    DeviceTaintRule,
     ResourceClaim,
+    ResourceSlice,
 )
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod, PodResourceClaim
 from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
@@ -23,6 +26,8 @@ from kschedctl.cluster.node_selection import nodes_matching
 from kschedctl.devices.errors import AllocationError
 from kschedctl.releases.device_rules import DeviceRules
 
+#: The kinds of objects that describe devices, and what is allocated of them.
+KINDS: Final[frozenset[type[ApiObject]]] = frozenset({ResourceSlice, DeviceTaintRule, ResourceClaim, DeviceClass})
 #: The time that a device may take to become ready, unless the configuration says otherwise.
 BINDING_TIMEOUT: Final = timedelta(minutes=10)
 _NODE_OPERATIONS: Final = "DRAOptionalNodeOperations"

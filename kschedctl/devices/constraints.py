@@ -22,6 +22,14 @@ def lookup_attribute(driver: str, device: Device, name: str) -> DeviceAttribute 
     return found
 
 
+def attribute_value(attribute: DeviceAttribute) -> int | bool | str | None:
+    """Return the value of an attribute: a version as text, ``None`` if there is no value."""
+    for value in (attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value):
+        if value is not None:
+            return value
+    return None
+
+
 class ConstraintState(ABC):
     """A constraint of a claim, and its record of the devices taken so far.
 

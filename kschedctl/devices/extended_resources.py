@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -29,7 +29,9 @@ from kschedctl.api.resources import is_extended_resource
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
-from kschedctl.devices.inventory import Inventory, with_claims
+
+if TYPE_CHECKING:
+    from kschedctl.devices.inventory import Inventory
 
 CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 CLAIM_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
@@ -84,6 +86,9 @@ def without_extended_claim(cluster: Cluster, pod: Pod) -> Cluster:
     own = leftover_claim(cluster, pod)
     if own is None:
         return cluster
+    # Few clusters have devices.
+    from kschedctl.devices.inventory import with_claims
+
     return with_claims(cluster, [claim for claim in cluster.list(ResourceClaim) if claim is not own])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -24,19 +24,19 @@ from kschedctl.api.device import (
     ResourceClaim,
     ResourceSlice,
 )
-from kschedctl.api.meta import ApiObject
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.devices.constraints import lookup_attribute
+from kschedctl.devices.claims import KINDS
+from kschedctl.devices.constraints import attribute_value, lookup_attribute
 from kschedctl.devices.counters import CounterName, available_counters
 from kschedctl.devices.pools import PoolView, gather_pools
-from kschedctl.devices.selectors import Selector, attribute_value, is_readable
 from kschedctl.devices.taints import with_taint_rules
 from kschedctl.devices.usage import DeviceID, Usage, gather_usage
 from kschedctl.releases.device_rules import DeviceRules
 
-#: The kinds of objects that an inventory depends on.
-KINDS: Final[frozenset[type[ApiObject]]] = frozenset({ResourceSlice, DeviceTaintRule, ResourceClaim, DeviceClass})
+if TYPE_CHECKING:
+    from kschedctl.devices.selectors import Selector
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -263,6 +263,9 @@ class Inventory:
         """Return the compiled selector of an expression."""
         found = self._selectors.get(expression)
         if found is None:
+            # The evaluation of CEL is a third of this package; few clusters have devices.
+            from kschedctl.devices.selectors import Selector
+
             found = self._selectors[expression] = Selector(
                 expression, sees_multiple_allocations=self.rules.multiple_allocations_visible
             )
@@ -327,6 +330,8 @@ class Inventory:
 
         Such an attribute fails every selector, whichever fields the selector reads.
         """
+        from kschedctl.devices.selectors import is_readable
+
         return frozenset(
             number
             for number, device in enumerate(self.devices)

@@ -21,9 +21,12 @@ from kschedctl.arrays import Int64Array
 from kschedctl.devices.constraints import constraint_attribute
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
-from kschedctl.devices.selectors import with_hint
 
 _EXPRESSION_EMPTY: Final = "CEL expression empty (unsupported selector type?)"
+_HINT: Final = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
+    " fields"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,11 @@ class ClaimPlan:
     claim: ResourceClaim
     requests: tuple[tuple[Alternative, ...], ...]
     attributes: tuple[str | None, ...]
+
+
+def with_hint(problem: str) -> str:
+    """Return a runtime error with the advice that later releases add for absent keys."""
+    return problem + _HINT if "no such key: " in problem else problem
 
 
 def plan_claims(claims: Sequence[ResourceClaim], inventory: Inventory) -> tuple[ClaimPlan, ...]:

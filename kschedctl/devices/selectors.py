@@ -31,14 +31,11 @@ from kschedctl.devices.cel.syntax import (
     Select,
 )
 from kschedctl.devices.cel.values import CelError, Quantity, native_bool, parse_semver
+from kschedctl.devices.constraints import attribute_value
 
 #: A selector's result for a device: whether it matches, or the error in the scheduler's words.
 Answer = bool | str
 _WHOLE: Final = (DRIVER, ATTRIBUTES, CAPACITY, MULTIPLE_ALLOCATIONS)
-_HINT: Final = (
-    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
-    " fields"
-)
 
 
 class Selector:
@@ -132,11 +129,6 @@ class Selector:
         }
 
 
-def with_hint(problem: str) -> str:
-    """Return a runtime error with the advice that later releases add for absent keys."""
-    return problem + _HINT if "no such key: " in problem else problem
-
-
 class _Domains(dict[str, Any]):
     """Attributes or capacities by domain; a domain without entries is an empty map, not an error."""
 
@@ -174,14 +166,6 @@ def is_readable(attribute: DeviceAttribute) -> bool:
     except CelError:
         return False
     return True
-
-
-def attribute_value(attribute: DeviceAttribute) -> int | bool | str | None:
-    """Return the value of an attribute: a version as text, ``None`` if there is no value."""
-    for value in (attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value):
-        if value is not None:
-            return value
-    return None
 
 
 def _seen(drivers: Sequence[str], devices: Sequence[Device], path: tuple[str, ...]) -> Sequence[Hashable]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
     LAST,
+    OF_OTHER_SCHEDULERS,
     RULES,
     RULES_OF_FAILED,
     RULES_OF_GATED,
     RULES_OF_PLACED,
-    Rule,
-    other_scheduler,
+    DiagnosisRule,
 )
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.scheduler.decision import Decision
@@ -32,8 +32,8 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     """
     situation = Situation(decision, node)
     if decision.other_scheduler:
-        return tuple(other_scheduler.check(situation))
-    rules: list[Rule] = []
+        return tuple(OF_OTHER_SCHEDULERS.check(situation))
+    rules: list[DiagnosisRule] = []
     if decision.schedulable or node:
         rules += RULES_OF_PLACED
     if decision.outcome is Outcome.GATED:
@@ -42,5 +42,5 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
         rules += RULES_OF_FAILED
     if decision.outcome is Outcome.UNSCHEDULABLE:
         rules += RULES
-    found = tuple(found for rule in rules for found in rule(situation))
-    return found if found or decision.outcome is not Outcome.UNSCHEDULABLE else tuple(LAST(situation))
+    found = tuple(found for rule in rules for found in rule.check(situation))
+    return found if found or decision.outcome is not Outcome.UNSCHEDULABLE else tuple(LAST.check(situation))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.cluster_rules import RULES
 from kschedctl.scheduler.scheduler import Scheduler
@@ -17,8 +19,8 @@ def diagnose_cluster(scheduler: Scheduler) -> tuple[ClusterDiagnosis, ...]:
     """
     situation = ClusterSituation(scheduler)
     found: dict[tuple[str, str], ClusterDiagnosis] = {}
-    for rule in RULES:
-        for each in rule(situation):
+    for module in RULES:
+        for each in import_module(f"kschedctl.diagnosis.cluster_rules.{module}").check(situation):
             # A workload that lacks pods for two reasons is reported with the first.
             found.setdefault((each.subject, each.state if not each.missing else ""), each)
     return tuple(found.values())

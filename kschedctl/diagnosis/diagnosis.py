@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from kschedctl.framework.remedy import Remedy, Risk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """A cure that takes effect outside the scheduler, so that it cannot be tried on a snapshot.
 
     Attributes

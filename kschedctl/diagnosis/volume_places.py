@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.core import Node
@@ -38,8 +39,7 @@ _OF_THE_KIND: Final = ("NodeAffinity", "TaintToleration", "NodeDeclaredFeatures"
 _SAMPLE: Final = 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VolumePlace:
+class VolumePlace(msgspec.Struct, frozen=True, eq=False):
     """The place of a bound volume.
 
     Attributes

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import msgspec
 
 from kschedctl.framework.effects import ObjectChange
 
@@ -30,8 +32,7 @@ class NotModelled:
         return f"not modelled: {self.feature}; {self.effect}"
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(msgspec.Struct, frozen=True):
     """The changes that a plugin call made to the cycle state, besides its return value.
 
     Attributes
@@ -46,8 +47,10 @@ class Effects:
     not_modelled: tuple[NotModelled, ...] = ()
 
 
-@dataclass(slots=True)
-class CycleState:
+NO_EFFECTS: Final = Effects()
+
+
+class CycleState(msgspec.Struct):
     """The state of one scheduling cycle.
 
     Attributes
@@ -62,15 +65,19 @@ class CycleState:
         The changes that Reserve, PreBind and Bind make to objects other than the pod.
     """
 
-    skip_filter_plugins: set[str] = field(default_factory=set)
-    skip_score_plugins: set[str] = field(default_factory=set)
-    not_modelled: list[NotModelled] = field(default_factory=list)
-    effects: list[ObjectChange] = field(default_factory=list)
-    _data: dict[type, object] = field(default_factory=dict)
+    skip_filter_plugins: set[str] = msgspec.field(default_factory=set)
+    skip_score_plugins: set[str] = msgspec.field(default_factory=set)
+    not_modelled: list[NotModelled] = msgspec.field(default_factory=list)
+    effects: list[ObjectChange] = msgspec.field(default_factory=list)
+    _data: dict[type, object] = msgspec.field(default_factory=dict)
+    #: The values written during ``recorded``; ``None`` outside it.
+    _record: dict[type, object] | None = None
 
     def write(self, value: object) -> None:
         """Store a value under its type; each plugin uses a type of its own."""
         self._data[type(value)] = value
+        if self._record is not None:
+            self._record[type(value)] = value
 
     def read(self, kind: type[T]) -> T | None:
         """Return the value of the given type, or ``None`` if none was written."""
@@ -83,12 +90,19 @@ class CycleState:
 
     def recorded(self, ask: Callable[[], T]) -> tuple[T, Effects]:
         """Call ``ask``, and return its result together with its effects on this state."""
-        before, n_notes = self._data.copy(), len(self.not_modelled)
-        said = ask()
-        written = tuple(value for kind, value in self._data.items() if before.get(kind) is not value)
-        return said, Effects(written, tuple(self.not_modelled[n_notes:]))
+        outer, n_notes = self._record, len(self.not_modelled)
+        record = self._record = {}
+        try:
+            said = ask()
+        finally:
+            self._record = outer
+        if outer is not None:
+            outer.update(record)
+        if not record and len(self.not_modelled) == n_notes:
+            return said, NO_EFFECTS
+        return said, Effects(tuple(record.values()), tuple(self.not_modelled[n_notes:]))
 
     def replay(self, effects: Effects) -> None:
         """Write the values that an earlier plugin call wrote."""
         for value in effects.written:
-            self._data[type(value)] = value
+            self.write(value)

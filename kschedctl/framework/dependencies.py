@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.meta import ApiObject
@@ -21,8 +21,7 @@ class Reach(IntEnum):
     CLUSTER = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(msgspec.Struct, frozen=True):
     """The dependencies of a plugin's result for a node, besides the pod to schedule and the plugin's arguments.
 
     Attributes

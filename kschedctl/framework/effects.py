@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.api.meta import ApiObject
@@ -28,8 +29,7 @@ _RESOURCES: Final[dict[type[ApiObject], EventResource]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectChange:
+class ObjectChange(msgspec.Struct, frozen=True):
     """The creation or update of an object.
 
     Attributes

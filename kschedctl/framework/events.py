@@ -8,9 +8,10 @@ event and the plugin's hint does not rule this event out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import IntFlag, StrEnum, auto
 from typing import Any, Final
+
+import msgspec
 
 from kschedctl.api.core import Node
 from kschedctl.api.meta import ApiObject
@@ -79,8 +80,7 @@ class ActionType(IntFlag):
 _OF_PODS: Final = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
+class ClusterEvent(msgspec.Struct, frozen=True):
     """A kind of object and an action on it.
 
     Attributes
@@ -124,8 +124,7 @@ EVERYTHING: Final = ClusterEvent(EventResource.ANY, ActionType.ALL)
 QueueingHint = Callable[[Pod, Any, Any], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEventWithHint:
+class ClusterEventWithHint(msgspec.Struct, frozen=True):
     """An event that a plugin registers. Without a hint, every such event may help."""
 
     event: ClusterEvent

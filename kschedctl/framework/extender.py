@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
@@ -25,8 +26,7 @@ class ExtenderError(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class ExtenderFilterResult:
+class ExtenderFilterResult(msgspec.Struct, frozen=True):
     """The result of an extender's filter call.
 
     Attributes
@@ -40,13 +40,12 @@ class ExtenderFilterResult:
     """
 
     nodes: tuple[str, ...]
-    objects: Mapping[str, Node] = field(default_factory=dict)
-    failed: Mapping[str, str] = field(default_factory=dict)
-    failed_and_unresolvable: Mapping[str, str] = field(default_factory=dict)
+    objects: Mapping[str, Node] = msgspec.field(default_factory=dict)
+    failed: Mapping[str, str] = msgspec.field(default_factory=dict)
+    failed_and_unresolvable: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Victims:
+class Victims(msgspec.Struct, frozen=True):
     """The eviction victims on a node.
 
     Attributes
@@ -61,8 +60,7 @@ class Victims:
     num_pdb_violations: int
 
 
-@dataclass(frozen=True, slots=True)
-class MetaVictims:
+class MetaVictims(msgspec.Struct, frozen=True):
     """The eviction victims on a node, as an extender returns them.
 
     Attributes

@@ -24,6 +24,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic, ScaledToHighest
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.config.types import ConfigStruct
+from kschedctl.framework.counted_domains import CountedDomains
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
@@ -60,6 +61,8 @@ class Handle:
         The pods, by ``uid_of``, with victims that are still to be evicted.
     extenders : tuple of Extender
         The extenders to call, in order; empty if extenders are not called.
+    request_rules : RequestRules
+        The release's rules for counting the requests of pods.
     """
 
     cluster: Cluster
@@ -69,11 +72,10 @@ class Handle:
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     preempting: set[str] = field(default_factory=set)
     extenders: tuple[Extender, ...] = ()
+    request_rules: RequestRules = field(init=False)
 
-    @property
-    def request_rules(self) -> RequestRules:
-        """The release's rules for counting the requests of pods."""
-        return RequestRules.of(self.release)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request_rules", RequestRules.of(self.release))
 
     def pods_that_wake(self, kind: EventResource) -> EventResource:
         """Return the event resource to register for a kind of pods.
@@ -243,8 +245,7 @@ class QueueSortPlugin(Plugin):
         """Return the pod's sort key; pods with smaller keys are scheduled first."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterResult:
+class PreFilterResult(msgspec.Struct, frozen=True):
     """The result of a PreFilter plugin.
 
     Attributes
@@ -287,6 +288,13 @@ class FilterPlugin(Plugin):
         """
         return ()
 
+    def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
+        """Return the pods that the filter counts by topology domain, one entry per constraint of the pod.
+
+        Called after Filter, only for an answer that shows the constraints; by default there are none.
+        """
+        return ()
+
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
         """Report whether losing other nodes and their pods can make a node fail that passes. Called after Filter.
 
@@ -305,8 +313,7 @@ class FilterPlugin(Plugin):
         yield self.handle.cluster.nodes.rows
 
 
-@dataclass(frozen=True, slots=True)
-class PostFilterResult:
+class PostFilterResult(msgspec.Struct, frozen=True):
     """The result of a PostFilter plugin.
 
     Attributes
@@ -449,8 +456,7 @@ class PlacementScorePlugin(Plugin):
         return scores
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupPostFilterResult:
+class PodGroupPostFilterResult(msgspec.Struct, frozen=True):
     """The result of a PodGroupPostFilter plugin.
 
     Attributes
@@ -464,7 +470,7 @@ class PodGroupPostFilterResult:
     """
 
     status: Status
-    nominated: Mapping[str, str] = field(default_factory=dict)
+    nominated: Mapping[str, str] = msgspec.field(default_factory=dict)
     victims: tuple[int, ...] = ()
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,8 +18,7 @@ from kschedctl.cluster.worlds import NONE, Numbering
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 
 
-@dataclass(frozen=True, slots=True)
-class FilterRun:
+class FilterRun(msgspec.Struct, frozen=True):
     """A run of all filters over the worlds of an overlay.
 
     Attributes
@@ -120,8 +119,7 @@ class FilterRun:
         return counts
 
 
-@dataclass(frozen=True, slots=True)
-class ExtenderVerdict:
+class ExtenderVerdict(msgspec.Struct, frozen=True):
     """The status that an extender gives a node after the filters.
 
     Attributes

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.arrays import PodIndices, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import scheduled_members
+from kschedctl.framework.cycle_state import NotModelled
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupInfo:
+class PodGroupInfo(msgspec.Struct, frozen=True):
     """A group in an attempt (upstream ``PodGroupInfo``).
 
     Attributes
@@ -58,8 +59,7 @@ class PodGroupInfo:
         return scheduled_members(cluster, self.namespace, self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(msgspec.Struct, frozen=True):
     """A set of nodes that a group is tried on (upstream ``Placement``).
 
     Attributes
@@ -74,8 +74,7 @@ class Placement:
     rows: Rows
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementProgress:
+class PlacementProgress(msgspec.Struct, frozen=True):
     """The progress of an attempt in one placement.
 
     Attributes
@@ -90,8 +89,7 @@ class PlacementProgress:
     remaining: int
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupAssignments:
+class PodGroupAssignments(msgspec.Struct, frozen=True):
     """The members that found a node in a placement (upstream ``PodGroupAssignments``).
 
     Attributes
@@ -104,3 +102,19 @@ class PodGroupAssignments:
 
     placement: Placement
     proposed: Sequence[tuple[Pod, str]]
+
+
+def not_modelled_in(group: PodGroupInfo) -> tuple[NotModelled, ...]:
+    """Return the fields of a PodGroup that could change the decision for its members and are not modelled."""
+    if group.pod_group is None:
+        return ()
+    notes = []
+    parent = group.pod_group.spec.parent_composite_pod_group_name
+    if parent:
+        effect = "the answer assumes that the group is scheduled by itself"
+        notes.append(NotModelled(f"CompositePodGroup {parent}", effect))
+    if group.pod_group.spec.resource_claims:
+        effect = "the answer assumes that they reject no node"
+        # The copies that capacity counts are named NAME+NUMBER.
+        notes.append(NotModelled(f"the device claims of PodGroup {group.name.partition('+')[0]}", effect))
+    return tuple(notes)

@@ -168,8 +168,7 @@ class Remedy:
     side: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RemedyContext:
+class RemedyContext(msgspec.Struct, frozen=True):
     """The data that a reason may use to propose remedies.
 
     Attributes

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
@@ -36,8 +35,7 @@ _MOST_TEXTS: Final = 256
 _encode = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(slots=True)
-class _Entry(Generic[V]):
+class _Entry(msgspec.Struct, Generic[V]):
     """A cached result, with the inputs for which it is valid.
 
     Attributes
@@ -59,8 +57,7 @@ class _Entry(Generic[V]):
     effects: Effects
 
 
-@dataclass(frozen=True, slots=True)
-class _Filtered:
+class _Filtered(msgspec.Struct, frozen=True):
     """A filter's result for all nodes: status codes, and indices into the distinct reason texts."""
 
     code: NDArray[np.int8]
@@ -68,8 +65,7 @@ class _Filtered:
     texts: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
+class _Scored(msgspec.Struct, frozen=True):
     """Raw scores, int64, shape (n_nodes,), a mask of the nodes with a known score, and whether all are known."""
 
     scores: Int64Array

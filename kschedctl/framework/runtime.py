@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
@@ -46,12 +46,12 @@ from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.releases.release import Release
 
 P = TypeVar("P", bound=Plugin)
+_NO_PODS: Final = np.empty(0, dtype=np.int64)
 #: The plugin types that can reject a pod.
 _REJECTING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin)
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterOutcome:
+class PreFilterOutcome(msgspec.Struct, frozen=True):
     """The combined result of all PreFilter plugins.
 
     Attributes
@@ -248,6 +248,8 @@ class Framework:
         """
         keep_nomination = self.release.gated_pods_keep_nomination
         pods = self.cluster.pods
+        if not len(pods.nominated):
+            return _NO_PODS
         own = pod.metadata
         return np.array(
             [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
@@ -19,8 +19,7 @@ from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Status
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(msgspec.Struct, frozen=True):
     """The scores of the feasible nodes.
 
     Attributes
@@ -114,7 +113,8 @@ def normalized_scores(framework: Framework, name: str, state: CycleState, pod: P
         If the plugin returns a score outside this range.
     """
     scores = cast("ScorePlugin", framework.plugin(name)).normalize_score(state, pod, raw)
-    if scores.min(initial=0) < 0 or scores.max(initial=0) > MAX_NODE_SCORE:
+    # As uint64, negative scores are the largest: one pass finds both kinds of invalid scores.
+    if np.maximum.reduce(scores.view(np.uint64), initial=0) > MAX_NODE_SCORE:
         invalid = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
         raise PluginError(
             f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score '

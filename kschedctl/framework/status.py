@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,8 +46,7 @@ _CODE_NAMES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(msgspec.Struct, frozen=True):
     """The status that one plugin returned for a pod.
 
     Attributes
@@ -99,8 +99,7 @@ class Reason:
         return self.operands.data() if self.operands is not None else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Rejections:
+class Rejections(msgspec.Struct, frozen=True):
     """The result of one plugin for many nodes. Texts are created on demand.
 
     Attributes
@@ -130,7 +129,9 @@ class Rejections:
     @classmethod
     def everywhere(cls, n_worlds: int, status: Status) -> Rejections:
         """Return the same status for every node."""
-        code = np.full(n_worlds, status.code, dtype=np.int8)
+        code = np.zeros(n_worlds, dtype=np.int8)
+        if status.code:
+            code[:] = status.code
         return cls(code, np.zeros(n_worlds, dtype=np.int64), lambda _: status.reasons)
 
     @classmethod

@@ -7,7 +7,8 @@ seconds, and takes out the settled pods.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from kschedctl.api.duration import Duration
 from kschedctl.api.pod import Pod
@@ -15,8 +16,7 @@ from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.workloads.template import uid_of
 
 
-@dataclass(frozen=True, slots=True)
-class _Timer:
+class _Timer(msgspec.Struct, frozen=True):
     """The time at which a plugin's timeout ends, and its length, both in seconds."""
 
     at: float

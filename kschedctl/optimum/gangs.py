@@ -10,13 +10,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.pod_group_members import group_members, pod_group_of, scheduled_members
-from kschedctl.framework.pod_groups import PodGroupInfo
+from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.framework.pod_groups import PodGroupInfo, not_modelled_in
 from kschedctl.optimum.kinds import Kind, Occupants
 from kschedctl.optimum.placement import Placement
+from kschedctl.scheduler.decide_in_group import pending_members
+from kschedctl.scheduler.pod_group_cycle import members_problem
 from kschedctl.scheduler.scheduler import Scheduler
 
 
@@ -137,6 +141,13 @@ def gangs_of(
     return tuple(out)
 
 
+def notes_of(cluster: Cluster, gangs: Iterable[Gang]) -> tuple[NotModelled, ...]:
+    """Return what is not modelled of groups."""
+    names = (gang.key.partition("/") for gang in gangs)
+    infos = (PodGroupInfo(space, name, cluster.get(PodGroup, name, space), ()) for space, _, name in names)
+    return tuple(note for info in infos for note in not_modelled_in(info))
+
+
 def held_groups(scheduler: Scheduler, held: Iterable[str]) -> set[tuple[str, str]]:
     """Return the groups that are not tried because some of their pods are held back, by namespace and name.
 
@@ -151,3 +162,25 @@ def held_groups(scheduler: Scheduler, held: Iterable[str]) -> set[tuple[str, str
     pods = scheduler.cluster.pods
     records = (pods.records[pods.index[namespace, name]] for namespace, _, name in (key.partition("/") for key in held))
     return {(each.metadata.namespace, each.spec.pod_group_name) for each in records if each.spec.pod_group_name}
+
+
+def refused_groups(scheduler: Scheduler, pods: Iterable[Pod]) -> set[tuple[str, str]]:
+    """Return the groups of pods at which every attempt ends with an error, as the members do not agree.
+
+    Parameters
+    ----------
+    pods : iterable of Pod
+        Pending pods.
+    """
+    if scheduler.release.pod_groups is None:
+        return set()
+    firsts = {(pod.namespace, pod.spec.pod_group_name): pod for pod in pods if pod.spec.pod_group_name}
+    return {key for key, pod in firsts.items() if _is_refused(scheduler, pod)}
+
+
+def _is_refused(scheduler: Scheduler, pod: Pod) -> bool:
+    members = pending_members(scheduler.framework(pod.spec.scheduler_name), pod)
+    first = members[0].spec
+    group = scheduler.cluster.get(PodGroup, first.pod_group_name, pod.namespace)
+    info = PodGroupInfo(pod.namespace, first.pod_group_name, group, tuple(members))
+    return bool(members_problem(scheduler.framework(first.scheduler_name), info))

@@ -25,7 +25,7 @@ from kschedctl.framework.runtime import Framework
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import Code
 from kschedctl.optimum.filters import evaluate_filters
-from kschedctl.optimum.gangs import Gang, gangs_of, held_groups, whole_groups_only
+from kschedctl.optimum.gangs import Gang, gangs_of, held_groups, refused_groups, whole_groups_only
 from kschedctl.optimum.kinds import Kind, Occupants
 from kschedctl.preemption.budgets import Budget, get_pod_disruption_budgets
 from kschedctl.preemption.victims import pod_priority
@@ -58,7 +58,8 @@ class PlacementQuestion:
     budgets : tuple of Budget
         The disruption budgets, in terms of classes of ``emptied``.
     gated : tuple of str
-        Pods with scheduling gates, ``namespace/name``; they are not placed.
+        Pods with scheduling gates, and pods of groups that are held back or end with an error, ``namespace/name``; they
+        are not placed.
     numbers : mapping of object to int
         The number of each kind, by the key that distinguishes kinds.
     labels : frozenset of str
@@ -172,7 +173,7 @@ def _kind(scheduler: Scheduler, sample: Pod, pods: Iterable[Pod]) -> Kind:
 
 
 def _pending(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
-    """Return the schedulable pending pods, the oldest first, and the keys of the pods with scheduling gates."""
+    """Return the pending pods to place, the oldest first, and the keys of those that are held back."""
     pods = scheduler.cluster.pods
     found, gated = [], []
     for index in np.flatnonzero(pods.node_row == PENDING).tolist():
@@ -183,7 +184,7 @@ def _pending(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
             found.append(pod)
         else:
             gated.append(pod.key)
-    held = held_groups(scheduler, gated)
+    held = held_groups(scheduler, gated) | refused_groups(scheduler, found)
     gated += [pod.key for pod in found if (pod.namespace, pod.spec.pod_group_name) in held]
     found = [pod for pod in found if (pod.namespace, pod.spec.pod_group_name) not in held]
     return sorted(found, key=age), gated

@@ -23,8 +23,6 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.status import SUCCESS, Code, Status
-from kschedctl.preemption.evaluator import preempt
-from kschedctl.preemption.pod_group_evaluator import preempt_for_pod_group
 from kschedctl.workloads.template import uid_of
 
 ASYNC_PREEMPTION: Final = "SchedulerAsyncPreemption"
@@ -69,6 +67,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
         problem = self._left_to_group(pod)
         if problem:
             return PostFilterResult(Status(Code.UNSCHEDULABLE, (problem,)))
+        # Most pods fit somewhere and need no preemption.
+        from kschedctl.preemption.evaluator import preempt
+
         found = preempt(self.handle.framework, state, pod, statuses)
         state.write(found)
         said = found.status.reasons
@@ -80,6 +81,8 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
 
     def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
         """Find the pods to evict for a whole group."""
+        from kschedctl.preemption.pod_group_evaluator import preempt_for_pod_group
+
         found = preempt_for_pod_group(self.handle.cluster, self.handle.release, group, trial)
         rules = self.handle.release.pod_groups
         if rules is None or not rules.says_preemption or not found.status.message:

@@ -6,7 +6,6 @@ Score: the sum of the weights of the matching preferred terms, normalised so tha
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -203,8 +202,7 @@ class PreferenceScore(Arithmetic, frozen=True):
         yield Step("score", sum_expression(map(str, weights)), sum(weights))
 
 
-@dataclass(frozen=True, slots=True)
-class _PreScoreState:
+class _PreScoreState(msgspec.Struct, frozen=True):
     scores: Int64Array
     nodes: Nodes
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.core import Node
@@ -53,8 +53,7 @@ class UndeclaredFeatures(Operands, frozen=True):
         return f"node does not declare {', '.join(self.missing)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     needed: frozenset[str]
 
 

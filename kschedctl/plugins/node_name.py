@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Final
 
-import numpy as np
-
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
@@ -18,7 +16,7 @@ from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventRe
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.status import Code, Reason, Rejections
+from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't match the requested node name"
 
@@ -62,9 +60,9 @@ class NodeName(PreFilterPlugin, FilterPlugin):
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Reject all nodes but the one in ``spec.nodeName``, if it is set."""
         wanted = pod.spec.node_name
-        other = np.full(len(nodes), bool(wanted))
-        if wanted:
-            other = nodes.rows != self.handle.cluster.nodes.row.get(wanted, -1)
+        if not wanted:
+            return Rejections.everywhere(len(nodes), SUCCESS)
+        other = nodes.rows != self.handle.cluster.nodes.row.get(wanted, -1)
 
         def details(_: int) -> tuple[Reason, ...]:
             return (Reason(REASON, OtherNodeNamed(wanted)),)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import ContainerPort, Pod
@@ -25,8 +25,7 @@ REASON: Final = "node(s) didn't have free ports for the requested pod ports"
 _ANY_ADDRESS: Final = "0.0.0.0"
 
 
-@dataclass(frozen=True, slots=True)
-class HostPort:
+class HostPort(msgspec.Struct, frozen=True):
     """A host port requested or used by a container: address, protocol and number."""
 
     address: str
@@ -124,8 +123,7 @@ def _host_port(port: ContainerPort) -> HostPort:
     return HostPort(port.host_ip or _ANY_ADDRESS, port.protocol or "TCP", port.host_port)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """The requested host ports, and the pod classes that use each conflicting port.
 
     ``users`` has one mask per port in use that conflicts with a requested one: bool, shape (n_classes,).

@@ -7,10 +7,10 @@ the gate VolumeLimitScaling, a driver with ``preventPodSchedulingIfMissing`` mus
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.meta import ApiObject
@@ -78,8 +78,7 @@ class DriverNotInstalled(Operands, frozen=True):
         return f"the node's CSINode does not list {self.driver}"
 
 
-@dataclass(frozen=True, slots=True)
-class DriverCounts:
+class DriverCounts(msgspec.Struct, frozen=True):
     """The volume counts of the drivers that a pod needs, per driver and world.
 
     Attributes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from typing import Final
 
 from kschedctl.errors import ConfigError
@@ -80,6 +79,9 @@ def full_registry() -> Registry:
     ConfigError
         If two plugins have the same name, or an entry point is not a plugin class.
     """
+    # Most configurations need no other plugins.
+    from importlib.metadata import entry_points
+
     registry = in_tree_registry()
     for entry_point in entry_points(group=ENTRY_POINT_GROUP):
         plugin = entry_point.load()

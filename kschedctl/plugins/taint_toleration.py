@@ -6,9 +6,9 @@ Score: the number of ``PreferNoSchedule`` taints that are not tolerated, normali
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.core import Node, Taint
@@ -101,8 +101,7 @@ class SoftTaints(Arithmetic, frozen=True):
         yield Step("score", sum_expression("1" for _ in self.untolerated), len(self.untolerated), none)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """A mark in the cycle state: PreScore ran."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
@@ -130,8 +130,7 @@ class DiskOfNominatedPod(Operands, frozen=True):
         return "the disk is used by a pod nominated to the node"
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """The pod's exclusive disks and claims, and their users.
 
     Attributes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.meta import ApiObject
@@ -80,8 +80,7 @@ class OtherZone(Operands, frozen=True):
         return elsewhere_remedies(context, self.claim, self.volume)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """The zone and region labels of the pod's volumes, each with its claim."""
 
     labels: tuple[tuple[str, VolumeLabel], ...]

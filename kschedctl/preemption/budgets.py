@@ -5,8 +5,7 @@ From pods in worlds to a mask over these entries. Whether a budget covers a pod 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from kschedctl.api.selectors import SelectorError, parse_label_selector
@@ -16,8 +15,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.worlds import PodsInWorlds
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """A disruption budget and the pods that it covers.
 
     Attributes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from kschedctl.arrays import PodIndices
@@ -14,8 +14,7 @@ from kschedctl.preemption.budgets import Budget
 from kschedctl.releases.pod_group_rules import PodGroupRules
 
 
-@dataclass(frozen=True, slots=True)
-class VictimUnit:
+class VictimUnit(msgspec.Struct, frozen=True):
     """Pods that are evicted together.
 
     Attributes

@@ -17,6 +17,7 @@ from kschedctl.scheduler.outcome import GroupOutcome
 
 #: The number of nodes in the table without ``-o wide``.
 _FEW: Final = 8
+_OUTSIDE: Final = "TopologyPlacementGenerator"
 
 
 def document(answer: PodCapacity, view: View) -> Document:
@@ -120,7 +121,11 @@ def list_document(found: CapacityList, view: View) -> Document:
         yield GAP
     rows = []
     for answer in answers:
-        groups = group_nodes(answer.refusals)
+        refusals = answer.refusals
+        if answer.gang is not None:
+            # A node outside the domain of the attempt says nothing about what the gang lacks.
+            refusals = tuple(node for node in refusals if node.plugin != _OUTSIDE) or refusals
+        groups = group_nodes(refusals)
         why = groups[0].why.split("\n")[0] if groups else answer.message or "-"
         least = "at least " if answer.bounded else ""
         rows.append((answer.name, f"{least}{answer.copies}", str(len(answer.nodes)), why))

@@ -94,7 +94,7 @@ def workloads_bars(found: CapacityList) -> Bars:
     shown = found.items[:_MOST_BARS]
     rows = []
     for answer in shown:
-        text = f"at least {answer.copies}" if answer.bounded else str(answer.copies)
+        text = f"{'at least ' if answer.bounded else ''}{_counted(answer.copies, answer)}"
         segments = (Segment(int(answer.bounded), answer.copies, text),) if answer.copies else ()
         rows.append(Bar((answer.name, text), segments, max((each.copies for each in shown), default=0) or 1))
     left = len(found.items) - len(shown)

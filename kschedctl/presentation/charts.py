@@ -10,14 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from kschedctl.presentation.tone import Tone
 
 #: The number of lanes up to which a timeline is short.
 _FEW_LANES: Final = 25
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """A kind of cells, segments or spans: an entry of the legend.
 
     Attributes
@@ -54,8 +55,7 @@ class Colouring:
     scale: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """A node on a map.
 
     Attributes
@@ -76,8 +76,7 @@ class Cell:
     about: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeMap:
+class NodeMap(msgspec.Struct, frozen=True, kw_only=True):
     """A map of nodes: one cell per node, in groups.
 
     Attributes
@@ -98,8 +97,7 @@ class NodeMap:
     cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """A part of a bar.
 
     Attributes
@@ -117,8 +115,7 @@ class Segment:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """A bar of segments, which is a row of a table.
 
     Attributes
@@ -139,8 +136,7 @@ class Bar:
     mark: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
+class Bars(msgspec.Struct, frozen=True, kw_only=True):
     """A table with a bar in each row.
 
     Attributes
@@ -170,8 +166,7 @@ class Bars:
     measure: str = "share"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A state of a lane between two times.
 
     Attributes
@@ -190,16 +185,14 @@ class Span:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(msgspec.Struct, frozen=True):
     """A row of a timeline: the states of an object, one after the other."""
 
     name: str
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """The states of objects over time.
 
     Attributes
@@ -231,8 +224,7 @@ class Timeline:
         return len(self.lanes) <= _FEW_LANES
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterAxis:
+class ScatterAxis(msgspec.Struct, frozen=True):
     """An axis of a scatter plot: its title, and the unit of its numbers."""
 
     title: str
@@ -245,8 +237,7 @@ class ScatterAxis:
         return str(int(value)) if value == int(value) else f"{value:,.1f}"
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterPoint:
+class ScatterPoint(msgspec.Struct, frozen=True):
     """A point of a scatter plot.
 
     Attributes
@@ -266,8 +257,7 @@ class ScatterPoint:
     front: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scatter:
+class Scatter(msgspec.Struct, frozen=True, kw_only=True):
     """A scatter plot, for output formats that can draw.
 
     Attributes

@@ -72,7 +72,7 @@ def _pod_bars(diff: Diff) -> Bars:
         measure="pods",
         headings=("which", "pods"),
         kinds=_CHANGES,
-        rows=(Bar(("all", str(diff.pods)), tuple(segments), diff.pods),),
+        rows=(Bar(("all", counted(diff.pods, "pod")), tuple(segments), diff.pods),),
     )
 
 
@@ -81,7 +81,7 @@ def _change_bars(groups: Sequence[Sequence[PodChangeData]]) -> Bars:
     most = max(map(len, shown))
     rows = (
         Bar(
-            ("; ".join(group[0].summary), str(len(group))),
+            ("; ".join(group[0].summary), counted(len(group), "pod")),
             (Segment(_CHANGES.index(_kind(group[0])), len(group), counted(len(group), "pod")),),
             most,
         )

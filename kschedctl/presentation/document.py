@@ -6,17 +6,21 @@ Blocks do not depend on the line width; renderers do the wrapping.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, Union
 
-from kschedctl.presentation.charts import Chart
+import msgspec
+
 from kschedctl.presentation.tone import Tone
+
+if TYPE_CHECKING:
+    # Only pages have charts.
+    from kschedctl.presentation.charts import Chart
 
 #: The indentation of tables and of subordinate lines, in characters.
 INDENT = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(msgspec.Struct, frozen=True):
     """A text that is wrapped between words."""
 
     text: str
@@ -24,23 +28,20 @@ class Paragraph:
     indent: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Verbatim:
+class Verbatim(msgspec.Struct, frozen=True):
     """A single line that is never wrapped, such as a message or a command."""
 
     text: str
     indent: int = INDENT
 
 
-@dataclass(frozen=True, slots=True)
-class Phrases:
+class Phrases(msgspec.Struct, frozen=True):
     """Short texts in a row, wrapped only between the texts."""
 
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(msgspec.Struct, frozen=True):
     """The subject of an answer, and what the answer is based on; in a list, an equal basis is shown only once.
 
     Attributes
@@ -67,8 +68,7 @@ class Provenance:
 Lines = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """A table without rules between rows and columns.
 
     Attributes
@@ -96,8 +96,7 @@ class Table:
     identifiers: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A suggested next command, with the question that it answers; ``cli/invocation.py`` writes the command line.
 
     Attributes
@@ -117,32 +116,29 @@ class Question:
     text: str
     command: str
     about: str = ""
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = msgspec.field(default_factory=dict)
     snapshot: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
+class Questions(msgspec.Struct, frozen=True):
     """Next questions, each with the command that answers it, ready to be copied."""
 
     questions: tuple[Question, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """The title of a section, which ends with the next heading or gap."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True):
     """A blank line, which also ends the section of the last heading."""
 
 
 GAP = Gap()
 
-Block = Heading | Paragraph | Verbatim | Phrases | Provenance | Table | Chart | Questions | Gap
+Block: TypeAlias = Union[Heading, Paragraph, Verbatim, Phrases, Provenance, Table, "Chart", Questions, Gap]
 Document = Iterator[Block]
 
 

@@ -27,8 +27,12 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
     """Lay out all elections."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.yes and answer.complete else Tone.BAD)
     yield from header(answer, view.now)
-    if view.drawn and (drawn := lease_bars(answer.elections)) is not None:
-        yield drawn
+    if view.drawn:
+        # The first line is about the scheduler alone, and a page is long: problems of all elections come next.
+        yield from _problems(answer.problems)
+        if (drawn := lease_bars(answer.elections)) is not None:
+            yield GAP
+            yield drawn
     if answer.elections:
         yield GAP
         headings = _WIDE if view.wide else _NARROW
@@ -54,7 +58,8 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
                 ],
                 identifiers=(0,),
             )
-    yield from _problems(answer.problems)
+    if not view.drawn:
+        yield from _problems(answer.problems)
     yield from cautions(answer)
     if answer.elections and not view.wide:
         yield from next_questions(

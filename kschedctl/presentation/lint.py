@@ -17,7 +17,7 @@ from kschedctl.presentation.frame import View, next_questions
 from kschedctl.presentation.lint_charts import findings_table, rules_bars, rules_table
 from kschedctl.presentation.tone import Tone
 
-_TONES: Final = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.MIXED, Severity.INFO: Tone.STRONG}
+_TONES: Final = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.MIXED, Severity.INFO: Tone.PLAIN}
 #: The number of context lines before the line of a finding.
 _BEFORE: Final = 1
 _LONGEST: Final = 160

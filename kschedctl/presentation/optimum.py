@@ -159,7 +159,7 @@ def _waiting(answer: Optimum, *, every: bool) -> Document:
     for what, pods in (
         ("Pending in both placements", both),
         ("Placed by the scheduler, and pending in the best placement, which has other pods instead", answer.displaced),
-        ("Gated, not considered", answer.gated),
+        ("Held back by gates or by their group, not considered", answer.gated),
     ):
         if pods:
             yield GAP

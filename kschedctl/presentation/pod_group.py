@@ -87,9 +87,14 @@ def _members_section(group: PodGroupData) -> Document:
 
 def _victims_section(group: PodGroupData) -> Document:
     yield Heading("Evicted for the group")
+    in_groups = any(unit.group for unit in group.victims)
     rows = [
-        (f"pod group {unit.group}" if unit.group else unit.pods[0], str(unit.priority), listed(list(unit.pods)))
+        (
+            f"pod group {unit.group}" if unit.group else unit.pods[0],
+            str(unit.priority),
+            *((listed(list(unit.pods) if unit.group else ["-"]),) if in_groups else ()),
+        )
         for unit in group.victims
     ]
-    yield table(("victim", "priority", "pods"), rows, numeric=(1,))
+    yield table(("victim", "priority", *(("pods",) if in_groups else ())), rows, numeric=(1,))
     yield Paragraph(_WHY_THESE, Tone.FAINT)

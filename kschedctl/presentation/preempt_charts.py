@@ -26,8 +26,8 @@ _CAUSES: Final = {
     Cause.ERROR: "error",
 }
 _VICTIMS: Final = (
-    Kind("evictions that violate a budget", Tone.BAD),
-    Kind("other evictions", Tone.MIXED),
+    Kind("victims whose eviction violates a budget", Tone.BAD),
+    Kind("other victims", Tone.MIXED),
     Kind("already being deleted", Tone.FAINT),
 )
 

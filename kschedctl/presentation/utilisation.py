@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kschedctl.answers.amounts import amount_of, readable
+from kschedctl.answers.amounts import amount_of
 from kschedctl.answers.simulate import UtilisationData
+from kschedctl.api.amounts import amount_of as with_unit
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.tone import Tone
 
@@ -37,7 +38,7 @@ def _bar(each: UtilisationData) -> Bar:
     segments = tuple(
         Segment(i, float(part), f"{100 * part / offered:.1f} %") for i, part in enumerate(parts) if part
     )  # fmt: skip
-    texts = (f"{each.resource}, {each.zone or 'all nodes'}", *shares(each), readable(each.resource, each.allocatable))
+    texts = (f"{each.resource}, {each.zone or 'all nodes'}", *shares(each), with_unit(each.resource, offered))
     limit = float(offered) if max(before, after) > offered else None
     return Bar(texts, segments, float(offered), mark=limit)
 

@@ -77,10 +77,10 @@ def _agreement(found: Verification) -> Bars:
     return Bars(
         title="Comparison with kube-scheduler",
         measure="pods",
-        headings=("pods", "number"),
+        headings=("state", "pods"),
         kinds=_RESULTS,
         rows=tuple(
-            Bar((f"{which} pods", str(sum(counts))), tuple(_segments(counts)), float(sum(counts)))
+            Bar((which, counted(sum(counts), "pod")), tuple(_segments(counts)), float(sum(counts)))
             for which, counts in (("pending", of_pending), ("bound", of_bound))
         ),
     )

@@ -34,6 +34,12 @@ class ValidationRules:
     restart_actions_listed : bool
         True if the message about an invalid action of a restart rule lists all actions that the gates allow; else only
         Restart.
+    autoscaler_bounds_are_last : bool
+        True if the lower limits of the replicas of a HorizontalPodAutoscaler are checked after its other fields.
+    host_namespaces_are_of_spec : bool
+        True if messages about ``shareProcessNamespace`` name it as a field of the pod's spec, and Windows pods are
+        refused for it and for ``hostPID``, ``hostIPC`` and ``hostUsers`` after the security context; else as a part of
+        the security context.
     pod_group_versions : frozenset of str
         The versions of scheduling.k8s.io that have PodGroups and Workloads.
     pod_group_priority_gate : str
@@ -51,6 +57,8 @@ class ValidationRules:
     templates_need_image_reference: bool
     grace_period_not_negative: bool
     restart_actions_listed: bool
+    autoscaler_bounds_are_last: bool
+    host_namespaces_are_of_spec: bool
     pod_group_versions: frozenset[str]
     pod_group_priority_gate: str
     pod_group_needs_workload: bool
@@ -66,6 +74,8 @@ VALIDATION_1_34: Final = ValidationRules(
     templates_need_image_reference=False,
     grace_period_not_negative=False,
     restart_actions_listed=False,
+    autoscaler_bounds_are_last=False,
+    host_namespaces_are_of_spec=False,
     pod_group_versions=frozenset(),
     pod_group_priority_gate="",
     pod_group_needs_workload=False,
@@ -90,6 +100,8 @@ VALIDATION_1_37: Final = replace(
     VALIDATION_1_36,
     templates_need_image_reference=True,
     grace_period_not_negative=True,
+    autoscaler_bounds_are_last=True,
+    host_namespaces_are_of_spec=True,
     pod_group_versions=frozenset({"v1alpha3", "v1beta1"}),
     pod_group_priority_gate=POD_GROUPS_1_37.preemption_gate,
     pod_group_needs_workload=False,

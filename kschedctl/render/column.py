@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
 from rich.cells import cell_len
 
 from kschedctl.presentation.document import Lines
@@ -22,8 +22,7 @@ _COMFORTABLE: Final = 24
 _BESIDE: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """The heading and the cells of a column.
 
     Attributes
@@ -74,12 +73,12 @@ class Column:
 
     def with_split_heading(self) -> Column:
         """Return the column with a heading that is broken inside its words."""
-        return replace(self, heading=tuple(_HEADING_BREAKS.split(self.heading[0])))
+        return msgspec.structs.replace(self, heading=tuple(_HEADING_BREAKS.split(self.heading[0])))
 
     def with_broken_labels(self) -> Column:
         """Return the column with labels and taints broken, unless its cells are names."""
-        return replace(self, breaks_labels=not self.names)
+        return msgspec.structs.replace(self, breaks_labels=not self.names)
 
     def with_lines(self, change: Callable[[str], str]) -> Column:
         """Return the column with each line of its cells changed."""
-        return replace(self, cells=tuple(tuple(map(change, cell)) for cell in self.cells))
+        return msgspec.structs.replace(self, cells=tuple(tuple(map(change, cell)) for cell in self.cells))

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 class Concise(FindingsForm):
     """Compiler-style output: one line per finding."""
 
-    name = "concise"
-
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the findings, then a line with their number."""
         for each in run.told:

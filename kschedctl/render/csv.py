@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kschedctl.render.form import Form, FormKind, Medium, as_table
+from kschedctl.render.form import Form, Medium, as_table
 
 if TYPE_CHECKING:
     from kschedctl.presentation.frame import View
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 class Csv(Form):
     """CSV: a line of headings, then a line per row."""
-
-    name = "csv"
-    kinds = frozenset({FormKind.TABLE})
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the lines of the table."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from kschedctl.render.form import Form, FormKind, Medium
+from kschedctl.render.form import Form, Medium
 
 if TYPE_CHECKING:
     from kschedctl.presentation.frame import View
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 class FindingsForm(Form):
     """An output format that only the findings of ``lint`` have."""
-
-    kinds = frozenset({FormKind.FINDINGS})
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the findings in this format; the view has them together with the lines that they are about."""

@@ -1,4 +1,4 @@
-"""The base of all output formats: the values of ``-o``."""
+"""The base of all output formats; ``forms`` is their registry."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from kschedctl.answers.base import Answer
     from kschedctl.answers.stream import AnswerStream
     from kschedctl.frames import Tabular
@@ -18,6 +16,30 @@ if TYPE_CHECKING:
     from kschedctl.presentation.frame import View
 
     Answers = Answer | AnswerStream[Any]
+
+
+class Console(Protocol):
+    """The properties of a console that forms depend on; the names are those of rich."""
+
+    @property
+    def width(self) -> int:
+        """The width in characters."""
+
+    @property
+    def encoding(self) -> str:
+        """The encoding, in lower case."""
+
+    @property
+    def color_system(self) -> str | None:
+        """The colours that are available; ``None`` for none. A console with colours is one of rich."""
+
+    @property
+    def is_terminal(self) -> bool:
+        """True for a terminal."""
+
+    @property
+    def file(self) -> IO[str]:
+        """The stream that the text is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +78,19 @@ class FormKind(Enum):
     FINDINGS = auto()
 
 
-#: The kinds of all commands except ``lint``.
-ANSWERS: Final = frozenset({FormKind.ANSWER, FormKind.TABLE})
-
-
 class FormError(ValueError):
     """An invalid value of ``-o``."""
 
 
 class Form(ABC):
-    """An output format.
+    """An output format: a value of ``-o``.
 
     Attributes
     ----------
-    name : str
-        The value of ``-o``; empty for the default format.
-    argument : str
-        The metavar of the text after ``=``, for the help; empty if the format takes none.
-    kinds : frozenset of FormKind
-        The kinds of answers that the format supports.
     draws : bool
         True if the format draws charts, which need the nodes of the cluster.
     """
 
-    name: ClassVar[str]
-    argument: ClassVar[str] = ""
-    kinds: ClassVar[frozenset[FormKind]] = ANSWERS
     draws: ClassVar[bool] = False
 
     @classmethod

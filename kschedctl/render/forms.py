@@ -3,44 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple, cast
 
-from kschedctl.render.concise import Concise
-from kschedctl.render.csv import Csv
 from kschedctl.render.form import Form, FormError, FormKind
-from kschedctl.render.github import GitHub
-from kschedctl.render.gitlab import GitLab
-from kschedctl.render.html import Html
-from kschedctl.render.json import Json
-from kschedctl.render.jsonl import JsonLines
-from kschedctl.render.jsonpath import JsonPath
-from kschedctl.render.junit import JUnit
-from kschedctl.render.name import Name
-from kschedctl.render.parquet import Parquet
-from kschedctl.render.sarif import Sarif
-from kschedctl.render.text import Human, Text, Wide
-from kschedctl.render.yaml import Yaml
 
-_EVERY: Final[tuple[type[Form], ...]] = (
-    Text,
-    Wide,
-    Human,
-    Concise,
-    Html,
-    Json,
-    Yaml,
-    Name,
-    JsonPath,
-    JsonLines,
-    Csv,
-    Parquet,
-    Sarif,
-    JUnit,
-    GitHub,
-    GitLab,
+_ANSWERS: Final = frozenset({FormKind.ANSWER, FormKind.TABLE})
+_TABLE: Final = frozenset({FormKind.TABLE})
+_FINDINGS: Final = frozenset({FormKind.FINDINGS})
+
+
+class RegisteredForm(NamedTuple):
+    """An output format that is imported only when it is used.
+
+    Attributes
+    ----------
+    place : str
+        The module below ``kschedctl.render`` and the class in it, as in an entry point.
+    kinds : frozenset of FormKind
+        The kinds of answers that the format supports.
+    argument : str
+        The metavar of the text after ``=``, for the help; empty if the format takes none.
+    """
+
+    place: str
+    kinds: frozenset[FormKind] = _ANSWERS
+    argument: str = ""
+
+    def load(self) -> type[Form]:
+        """Import the format."""
+        module, _, name = self.place.partition(":")
+        return cast("type[Form]", getattr(import_module(f"kschedctl.render.{module}"), name))
+
+
+#: The formats by name; the empty name is the default format.
+FORMS: Final[Mapping[str, RegisteredForm]] = MappingProxyType(
+    {
+        "": RegisteredForm("text:Text"),
+        "wide": RegisteredForm("text:Wide"),
+        "human": RegisteredForm("text:Text", _FINDINGS),
+        "concise": RegisteredForm("concise:Concise", _FINDINGS),
+        "html": RegisteredForm("html:Html", _ANSWERS | _FINDINGS),
+        "json": RegisteredForm("json:Json", _ANSWERS | _FINDINGS),
+        "yaml": RegisteredForm("yaml:Yaml"),
+        "name": RegisteredForm("name:Name"),
+        "jsonpath": RegisteredForm("jsonpath:JsonPath", argument="TEMPLATE"),
+        "jsonl": RegisteredForm("jsonl:JsonLines", _TABLE | _FINDINGS),
+        "csv": RegisteredForm("csv:Csv", _TABLE),
+        "parquet": RegisteredForm("parquet:Parquet", _TABLE),
+        "sarif": RegisteredForm("sarif:Sarif", _FINDINGS),
+        "junit": RegisteredForm("junit:JUnit", _FINDINGS),
+        "github": RegisteredForm("github:GitHub", _FINDINGS),
+        "gitlab": RegisteredForm("gitlab:GitLab", _FINDINGS),
+    }
 )
-FORMS: Final[Mapping[str, type[Form]]] = MappingProxyType({form.name: form for form in _EVERY})
 
 
 def names(kind: FormKind) -> tuple[str, ...]:
@@ -50,8 +67,8 @@ def names(kind: FormKind) -> tuple[str, ...]:
 
 def usage(kind: FormKind, separator: str = "|", argument: str = "...") -> str:
     """Return the named formats for a kind of answers, for help and error messages."""
-    named = (FORMS[name] for name in names(kind))
-    return separator.join(f"{form.name}={argument or form.argument}" if form.argument else form.name for form in named)
+    arguments = {name: FORMS[name].argument for name in names(kind)}
+    return separator.join(f"{name}={argument or taken}" if taken else name for name, taken in arguments.items())
 
 
 def parse_form(text: str, kind: FormKind) -> Form:
@@ -67,4 +84,4 @@ def parse_form(text: str, kind: FormKind) -> Form:
     form = FORMS.get(name)
     if form is None or bool(equals) != bool(form.argument) or kind not in form.kinds:
         raise FormError(f'"{text}" is not one of {usage(kind, ", ", argument="")}')
-    return form.parse(argument)
+    return form.load().parse(argument)

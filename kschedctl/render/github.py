@@ -18,8 +18,6 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 class GitHub(FindingsForm):
     """Annotations, most severe first, because GitHub shows at most ten of each kind."""
 
-    name = "github"
-
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the annotations, then a line with the number of findings."""
         for each in run.by_severity:

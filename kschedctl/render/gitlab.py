@@ -23,8 +23,6 @@ _SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "major", Sev
 class GitLab(FindingsForm):
     """A GitLab code quality report; an empty array if there are no findings."""
 
-    name = "gitlab"
-
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the report."""
         import msgspec

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from kschedctl.render.form import ANSWERS, Form, FormKind, Medium
+from kschedctl.render.form import Form, Medium
 
 if TYPE_CHECKING:
     from kschedctl.answers.base import Answer
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 class Html(Form):
     """A page with the answer, charts, and tables that can be sorted and filtered."""
 
-    name = "html"
-    kinds: ClassVar[frozenset[FormKind]] = ANSWERS | {FormKind.FINDINGS}
     draws = True
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:

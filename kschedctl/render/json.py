@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kschedctl.render.form import Form, FormKind, Medium, collected
+from kschedctl.render.form import Form, Medium, collected
 from kschedctl.text.printable import json_text
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 class Json(Form):
     """Indented JSON."""
-
-    name = "json"
-    kinds = frozenset(FormKind)
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the answer as JSON."""

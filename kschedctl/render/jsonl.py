@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kschedctl.render.form import Form, FormKind, Medium, as_table, collected
+from kschedctl.render.form import Form, Medium, as_table, collected
 from kschedctl.text.printable import json_text
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 class JsonLines(Form):
     """JSON Lines: one object per row or finding."""
-
-    name = "jsonl"
-    kinds = frozenset({FormKind.TABLE, FormKind.FINDINGS})
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield a line per row or finding."""

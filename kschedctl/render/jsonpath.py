@@ -27,9 +27,6 @@ class JsonPath(Form):
 
     template: str
 
-    name = "jsonpath"
-    argument = "TEMPLATE"
-
     @classmethod
     def parse(cls, argument: str) -> Self:
         """Parse the template.

@@ -23,8 +23,6 @@ _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 class JUnit(FindingsForm):
     """JUnit XML."""
 
-    name = "junit"
-
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the test suites."""
         cases = [(file, list(_cases(file, [each for each in run.told if each.file is file]))) for file in _files(run)]

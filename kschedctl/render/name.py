@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 class Name(Form):
     """The names of the resulting objects."""
 
-    name = "name"
-
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the names, one per line."""
         for name in collected(answer).names():

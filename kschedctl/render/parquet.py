@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedctl.errors import UnsupportedError
 from kschedctl.extras import install_command
-from kschedctl.render.form import Form, FormKind, Medium, as_table
+from kschedctl.render.form import Form, Medium, as_table
 
 if TYPE_CHECKING:
     from kschedctl.presentation.frame import View
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 class Parquet(Form):
     """An Apache Parquet file, for a file or a pipe."""
-
-    name = "parquet"
-    kinds = frozenset({FormKind.TABLE})
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[bytes]:
         """Yield the table as the bytes of one file.

@@ -7,6 +7,7 @@ folder). Without findings, results are an empty list. Ignored findings are inclu
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,12 +29,12 @@ _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity
 _ROOT: Final = "%SRCROOT%"
 #: The number of results per run that GitHub accepts.
 _MOST: Final = 25_000
+#: A tagged version; those between two tags are not in the form of Semantic Versioning.
+_SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+")
 
 
 class Sarif(FindingsForm):
     """SARIF 2.1.0."""
-
-    name = "sarif"
 
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the SARIF log."""
@@ -73,7 +74,7 @@ def _run(run: LintView) -> dict[str, Any]:
             "driver": {
                 "name": "kschedctl",
                 "version": __version__,
-                "semanticVersion": __version__,
+                **({"semanticVersion": __version__} if _SEMANTIC.fullmatch(__version__) else {}),
                 "rules": [_rule(rule) for rule in rules],
             }
         },

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import Final
+
+import msgspec
 
 from kschedctl.render.column import Column
 
@@ -34,8 +35,7 @@ _NO_NAME: Final = "-"
 _Cut = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(msgspec.Struct, frozen=True):
     """Columns with shortened names.
 
     Attributes

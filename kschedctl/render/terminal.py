@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kschedctl.presentation.document import (
     Block,
@@ -19,12 +19,10 @@ from kschedctl.presentation.document import (
     Verbatim,
 )
 from kschedctl.presentation.tone import Tone
+from kschedctl.render.form import Console
 from kschedctl.render.grid import Printed, grid
 from kschedctl.render.wrapping import wrapped
 from kschedctl.text.printable import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _STYLES: Final = {
     Tone.STRONG: "bold",
@@ -69,8 +67,11 @@ def render(
 def _styled(text: str, tone: Tone, console: Console) -> str:
     if tone is Tone.PLAIN or console.color_system is None:
         return text
+    # Only terminals have colours.
+    from rich.console import Console as RichConsole
     from rich.text import Text
 
+    assert isinstance(console, RichConsole)
     with console.capture() as capture:
         console.print(Text(text), style=_STYLES[tone], soft_wrap=True, end="")
     return capture.get()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from kschedctl.render.form import Form, FormKind, Medium
+from kschedctl.render.form import Form, Medium
 
 if TYPE_CHECKING:
     from kschedctl.presentation.frame import View
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 class Text(Form):
     """The default format: text for people."""
 
-    name = ""
     wide: ClassVar[bool] = False
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
@@ -32,12 +31,4 @@ class Text(Form):
 class Wide(Text):
     """Text with all items, one by one."""
 
-    name = "wide"
     wide = True
-
-
-class Human(Text):
-    """The name of the default format in ``lint``."""
-
-    name = "human"
-    kinds = frozenset({FormKind.FINDINGS})

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 class Yaml(Form):
     """YAML."""
 
-    name = "yaml"
-
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the answer as YAML."""
         yield as_yaml(collected(answer), unicode=medium.console().encoding.startswith("utf"))

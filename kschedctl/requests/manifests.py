@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import BinaryIO, TypeVar
 
+import msgspec
+
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import Arguments, PodSubject
 from kschedctl.answers.explain import WorkloadData
@@ -90,8 +92,7 @@ class ObjectSubject:
                 yield PodSubject(one.pod, self.arguments, where, workload, one.node, one.replicas - running)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestRequest:
+class ManifestRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The manifests that a request names.
 
     Attributes

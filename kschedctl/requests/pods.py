@@ -20,6 +20,7 @@ from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.requests.group_names import named_member, names_group
 from kschedctl.requests.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.requests.workload_names import named_workload, workload_kind
@@ -77,7 +78,9 @@ class PodRequest(SubjectRequest):
         cluster = self.cluster.require_nodes(cluster)
         workloads = [self._with_running(cluster.cluster, name) for name in self.workload_names]
         cluster, given = manifests.beside(workloads).pods(cluster, handle)
-        asked = [*given, *(self.named_pod(cluster.pods, name) for name in self.pod_names)]
+        names = self.pod_names
+        asked = [*given, *(named_member(cluster.cluster, name, self.scope) for name in names if names_group(name))]
+        asked += [self.named_pod(cluster.pods, name) for name in names if not names_group(name)]
         if not self.named:
             asked = self.selected(cluster.pods)
             if not asked:

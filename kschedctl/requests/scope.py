@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import msgspec
+
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.api.selectors import matches
@@ -16,8 +18,7 @@ from kschedctl.snapshot.validation import Validation
 T = TypeVar("T", bound=ApiObject)
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceScope:
+class NamespaceScope(msgspec.Struct, frozen=True):
     """The namespaces that a request is about.
 
     Attributes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +19,12 @@ from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.framework.scoring import Scores
 from kschedctl.framework.status import SUCCESS, Code, Reason, Status
-from kschedctl.preemption.result import PreemptionResult
 from kschedctl.releases.release import Release
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.whatif.targets import find_node
+
+if TYPE_CHECKING:
+    from kschedctl.preemption.result import PreemptionResult
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -155,7 +158,12 @@ class Decision:
     @property
     def preemption(self) -> PreemptionResult | None:
         """The result of preemption; ``None`` if preemption did not run."""
-        return self.state.read(PreemptionResult) if not self.other_scheduler else None
+        if self.other_scheduler or (self.post_filter is None and not self.error):
+            return None
+        # Most pods fit somewhere and need no preemption.
+        from kschedctl.preemption.result import PreemptionResult
+
+        return self.state.read(PreemptionResult)
 
     @property
     def victims(self) -> Mapping[str, tuple[str, ...]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.core import Node
@@ -17,8 +17,7 @@ from kschedctl.framework.node_statuses import ExtenderVerdict, NodeStatuses
 from kschedctl.framework.status import Code, Reason, Status
 
 
-@dataclass(frozen=True, slots=True)
-class NodesPassingExtenders:
+class NodesPassingExtenders(msgspec.Struct, frozen=True):
     """The nodes that pass the extenders.
 
     Attributes
@@ -30,7 +29,7 @@ class NodesPassingExtenders:
     """
 
     rows: Rows
-    objects: Mapping[int, Node] = field(default_factory=dict)
+    objects: Mapping[int, Node] = msgspec.field(default_factory=dict)
 
     def in_order(self) -> Rows:
         """Return the rows in the order of the cluster."""

@@ -22,7 +22,13 @@ from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.effects import changed_objects
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin, PluginError, PodGroupPostFilterResult, PreFilterPlugin
-from kschedctl.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
+from kschedctl.framework.pod_groups import (
+    Placement,
+    PlacementProgress,
+    PodGroupAssignments,
+    PodGroupInfo,
+    not_modelled_in,
+)
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules
@@ -77,6 +83,47 @@ def schedule_pod_group(
     return _Cycle(framework if cluster is framework.cluster else framework.moved(cluster), group, pick).decide()
 
 
+def members_problem(framework: Framework, group: PodGroupInfo) -> str:
+    """Return the error with which every attempt at a group ends before a member is tried; empty if there is none.
+
+    Parameters
+    ----------
+    framework : Framework
+        The profile of the first member.
+    group : PodGroupInfo
+        The group, with at least one member without a node.
+    """
+    release, rules, cluster = framework.release, framework.release.pod_groups, framework.cluster
+    checks_members = rules is not None and rules.checks_members
+    pods = list(group.unscheduled)
+    first = pods[0]
+    if checks_members:
+        pods += [cluster.pods.pod(index) for index in group.scheduled(cluster).tolist()]
+    by_group = release.enabled(GROUP_PREEMPTION_POLICY)
+    spec = group.pod_group.spec if group.pod_group is not None else None
+    policy = (spec.preemption_policy if by_group and spec is not None else first.spec.preemption_policy) or ""
+    policy = policy or _DEFAULT_POLICY
+    for pod in pods:
+        own, name = pod.spec, first.spec.scheduler_name
+        if own.scheduler_name != name:
+            together = "all pods in a single pod group should have the same .spec.schedulerName set"
+            return f'{together}, got: "{own.scheduler_name}" and "{name}"'
+        if not checks_members:
+            continue
+        if (own.priority or 0) != group.priority:
+            return (
+                "all pods in a single pod group should have the same priority as the pod group's priority, "
+                f"got {own.priority or 0} and {group.priority}"
+            )
+        if (own.preemption_policy or _DEFAULT_POLICY) != policy:
+            as_group = " as the pod group's preemption policy" if by_group else ""
+            return (
+                f"all pods in a single pod group should have the same preemption policy{as_group}, "
+                f"got {own.preemption_policy or _DEFAULT_POLICY} and {policy}"
+            )
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Tried:
     """A member's own part in one try of the group; ``preempts`` if the node is one where it evicts others first."""
@@ -111,7 +158,7 @@ class _Cycle:
         self.states: list[CycleState] = []
 
     def decide(self) -> PodGroupDecision:
-        problem = self._invalid_members()
+        problem = members_problem(self._framework, self._group)
         if problem:
             return self._failed_before(problem)
         tries = self._tries(self._framework, run_post_filter=self._rules.members_preempt)
@@ -122,39 +169,6 @@ class _Cycle:
         if chosen.status.code.rejected and self._framework.release.groups_preempt and not chosen.waits:
             found, chosen = self._preempt(chosen)
         return self._decision(tries, chosen, found)
-
-    # The check of the members, before any of them is tried.
-
-    def _invalid_members(self) -> str:
-        """Return the reason why the members cannot be scheduled together; empty if they can."""
-        pods = list(self._group.unscheduled)
-        first = pods[0]
-        if self._rules.checks_members:
-            cluster = self._framework.cluster
-            pods += [cluster.pods.pod(index) for index in self._group.scheduled(cluster).tolist()]
-        by_group = self._framework.release.enabled(GROUP_PREEMPTION_POLICY)
-        spec = self._group.pod_group.spec if self._group.pod_group is not None else None
-        policy = (spec.preemption_policy if by_group and spec is not None else first.spec.preemption_policy) or ""
-        policy = policy or _DEFAULT_POLICY
-        for pod in pods:
-            own, name = pod.spec, first.spec.scheduler_name
-            if own.scheduler_name != name:
-                together = "all pods in a single pod group should have the same .spec.schedulerName set"
-                return f'{together}, got: "{own.scheduler_name}" and "{name}"'
-            if not self._rules.checks_members:
-                continue
-            if (own.priority or 0) != self._group.priority:
-                return (
-                    "all pods in a single pod group should have the same priority as the pod group's priority, "
-                    f"got {own.priority or 0} and {self._group.priority}"
-                )
-            if (own.preemption_policy or _DEFAULT_POLICY) != policy:
-                as_group = " as the pod group's preemption policy" if by_group else ""
-                return (
-                    f"all pods in a single pod group should have the same preemption policy{as_group}, "
-                    f"got {own.preemption_policy or _DEFAULT_POLICY} and {policy}"
-                )
-        return ""
 
     def _failed_before(self, problem: str) -> PodGroupDecision:
         status = GroupStatus(Code.ERROR, (problem,))
@@ -185,7 +199,8 @@ class _Cycle:
     def _choose(self, framework: Framework, tries: Sequence[_Try]) -> _Try:
         """Return the try that counts: the one that failed with an error, the best success, or the first."""
         last = tries[-1]
-        if last.status.code is Code.ERROR or not framework.release.places_groups or not last.tried:
+        no_placement = last.status.reasons == (_NO_PLACEMENT,)
+        if last.status.code is Code.ERROR or not framework.release.places_groups or no_placement:
             chosen = last
         else:
             chosen = self._best(framework, tries)
@@ -274,6 +289,7 @@ class _Cycle:
         # The members are out of the queue, which PreEnqueue guards.
         decision = schedule_pod(framework, pod, among=placement.rows, run_post_filter=run_post_filter, gate=SUCCESS)
         self.states.append(decision.state)
+        decision.state.not_modelled += not_modelled_in(self._group)
         node = self._pick(pod, decision)
         result = decision.post_filter
         if not node:

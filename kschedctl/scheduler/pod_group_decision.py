@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.core import Condition
@@ -23,8 +24,7 @@ from kschedctl.scheduler.outcome import GroupOutcome
 GROUP_IS_UNSCHEDULABLE: Final = "pod group is unschedulable"
 
 
-@dataclass(frozen=True, slots=True)
-class GroupStatus:
+class GroupStatus(msgspec.Struct, frozen=True):
     """The status of a group.
 
     Attributes
@@ -58,7 +58,7 @@ class GroupStatus:
 
     def with_reason(self, reason: str) -> GroupStatus:
         """Return the status with one more reason."""
-        return replace(self, reasons=(*self.reasons, reason))
+        return msgspec.structs.replace(self, reasons=(*self.reasons, reason))
 
 
 UNSCHEDULABLE: Final = GroupStatus(Code.UNSCHEDULABLE, by_group=True)
@@ -124,8 +124,7 @@ class MemberDecision:
         return self.search.decision if isinstance(self.search, DeferredDecision) else self.search
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementDecision:
+class PlacementDecision(msgspec.Struct, frozen=True):
     """One try of the group in a placement.
 
     Attributes
@@ -148,8 +147,7 @@ class PlacementDecision:
         return sum(bool(member.node) for member in self.members)
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupDecision:
+class PodGroupDecision(msgspec.Struct, frozen=True):
     """The decision for a group.
 
     Attributes

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
@@ -54,6 +52,9 @@ def _with_extenders(
     nodes: Sequence[Node],
 ) -> Scores:
     """Add the extenders' scores to those of the plugins; an extender that fails adds nothing."""
+    # Few configurations have extenders.
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(len(extenders)) as threads:
         asked = [threads.submit(extender.prioritize, pod, nodes) for extender in extenders]
     raw, normalized, weights = dict(scores.raw), dict(scores.normalized), dict(scores.weights)
@@ -74,7 +75,7 @@ def _with_extenders(
         name = _unused(extender.name, raw)
         raw[name], normalized[name], weights[name] = given, given * scale, extender.config.weight
         total += normalized[name] * np.int64(extender.config.weight)
-    return replace(scores, raw=raw, normalized=normalized, weights=weights, total=total)
+    return structs.replace(scores, raw=raw, normalized=normalized, weights=weights, total=total)
 
 
 def framework_with_returned_nodes(framework: Framework, objects: Mapping[int, Node]) -> Framework | None:

@@ -15,13 +15,13 @@ from kschedctl.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.extender import Extender, is_interested
+from kschedctl.framework.pod_groups import PodGroupInfo, not_modelled_in
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
-from kschedctl.scheduler.decide_in_group import decide_in_group
 from kschedctl.scheduler.decision import Decision
 
 _SUFFIX: Final = "-scheduler"
@@ -157,15 +157,15 @@ class Scheduler:
         """
         if not self.release.pod_groups or not pod.spec.pod_group_name:
             return self.decide(pod)
+        # Few pods are members of groups.
+        from kschedctl.scheduler.decide_in_group import decide_in_group
+
         decision = decide_in_group(self.framework(pod.spec.scheduler_name), pod)
-        group = self.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
-        parent = group.spec.parent_composite_pod_group_name if group is not None else ""
-        if parent:
-            effect = "the answer assumes that the group is scheduled by itself"
-            decision.state.not_modelled.append(NotModelled(f"CompositePodGroup {parent}", effect))
-        if group is not None and group.spec.resource_claims:
-            effect = "the answer assumes that they reject no node"
-            decision.state.not_modelled.append(NotModelled(f"the device claims of PodGroup {group.name}", effect))
+        name = pod.spec.pod_group_name
+        group = PodGroupInfo(pod.namespace, name, self.cluster.get(PodGroup, name, pod.namespace), ())
+        # A member that is not tried has a state of its own.
+        notes = decision.state.not_modelled
+        notes += [note for note in not_modelled_in(group) if note not in notes]
         return decision
 
     def decide_for_other_scheduler(self, pod: Pod) -> Decision:

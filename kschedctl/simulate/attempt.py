@@ -20,7 +20,7 @@ class GroupAttempt:
     key : str
         The group's ``namespace/name``.
     decision : PodGroupDecision or None
-        The decision for the group; ``None`` only while the attempt is under way.
+        The decision for the group; ``None`` while the attempt is under way, or if all members are being deleted.
     condition : Condition or None
         The condition that was written on the PodGroup; ``None`` if nothing was written.
     picks : list of (str, str)

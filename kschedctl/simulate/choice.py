@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kschedctl.api.pod import Pod
 
@@ -18,8 +19,7 @@ def first_by_name(pod: Pod, nodes: Sequence[str]) -> str:
     return nodes[0]
 
 
-@dataclass(frozen=True, slots=True)
-class TieBreak:
+class TieBreak(msgspec.Struct, frozen=True):
     """The tie-breaking rule: a random seed that draws one of several equal nodes, or ``None`` for the first by name."""
 
     seed: int | None = None

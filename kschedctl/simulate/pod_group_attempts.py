@@ -14,8 +14,10 @@ from kschedctl.clock import VirtualClock
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
+from kschedctl.framework.pod_groups import PodGroupInfo
+from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_cycle import PickNode, schedule_pod_group
+from kschedctl.scheduler.pod_group_cycle import PickNode, members_problem, schedule_pod_group
 from kschedctl.scheduler.pod_group_decision import MemberDecision, PodGroupDecision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt, GroupAttempt
@@ -75,19 +77,25 @@ class PodGroupAttempts(Consequences):
         return self.scheduler.release.pod_groups is not None and bool(entry.pod.spec.pod_group_name)
 
     def _try_group(self, entry: QueueEntry) -> tuple[Attempt, ...]:
-        """Try a group; return an attempt per member, in the order of the attempt; none if all are being deleted."""
+        """Try a group; return an attempt per member, in the order of the attempt.
+
+        If all members are being deleted, none is tried, and the attempts have no message.
+        """
         popped = self._members_to_try(entry)
-        infos = [info for info in popped if info.pod.metadata.deletion_timestamp is None]
-        skipped = [info for info in popped if info.pod.metadata.deletion_timestamp is not None]
+        skipped = [] if self._is_refused(popped) else [info for info in popped if _is_ending(info)]
+        infos = [info for info in popped if info not in skipped]
         for info in skipped:
             self.queue.done(info)
-        if not infos:
-            return ()
-        first = infos[0].pod
+        first = popped[0].pod
         namespace, name = first.namespace, first.spec.pod_group_name
         # Members that a pod drew in are not known to have been popped.
         told = skipped if isinstance(entry, QueuedPodGroupInfo) else [info for info in skipped if info is entry]
-        group = GroupAttempt(f"{namespace}/{name}", skipped=tuple(info.key for info in told))
+        group = GroupAttempt(f"{namespace}/{name}", skipped=tuple(info.key for info in told) if infos else ())
+        if not infos:
+            if isinstance(entry, QueuedPodGroupInfo) and isinstance(self.queue, PodGroupQueue):
+                self.queue.add_attempted_group(entry, Code.SUCCESS)
+            return tuple(self._skipped(info, group) for info in told)
+        first = infos[0].pod
         framework = self.scheduler.framework(first.spec.scheduler_name)
         pods = [info.pod for info in infos]
         decision = schedule_pod_group(framework, namespace, name, pods, self._picker(infos, group))
@@ -112,6 +120,14 @@ class PodGroupAttempts(Consequences):
         for each in tried:
             self._evict(each.member.pod, each.victims)
         return tuple(attempts)
+
+    def _is_refused(self, infos: list[QueuedPodInfo]) -> bool:
+        """Report whether the members do not agree, which ends the attempt before those being deleted are left out."""
+        first = infos[0].pod
+        name = first.spec.pod_group_name
+        pods = tuple(info.pod for info in infos)
+        group = PodGroupInfo(first.namespace, name, self.cluster.get(PodGroup, name, first.namespace), pods)
+        return bool(members_problem(self.scheduler.framework(first.spec.scheduler_name), group))
 
     def _members_to_try(self, entry: QueueEntry) -> list[QueuedPodInfo]:
         """Return the members of an entry; a pod draws in the other members of its group that wait in the queue."""
@@ -174,6 +190,11 @@ class PodGroupAttempts(Consequences):
             group=group,
         )
 
+    def _skipped(self, info: QueuedPodInfo, group: GroupAttempt) -> Attempt:
+        framework = self.scheduler.framework(info.pod.spec.scheduler_name)
+        decision = Decision.untried(framework, info.pod, "", is_error=False)
+        return Attempt(time=self.now(), pod=info.key, number=info.attempts, decision=decision, group=group)
+
     def _untried(self, member: MemberDecision) -> Decision:
         framework = self.scheduler.framework(member.pod.spec.scheduler_name)
         return Decision.untried(framework, member.pod, member.message, is_error=member.is_error)
@@ -214,6 +235,10 @@ class PodGroupAttempts(Consequences):
         if isinstance(self.queue, PodGroupQueue):
             self.queue.delete_group(group)
         self.queue.move_all(ClusterEvent(EventResource.POD_GROUP, ActionType.DELETE), group, None)
+
+
+def _is_ending(info: QueuedPodInfo) -> bool:
+    return info.pod.metadata.deletion_timestamp is not None
 
 
 def _with_condition(group: PodGroup, condition: Condition) -> PodGroup:

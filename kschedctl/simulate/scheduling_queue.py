@@ -116,6 +116,11 @@ class SchedulingQueue:
         return bool(len(self._active) or (self._pops_early and len(self._backoff.unschedulable)))
 
     @property
+    def poppable(self) -> tuple[QueueEntry, ...]:
+        """The entries that ``pop`` can return now, in no particular order."""
+        return (*self._active, *(self._backoff.unschedulable if self._pops_early else ()))
+
+    @property
     def unschedulable(self) -> tuple[QueueEntry, ...]:
         """The entries in the unschedulable pool, gated ones included."""
         return tuple(self._unschedulable.values())

@@ -133,6 +133,8 @@ class SimulatedCluster:
             new = [self.cluster.pods.pod(index[pod.namespace, pod.name]) for pod in new]
         else:
             self._move(self.cluster.with_pods(added=new))
+        # Other pods may be created while the clock advances; they must not enqueue these as members of their group.
+        self.met |= {pod.key: pod.metadata for pod in new if self._is_queued(pod)}
         for pod in new:
             self.clock.advance(TICK)
             self._note(pod, TimelineEvent.CREATED, why=why)
@@ -157,12 +159,15 @@ class SimulatedCluster:
             self.clock.advance(TICK)
             self._enqueue(pod)
 
-    def _enqueue(self, pod: Pod) -> None:
+    def _is_queued(self, pod: Pod) -> bool:
         # Members that are being deleted are in the queue with their group, which counts them; they are not tried.
         in_group = self.scheduler.release.pod_groups is not None and bool(pod.spec.pod_group_name)
         if pod.metadata.deletion_timestamp is not None and not in_group:
-            return
-        if not pod.spec.node_name and self.scheduler.knows(pod):
+            return False
+        return not pod.spec.node_name and self.scheduler.knows(pod)
+
+    def _enqueue(self, pod: Pod) -> None:
+        if self._is_queued(pod):
             self.met[pod.key] = pod.metadata
             self._sign(self.queue.add(pod))
             if self.scheduler.release.pod_groups is not None:

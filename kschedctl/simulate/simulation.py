@@ -107,13 +107,14 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
     def can_try(self) -> bool:
         """True if a pod or a group can be tried.
 
-        A group that failed is retried without an event, without end; it counts only once the cluster has changed.
+        A group that failed is retried without an event, without end; it counts only once the cluster has changed. A
+        group in back-off after an error counts once its back-off is over, for which time has to pass.
         """
         if not self.queue.can_pop:
             return False
         return self.scheduler.release.pod_groups is None or any(
             not self._is_group(entry) or self._tried.get(self.name(entry)) != self._changes
-            for entry in self.queue.retried
+            for entry in self.queue.poppable
         )
 
     def name(self, entry: QueueEntry) -> str:
@@ -172,7 +173,11 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
 
     def step(self) -> tuple[Attempt, ...]:
         """Try the next pod or group; return the attempts: one per member of a group, none if nothing can be tried."""
+        second = self.now().replace(microsecond=0)
         self.clock.advance(TICK)
+        if self.now().replace(microsecond=0) != second:
+            # kube-scheduler looks for completed back-off once a second.
+            self.queue.flush_backoff()
         entry = self.queue.pop()
         if entry is None:
             return ()

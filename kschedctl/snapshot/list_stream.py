@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 import msgspec
@@ -36,8 +35,7 @@ class NotStreamableError(Exception):
     """The error of a file that is not a list that can be streamed; it may have another format or be broken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """Consecutive items of the list.
 
     Attributes

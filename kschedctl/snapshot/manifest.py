@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -15,11 +14,9 @@ from kschedctl.findings.finding import Finding, Severity, Subject
 from kschedctl.findings.location import Location
 from kschedctl.releases.release import Release
 from kschedctl.snapshot.original_objects import OriginalObjects
-from kschedctl.validation.validate import validate_decoded
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestObject:
+class ManifestObject(msgspec.Struct, frozen=True):
     """An object of a manifest.
 
     Attributes
@@ -45,14 +42,16 @@ class ManifestObject:
         """Yield a release's API server errors and warnings, except those that depend on the cluster's own classes."""
         if self.tree is None:
             return
+        # Snapshots are read without validation.
+        from kschedctl.validation.validate import validate_decoded
+
         # Validation fills in defaults in place, so it gets a copy.
         tree = _as_new(self.kind, msgspec.to_builtins(self.tree))
         for finding in validate_decoded(self.api_version, self.kind, tree, release, admission=False):
             yield finding.at(self.where)
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestSet:
+class ManifestSet(msgspec.Struct, frozen=True):
     """The content of one or more manifests.
 
     Attributes
@@ -68,7 +67,7 @@ class ManifestSet:
     """
 
     read: tuple[ManifestObject, ...] = ()
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
     unread: tuple[str, ...] = ()
     warnings: tuple[Finding, ...] = ()
 

@@ -72,7 +72,7 @@ def run_there(job: SweepJob, numbers: Sequence[int], address: str) -> Iterator[R
     InputError
         If the scheduler does not respond within 10 s, has no workers, or a worker has another version of kschedctl.
     UnsupportedError
-        If the extra ``sweep`` is not installed.
+        If the extra ``dask`` is not installed.
     KschedctlError
         If the scheduler is lost during the run.
     """

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+import msgspec
 
 from kschedctl.findings.location import Position
 from kschedctl.text.json_text import skip_blanks
@@ -161,8 +162,7 @@ def _branches(node: _Node, path: str) -> Iterator[tuple[int | None, _Node, str]]
     yield from unusual
 
 
-@dataclass(frozen=True, slots=True)
-class _JsonNode:
+class _JsonNode(msgspec.Struct, frozen=True):
     """A JSON value, parsed on demand and only one level deep."""
 
     text: bytes

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from kschedctl.findings.location import Position
 from kschedctl.text.tree import Step, key_name
@@ -90,8 +91,7 @@ class _UnreadableError(Exception):
     """A mapping or a list used as a key."""
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """An open mapping or sequence.
 
     Attributes

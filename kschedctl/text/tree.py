@@ -7,8 +7,9 @@ parsed as YAML here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import msgspec
 
 from kschedctl.text.yaml_scalars import plain_key
 
@@ -20,8 +21,7 @@ class NoTreeError(Exception):
     """YAML without a tree: a key is a mapping or a list, or an alias has no anchor."""
 
 
-@dataclass(slots=True, eq=False)
-class YamlNode:
+class YamlNode(msgspec.Struct, eq=False):
     """A YAML value.
 
     Attributes
@@ -53,10 +53,10 @@ class YamlNode:
     flow: bool = False
     name: str | None = ""
     anchor: str | None = None
-    children: dict[str, tuple[int, YamlNode]] = field(default_factory=dict)
-    elements: list[YamlNode] = field(default_factory=list)
-    key_ends: dict[str, int] = field(default_factory=dict)
-    borrowed: set[str | int] = field(default_factory=set)
+    children: dict[str, tuple[int, YamlNode]] = msgspec.field(default_factory=dict)
+    elements: list[YamlNode] = msgspec.field(default_factory=list)
+    key_ends: dict[str, int] = msgspec.field(default_factory=dict)
+    borrowed: set[str | int] = msgspec.field(default_factory=set)
     #: For a mapping that is being parsed: the current key with its start and end offset, or ``None`` before a key.
     key: tuple[str | None, int, int] | None = None
 

@@ -25,7 +25,12 @@ def horizontal_pod_autoscaler(tree: Tree, context: ValidationContext) -> Found:
     spec = tree.get("spec", {})
     to_zero = context.on("HPAScaleToZero")
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
-    yield from _bounds(spec, to_zero)
+    bounds_last = context.rules.autoscaler_bounds_are_last
+    if not bounds_last:
+        yield from _bounds(spec, to_zero, "must be set and greater than 0")
+    lowest, highest = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
+    if highest < lowest:
+        yield field_errors.invalid("spec.maxReplicas", highest, "must be greater than or equal to `minReplicas`")
     target = spec.get("scaleTargetRef", {})
     # ReplicationController is the only kind without an API group that can be scaled.
     yield from _reference(target, "spec.scaleTargetRef", core=target.get("kind") == "ReplicationController")
@@ -33,13 +38,15 @@ def horizontal_pod_autoscaler(tree: Tree, context: ValidationContext) -> Found:
     for i, metric in enumerate(metrics):
         yield from _metric(metric, f"spec.metrics[{i}]")
     kinds = {metric.get("type", "") for metric in metrics}
-    if spec.get("minReplicas", 1) == 0 and not kinds & {"Object", "External"}:
+    if lowest == 0 and not kinds & {"Object", "External"}:
         problem = "must specify at least one Object or External metric to support scaling to zero replicas"
         yield field_errors.forbidden("spec.metrics", problem)
     for name in ("scaleUp", "scaleDown"):
         rules = spec.get("behavior", {}).get(name)
         if rules is not None:
             yield from _scaling(rules, f"spec.behavior.{name}")
+    if bounds_last:
+        yield from _bounds(spec, to_zero, "")
 
 
 def horizontal_pod_autoscaler_v1(tree: Tree, context: ValidationContext) -> Found:
@@ -51,17 +58,15 @@ def horizontal_pod_autoscaler_v1(tree: Tree, context: ValidationContext) -> Foun
     yield from horizontal_pod_autoscaler({**tree, "spec": {**spec, "metrics": metrics}}, context)
 
 
-def _bounds(spec: Tree, to_zero: bool) -> Found:
+def _bounds(spec: Tree, to_zero: bool, missing: str) -> Found:
     lowest, highest = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     bound = 0 if to_zero else 1
     if lowest < bound:
         yield field_errors.invalid("spec.minReplicas", lowest, f"must be greater than or equal to {bound}")
     if not highest:
-        yield field_errors.required("spec.maxReplicas", "must be set and greater than 0")
+        yield field_errors.required("spec.maxReplicas", missing)
     elif highest < 0:
         yield field_errors.invalid("spec.maxReplicas", highest, "must be greater than or equal to 1")
-    if highest < lowest:
-        yield field_errors.invalid("spec.maxReplicas", highest, "must be greater than or equal to `minReplicas`")
 
 
 def _reference(reference: Tree, path: str, *, core: bool) -> Found:

@@ -22,7 +22,7 @@ from kschedctl.validation.metadata import object_metadata
 from kschedctl.validation.placement import affinity, scheduling_gates, tolerations, topology_spread
 from kschedctl.validation.pod_group import scheduling_group
 from kschedctl.validation.resources import overhead, pod_resources
-from kschedctl.validation.security import pod_security
+from kschedctl.validation.security import pod_security, shared_processes
 from kschedctl.validation.values import (
     given_one_of,
     invalid_findings,
@@ -130,6 +130,8 @@ def _placement(spec: Tree, path: str, context: ValidationContext) -> Found:
         yield from labels(spec["nodeSelector"], f"{path}.nodeSelector")
     if "securityContext" in spec or spec.get("shareProcessNamespace"):
         yield from pod_security(spec.get("securityContext", {}), spec, f"{path}.securityContext", context)
+    if context.rules.host_namespaces_are_of_spec:
+        yield from shared_processes(spec, path)
     if "affinity" in spec:
         yield from affinity(spec["affinity"], f"{path}.affinity", context)
     yield from _dns(spec, f"{path}.dnsConfig", context)
@@ -177,7 +179,7 @@ def _classes(spec: Tree, path: str, context: ValidationContext) -> Found:
     if "overhead" in spec:
         yield from overhead(spec["overhead"], f"{path}.overhead")
     if "os" in spec:
-        yield from operating_system(spec, path)
+        yield from operating_system(spec, path, context)
 
 
 def _resource_claims(claims: list[Tree], own: Tree, path: str) -> Found:

@@ -53,9 +53,8 @@ def pod_security(rules: Tree, spec: Tree, path: str, context: ValidationContext)
     yield from _ids(rules, path, ("fsGroup", "runAsUser", "runAsGroup"))
     for i, group in enumerate(rules.get("supplementalGroups", ())):
         yield from invalid_findings(id_problems(group), group, f"{path}.supplementalGroups[{i}]")
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        problem = "ShareProcessNamespace and HostPID cannot both be enabled"
-        yield field_errors.invalid(f"{path}.shareProcessNamespace", True, problem)
+    if not context.rules.host_namespaces_are_of_spec:
+        yield from shared_processes(spec, path)
     yield from _sysctls(rules.get("sysctls", ()), spec, f"{path}.sysctls")
     if "fsGroupChangePolicy" in rules:
         yield from one_of(rules["fsGroupChangePolicy"], ("Always", "OnRootMismatch"), f"{path}.fsGroupChangePolicy")
@@ -68,6 +67,13 @@ def pod_security(rules: Tree, spec: Tree, path: str, context: ValidationContext)
     if "seLinuxChangePolicy" in rules:
         known = ("MountOption", "Recursive") if context.on("SELinuxMount") else ("Recursive",)
         yield from one_of(rules["seLinuxChangePolicy"], known, f"{path}.seLinuxChangePolicy")
+
+
+def shared_processes(spec: Tree, path: str) -> Found:
+    """Yield the problem of a pod whose containers share their processes, and the processes of the node as well."""
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        problem = "ShareProcessNamespace and HostPID cannot both be enabled"
+        yield field_errors.invalid(f"{path}.shareProcessNamespace", True, problem)
 
 
 def _ids(rules: Tree, path: str, names: tuple[str, ...]) -> Found:

@@ -9,7 +9,7 @@ from typing import Final
 from kschedctl.api import field_errors
 from kschedctl.api.field_errors import Typed
 from kschedctl.api.names import subdomain_problems, too_long
-from kschedctl.validation.context import Found, Tree
+from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.values import invalid_findings
 
 _KIB: Final = 64
@@ -128,7 +128,7 @@ def host_process(spec: Tree, path: str) -> Found:
         yield field_errors.invalid(f"{path}.hostNetwork", False, problem)
 
 
-def operating_system(spec: Tree, path: str) -> Found:
+def operating_system(spec: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a pod's operating system, and of fields that it does not support."""
     name = spec["os"].get("name", "")
     if not name:
@@ -136,7 +136,7 @@ def operating_system(spec: Tree, path: str) -> Found:
     elif name == "linux":
         yield from _of_linux(spec, path)
     elif name == "windows":
-        yield from _of_windows(spec, path)
+        yield from _of_windows(spec, path, context)
     else:
         yield field_errors.unsupported(f"{path}.os", name, ("linux", "windows"))
 
@@ -149,8 +149,9 @@ def _of_linux(spec: Tree, path: str) -> Found:
             yield field_errors.forbidden(f"{at}.securityContext.windowsOptions", problem)
 
 
-def _of_windows(spec: Tree, path: str) -> Found:
-    for name in _OF_POD:
+def _of_windows(spec: Tree, path: str, context: ValidationContext) -> Found:
+    in_spec_last = context.rules.host_namespaces_are_of_spec
+    for name in sorted(_OF_POD, key=lambda name: "." not in name) if in_spec_last else _OF_POD:
         outer, dot, inner = name.partition(".")
         value = spec.get(outer, {}).get(inner) if dot else spec.get(outer)
         if value is not None and (value or name not in _IF_ANY):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim, Volume
@@ -29,8 +30,7 @@ class Needs(IntEnum):
     MIGRATED_PORTWORX = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Attachable:
+class Attachable(msgspec.Struct, frozen=True):
     """A CSI volume that counts against a node's limit.
 
     Attributes
@@ -54,8 +54,7 @@ class Attachable:
         return self.driver, self.handle
 
 
-@dataclass(frozen=True, slots=True)
-class Unattachable:
+class Unattachable(msgspec.Struct, frozen=True):
     """A volume that cannot be counted.
 
     Attributes

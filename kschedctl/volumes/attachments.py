@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.meta import ApiObject
@@ -26,8 +26,7 @@ from kschedctl.volumes.pod_claims import ephemeral_claim_owner
 NO_POD = -1
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedVolumes:
+class AttachedVolumes(msgspec.Struct, frozen=True):
     """The volumes that are attached in each world, as a sparse matrix of worlds and volumes.
 
     A world is a hypothetical state: the cluster with pods added to or removed from one node.

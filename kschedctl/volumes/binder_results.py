@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.volumes.provisioning import Provisioning
 
 
-@dataclass(frozen=True, slots=True)
-class BoundCheck:
+class BoundCheck(msgspec.Struct, frozen=True):
     """The check of a bound claim against the nodes.
 
     Attributes
@@ -29,8 +28,7 @@ class BoundCheck:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StaticMatch:
+class StaticMatch(msgspec.Struct, frozen=True):
     """The volume that an unbound claim would get on each node.
 
     Attributes
@@ -46,8 +44,7 @@ class StaticMatch:
     choice: Int64Array
 
 
-@dataclass(frozen=True, slots=True)
-class ProvisionCheck:
+class ProvisionCheck(msgspec.Struct, frozen=True):
     """The check of a claim for which a volume must be provisioned on some nodes.
 
     Attributes
@@ -63,8 +60,7 @@ class ProvisionCheck:
     provisioning: Provisioning
 
 
-@dataclass(frozen=True, slots=True)
-class FoundVolumes:
+class FoundVolumes(msgspec.Struct, frozen=True):
     """The binder's results for a pod, per node.
 
     Attributes

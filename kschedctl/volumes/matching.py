@@ -7,7 +7,8 @@ that names the claim comes first; otherwise the smallest volume that satisfies t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.quantity import value
@@ -26,8 +27,7 @@ from kschedctl.volumes.claims import (
 AVAILABLE = "Available"
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(msgspec.Struct, frozen=True):
     """A reason why a volume cannot be bound to a claim.
 
     Attributes

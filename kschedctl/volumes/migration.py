@@ -5,10 +5,10 @@ The scheduler translates sources when it counts attachments, and for nodes on wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 from msgspec.structs import replace
 
 from kschedctl.api.meta import Labels
@@ -30,8 +30,7 @@ class MigrationError(ValueError):
     """An error for an in-tree source without an equivalent in the CSI driver, in the scheduler's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class InTreePlugin:
+class InTreePlugin(msgspec.Struct, frozen=True):
     """An in-tree volume plugin.
 
     Attributes

@@ -6,7 +6,8 @@ Rules: component-helpers ``storage/ephemeral``, and the scheduler's ``GetPodVolu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim, Volume
@@ -14,8 +15,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.volumes.claims import claim_not_found, is_delayed, is_fully_bound, not_owned
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimUse:
+class ClaimUse(msgspec.Struct, frozen=True):
     """A volume of a pod that refers to a claim.
 
     Attributes
@@ -48,8 +48,7 @@ def claim_uses(pod: Pod) -> Iterator[ClaimUse]:
     return (use for use in uses if use is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class PodClaims:
+class PodClaims(msgspec.Struct, frozen=True):
     """The claims of a pod, grouped for the binder, each group in the order of the pod's volumes.
 
     Attributes

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from kschedctl.api.core import QuantityText
@@ -17,8 +16,7 @@ from kschedctl.volumes.claims import NO_PROVISIONER, claim_class, requested_stor
 from kschedctl.volumes.topology import VolumeTopology
 
 
-@dataclass(frozen=True, slots=True)
-class Provisioning:
+class Provisioning(msgspec.Struct, frozen=True):
     """The checks of dynamic provisioning for one claim on all nodes.
 
     Attributes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.selectors import IN, Requirement
@@ -18,8 +18,7 @@ LABEL_KEYS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 _SUCCESSOR: Final = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeLabel:
+class VolumeLabel(msgspec.Struct, frozen=True):
     """A zone or region label of a volume.
 
     Attributes

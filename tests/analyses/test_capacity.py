@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
 import pytest
 
 from kschedctl.analyses.capacity import capacity_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.capacity import CapacityList, PodCapacity
-from kschedctl.answers.schema import schema
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
+from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node, make_pod
 from tests.simulate.test_capacity import copies_of
 
@@ -33,7 +32,7 @@ ANSWERS = {"some": ask("1"), "none": ask("9"), "bounded": ask("1", 3)}
 def test_answers_are_valid_by_the_schema(case: str) -> None:
     for answer in (ANSWERS[case], CapacityList(items=(ANSWERS[case],))):
         value = json.loads(as_json(answer))
-        jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+        validate(value)
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
 import pytest
 
 from kschedctl.analyses.devices.answer import claim_answer, class_answer, overview_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.devices import DevicesList, DevicesOverview, DeviceSupply
-from kschedctl.answers.schema import schema
 from kschedctl.api.device import DeviceClass, ResourceClaim
 from kschedctl.api.meta import ApiObject
 from kschedctl.devices.inventory import Inventory
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
+from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node
 from tests.devices.builders import make_claim, make_class, make_device, make_slice, request
 
@@ -60,13 +59,12 @@ ANSWERS = {
 @pytest.mark.parametrize("case", ANSWERS)
 def test_answers_are_valid_by_the_schema(case: str) -> None:
     value = json.loads(as_json(ANSWERS[case]))
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 def test_lists_are_valid_by_the_schema() -> None:
     value = json.loads(as_json(DevicesList(items=tuple(ANSWERS.values()))))
-    jsonschema.Draft202012Validator.check_schema(schema())
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 @pytest.mark.parametrize(

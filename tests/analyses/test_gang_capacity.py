@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import jsonschema
 import pytest
 
 from kschedctl.analyses.capacity import CapacityRequest, capacity
@@ -13,12 +12,12 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.capacity import CapacityList, PodCapacity
 from kschedctl.answers.explain import WorkloadData
-from kschedctl.answers.schema import schema
 from kschedctl.api.pod import Pod
 from kschedctl.presentation.capacity import document
 from kschedctl.presentation.frame import View
 from kschedctl.releases.release import RELEASES
 from kschedctl.render.json import as_json
+from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.gangs import RACK, make_group, make_grouping, make_members
 from tests.presentation.printing import lines
@@ -80,9 +79,7 @@ def test_the_pods_of_a_copy(asked: list[PodSubject], n_pods: int, summary: str) 
     assert (answer.gang.pods, answer.summary) == (n_pods, summary)
     assert answer.copied == asked[0].pod.key
     assert answer.yes == (answer.copies > 0)
-    jsonschema.validate(
-        json.loads(as_json(CapacityList(items=(answer,)))), schema(), cls=jsonschema.Draft202012Validator
-    )
+    validate(json.loads(as_json(CapacityList(items=(answer,)))))
 
 
 def test_the_domains_and_what_stops_the_next_gang() -> None:

@@ -6,7 +6,6 @@ import json
 from functools import cache
 from pathlib import Path
 
-import jsonschema
 import pytest
 from msgspec.structs import replace
 
@@ -14,7 +13,6 @@ import kschedctl
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.recording import recorded_case
 from kschedctl.answers.pending import GroupData, Pending
-from kschedctl.answers.schema import schema
 from kschedctl.answers.simulate import GroupResult, Simulated
 from kschedctl.answers.verify import Match
 from kschedctl.api.core import Condition
@@ -27,6 +25,7 @@ from kschedctl.render.json import as_json
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.requests.manifests import ManifestRequest, load_with_manifests
 from kschedctl.scheduler.outcome import GroupOutcome
+from tests.answer_schema import validate
 from tests.presentation.printing import lines
 
 GANGS = Path("fixtures/gangs/cluster")
@@ -190,7 +189,7 @@ def test_a_gang_of_a_manifest_evicts_and_is_placed_whole() -> None:
 @pytest.mark.parametrize("answer", [pending, simulated])
 def test_answers_are_valid_by_the_schema(answer: object) -> None:
     value = json.loads(as_json(answer()))  # type: ignore[operator]
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 PREEMPTION = "pod group preemption: No preemption victims found for incoming preemptor"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
-from kschedctl.answers.schema import schema
+from tests.answer_schema import validate
 from tests.cli.in_process import run
 from tests.cli.transcript import make_room, set_age
 
@@ -26,7 +25,7 @@ from tests.cli.transcript import make_room, set_age
 def test_answers_are_valid_by_the_schema(words: str, room: Path) -> None:
     printed = run(*words.format(room=room).split(), "-o", "json")
     assert printed.code in (0, 1), printed.err
-    jsonschema.validate(json.loads(printed.out), schema(), cls=jsonschema.Draft202012Validator)
+    validate(json.loads(printed.out))
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
 import pytest
 
 from kschedctl.answers.nodes import NodeDescription, NodesOverview
-from kschedctl.answers.schema import schema
 from kschedctl.errors import InputError
 from kschedctl.render.json import as_json
+from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
 
 TYPE = "node.kubernetes.io/instance-type"
@@ -172,4 +171,4 @@ def test_a_snapshot_without_pods_is_incomplete() -> None:
 
 @pytest.mark.parametrize("answer", [overview(), overview(by="zone"), CLUSTER.describe_node("b3")])
 def test_answers_are_valid_by_the_schema(answer: NodesOverview | NodeDescription) -> None:
-    jsonschema.validate(json.loads(as_json(answer)), schema(), cls=jsonschema.Draft202012Validator)
+    validate(json.loads(as_json(answer)))

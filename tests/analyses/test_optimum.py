@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import jsonschema
 import pytest
 
 from kschedctl.analyses.handle import AnalysisHandle
@@ -15,7 +14,6 @@ from kschedctl.analyses.optimum.buy_answer import purchase_answer
 from kschedctl.analyses.optimum.empty_answer import emptied_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.optimum import Emptied, Optimum, Purchased
-from kschedctl.answers.schema import schema
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.optimum.adjustments import find_adjustments
@@ -30,6 +28,7 @@ from kschedctl.presentation.purchase import purchase_document
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
+from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.preemption.small_clusters import budget
 from tests.presentation.printing import lines
@@ -108,7 +107,7 @@ def text(answer: Optimum | Purchased | Emptied, width: int = 80) -> list[str]:
 @pytest.mark.parametrize("case", ANSWERS)
 def test_answers_are_valid_by_the_schema(case: str) -> None:
     value = json.loads(as_json(ANSWERS[case]))
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 @pytest.mark.parametrize("case", ANSWERS)
@@ -207,7 +206,7 @@ OUTCOMES = [
 def test_gated_pods_are_not_considered(pods: list[Pod], yes: bool) -> None:
     answer = ask(*pods)
     assert (answer.yes, answer.gated) == (yes, ("default/gated",))
-    assert "Gated, not considered: default/gated" in text(answer, 200)
+    assert "Held back by gates or by their group, not considered: default/gated" in text(answer, 200)
 
 
 NOTES = [

@@ -6,7 +6,6 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 import kschedctl
@@ -14,7 +13,6 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.pending import PendingRequest, explain_group, pending, pending_answer
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.pending import Pending
-from kschedctl.answers.schema import schema
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.workload import ReplicaSet
 from kschedctl.errors import InputError
@@ -22,6 +20,7 @@ from kschedctl.render.json import as_json
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.unblocking_changes import unblock
+from tests.answer_schema import validate
 from tests.builders import make_namespace, make_node, make_object, make_pod, write_snapshot
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -40,7 +39,7 @@ def answer(most: int) -> Pending:
 @pytest.mark.parametrize("most", [0, 3])
 def test_answers_are_valid_by_the_schema(most: int) -> None:
     value = json.loads(as_json(answer(most)))
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 def test_the_first_line_says_how_many_wait_and_what_would_help() -> None:
@@ -81,7 +80,7 @@ def test_a_workload_that_lacks_pods_is_a_group(tmp_path: Path) -> None:
     assert (group.result, group.missing, group.pods, found.yes) == ("notCreated", 2, (), False)
     assert [one.summary for one in found.advice] == ["raise pods of quota few to 3, for all 3 pods"]
     assert found.names() == ()
-    jsonschema.validate(json.loads(as_json(found)), schema(), cls=jsonschema.Draft202012Validator)
+    validate(json.loads(as_json(found)))
 
 
 def test_pods_of_another_scheduler_have_a_cause_and_a_cure(tmp_path: Path) -> None:

@@ -7,11 +7,8 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-import jsonschema
-
 from kschedctl.analyses.snapshot_info import snapshot_info as read_info
 from kschedctl.analyses.snapshot_info import snapshot_info_answer as snapshot_info
-from kschedctl.answers.schema import schema
 from kschedctl.answers.snapshot import SnapshotInfo
 from kschedctl.api.core import Node
 from kschedctl.presentation.frame import View
@@ -19,6 +16,7 @@ from kschedctl.presentation.snapshot import document
 from kschedctl.render.json import as_json
 from kschedctl.snapshot.header import SnapshotHeader
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
+from tests.answer_schema import validate
 from tests.presentation.printing import lines
 
 EVENT = '{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "a"}, "lastTimestamp": "2026-01-01T00:00:00Z"}'
@@ -42,7 +40,7 @@ def info() -> SnapshotInfo:
 
 
 def test_answer_is_valid_by_the_schema() -> None:
-    jsonschema.validate(json.loads(as_json(info())), schema(), cls=jsonschema.Draft202012Validator)
+    validate(json.loads(as_json(info())))
 
 
 def test_text_has_age_kinds_and_what_is_not_known() -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema
 import pytest
 
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.analyses.volumes import claim_answer, pod_answer
-from kschedctl.answers.schema import schema
 from kschedctl.answers.volumes import ClaimAction, ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
@@ -21,6 +19,7 @@ from kschedctl.completeness.missing import missing_for_claims
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.volumeview.overview import VolumeOverview
+from tests.answer_schema import validate
 from tests.builders import (
     ZONE,
     make_claim,
@@ -81,13 +80,12 @@ ANSWERS: dict[str, ClaimVolumes | PodVolumes] = {
 @pytest.mark.parametrize("case", ANSWERS)
 def test_answers_are_valid_by_the_schema(case: str) -> None:
     value = json.loads(as_json(ANSWERS[case]))
-    jsonschema.Draft202012Validator.check_schema(schema())
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 def test_lists_are_valid_by_the_schema() -> None:
     value = json.loads(as_json(VolumesList(items=tuple(ANSWERS.values()))))
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
     assert {item["kind"] for item in value["items"]} == {"ClaimVolumes", "PodVolumes"}
 
 

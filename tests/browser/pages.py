@@ -12,6 +12,7 @@ from tests.cli.transcript import ROOT, make_room, set_age
 from tests.hostile_names import AS_IT_IS, MARKUP, NASTY, snapshot
 
 _GANGS: Final = ROOT / "fixtures" / "gangs" / "cluster"
+_SPREAD: Final = ROOT / "fixtures" / "shop" / "manifests" / "checkout.yaml"
 _HOSTILE: Final = "hostile.json"
 #: The command of each page; the default snapshot is that of the shop.
 PAGES: Final = {
@@ -20,6 +21,7 @@ PAGES: Final = {
     "explain: every node": "explain shop/web-7 --nodes",
     "explain: a node in detail": "explain shop/search-3 --node node-8 --why",
     "explain: another node preferred": "explain shop/web-7 --prefer node-5 --withstand",
+    "explain: a spread constraint": f"explain {_SPREAD}",
     "explain: many pods": "explain -A",
     "explain: a gang": f"explain ml/train-0 --snapshot {_GANGS}",
     "preempt": "preempt shop/search-3",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.presentation.charts import Cell, Colouring, Kind, Lane, NodeMap, Span, Timeline
+from kschedctl.presentation.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Segment, Span, Timeline
 from kschedctl.presentation.document import Block, Paragraph, table
 from kschedctl.render.page.page import as_page
 from tests.browser.browser import Browser, Look
@@ -36,6 +36,22 @@ MAP = NodeMap(
         Cell(f"node-{i}", (f"zone-{i % 2}", "" if i == 3 else "general"), (i % 2, i // 2), (f"line {i}", "and more"))
         for i in range(4)
     ),
+)
+BARS = Bars(
+    title="Bars",
+    headings=("zone", "pods"),
+    measure="pods",
+    kinds=(Kind("before"), Kind("added")),
+    rows=tuple(
+        Bar((f"zone-{i}", f"{i + 1} pods"), (Segment(0, 1, "1 pod"), Segment(1, i, f"{i} pods")), 12)
+        for i in (5, 11, 2, 0, 1, 7)
+    ),
+)
+WIDE_MAP = NodeMap(
+    title="Map",
+    groupings=(),
+    colourings=MAP.colourings,
+    cells=tuple(Cell(f"node-{i}", (), (0, 0), (f"line {i}",)) for i in range(600)),
 )
 TIMELINE = Timeline(
     title="Timeline",
@@ -68,7 +84,7 @@ const saved = () => {
   let blob;
   URL.createObjectURL = (made) => ((blob = made), "");
   HTMLAnchorElement.prototype.click = () => {};
-  press("CSV");
+  press("Save as CSV");
   return blob.text();
 };
 const slide = (position) => {
@@ -84,11 +100,11 @@ for (const each of document.querySelectorAll("details.numbers")) each.open = tru
 def after(browser: Browser, tmp_path: Path) -> Any:
     """Return a function that opens a page with a block, takes steps in it, and returns the value of the last."""
 
-    def run(block: Block, steps: str) -> Any:
+    def run(block: Block, steps: str, width: int = 1280) -> Any:
         page = tmp_path / "page.html"
         page.write_text(as_page([Paragraph("title"), block], lambda _: ""))
         browser.open(page)
-        browser.look(Look(1280, "light"))
+        browser.look(Look(width, "light"))
         *before, last = steps.split("; ")
         return browser.evaluate(f"(() => {{ {HELPERS} {'; '.join(before)}; return {last} }})()")
 
@@ -127,6 +143,20 @@ def test_saved_tables_have_the_filtered_rows_and_no_formulas(after: Any) -> None
     ]
 
 
+def test_a_narrow_screen_has_a_choice_of_the_order(after: Any) -> None:
+    assert after(MIXED, "choose('Sort by', 'node \u2193'); first()[0]", width=390) == "node-10"
+    assert after(MIXED, "texts('label').some((text) => text.startsWith('Sort by'))") is False
+
+
+def test_bars_are_sorted_filtered_and_saved_with_their_numbers(after: Any) -> None:
+    assert after(BARS, "press('pods'); first()[0]") == "zone-0"
+    assert after(BARS, "type('zone-1'); first()") == ["zone-11", "zone-1"]
+    assert after(BARS, "type('zone-5'); saved()").split("\r\n") == [
+        '"zone","","pods"',
+        '"zone-5","before: 1 pod; added: 5 pods","6 pods"',
+    ]
+
+
 LONG_TABLES = {
     "first rows": ("first().length", 250),
     "told": ("texts('[role=status]')", ["1000 rows, the first 250 are shown"]),
@@ -148,7 +178,7 @@ def test_long_tables_show_the_first_rows(steps: str, expected: object, after: An
 MAPS = {
     "groups": ("texts('.group')", ["zone zone-0", "zone zone-1"]),
     "other groups": ("choose('Group', 'pool'); texts('.group')", ["pool general", "no pool"]),
-    "their sizes": ("choose('Group', 'pool'); texts('.count')", ["3", "1"]),
+    "their sizes": ("choose('Group', 'pool'); texts('.count')", ["3 nodes", "1 node"]),
     "their shares": (
         "choose('Colour', 'free cpu'); choose('Group', 'pool'); "
         "shown('summary svg').map((each) => each.getAttribute('aria-label'))",
@@ -158,11 +188,11 @@ MAPS = {
     "one stop per group": ("shown('.cells a').map((each) => each.tabIndex)", [0, -1, 0, -1]),
     "what the focus is on": (
         "shown('.cells a')[3].focus(); texts('.about')",
-        ["node-3 zone-1 · full · high · line 3; and more"],
+        ["node-3 line 3; and more · zone zone-1 · result full · free cpu high"],
     ),
     "what is tapped": (
         "shown('.cells a')[1].click(); texts('.about')",
-        ["node-2 zone-0 · general · fits · high · line 2; and more"],
+        ["node-2 line 2; and more · zone zone-0 · pool general · result fits · free cpu high"],
     ),
 }
 
@@ -170,6 +200,12 @@ MAPS = {
 @pytest.mark.parametrize(("steps", "expected"), MAPS.values(), ids=MAPS)
 def test_maps_are_regrouped_and_recoloured(steps: str, expected: object, after: Any) -> None:
     assert after(MAP, steps) == expected
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_reasons_of_a_node_are_in_view_wherever_its_cell_is(width: int, after: Any) -> None:
+    seen = "(({ top, bottom }) => top >= 0 && bottom <= innerHeight)(shown('.about')[0].getBoundingClientRect())"
+    assert after(WIDE_MAP, f"shown('.cells a')[0].focus(); {seen}", width=width)
 
 
 TIMES = {

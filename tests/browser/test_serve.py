@@ -79,6 +79,8 @@ def test_a_manifest_is_answered_as_it_is_typed(server: str, browser: Browser) ->
     )
     wait_for(browser, "#answer", "fits on none of 15 nodes")
     assert browser.evaluate("document.activeElement.id") == "manifest"
+    # The script of pages works on what was inserted, too.
+    assert text(browser, "#answer .map .controls").startswith("Group by")
     assert not browser.console()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.cli import completion, kubectl_completion
+from kschedctl.releases.release import RELEASES
 from tests.cli.transcript import DEVICES, SHOP, VOLUMES
 
 SCRIPTS = sysconfig.get_path("scripts")
@@ -53,7 +54,7 @@ def test_kubectl_asks_a_program() -> None:
         (["ba"], ["batch"]),
         (["explain", "--kubern"], ["--kubernetes-version"]),
         (["explain", "a b", "--no-a"], ["--no-admission"]),
-        (["explain", "--kubernetes-version", "1.3"], ["1.33", "1.34", "1.35", "1.36", "1.37"]),
+        (["explain", "--kubernetes-version", "1.3"], [*RELEASES]),
         (["explain", "-o", "js"], ["json", "jsonpath="]),
     ],
     ids=lambda value: " ".join(value),

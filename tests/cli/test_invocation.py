@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -36,5 +35,4 @@ from kschedctl.presentation.document import Question
     ],
 )
 def test_the_command_that_was_run_is_not_suggested(values: dict[str, Any], question: Question, line: str) -> None:
-    import_module("kschedctl.cli.commands")  # declares the options of all commands
     assert Invocation(command="drain", values=values, arguments={}).command_line(question) == line

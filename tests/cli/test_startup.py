@@ -1,13 +1,17 @@
-"""Help, version and mistakes in arguments pay for nothing that they do not use."""
+"""Help, version, mistakes in arguments and short questions import nothing that they do not use."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from kschedctl.cli.commands import COMMANDS
+
+SHOP = str(Path(__file__).parents[2] / "fixtures/shop/cluster")
 HEAVY = (
     "numpy",
     "msgspec",
@@ -21,10 +25,35 @@ HEAVY = (
     "kschedctl.cluster",
     "kschedctl.api",
 )
+#: The modules of all commands.
+COMMAND_MODULES = {f"kschedctl.cli.{command.place.partition(':')[0]}" for command in COMMANDS.values()}
+#: The modules of the standard library for networks, mail and package metadata, which take as long as typer.
+SLOW = {"email", "http.client", "importlib.metadata", "urllib.request", "xml"}
+#: Modules that no question about a pod of the cluster needs that fits somewhere.
+UNUSED = {
+    "concurrent.futures",
+    "jinja2",
+    "rich.console",
+    "kschedctl.admission.chain",
+    "kschedctl.devices.inventory",
+    "kschedctl.devices.selectors",
+    "kschedctl.diagnosis.rules.obstacles",
+    "kschedctl.linter",
+    "kschedctl.live",
+    "kschedctl.optimum",
+    "kschedctl.preemption.evaluator",
+    "kschedctl.presentation.explain.charts",
+    "kschedctl.scheduler.pod_group_cycle",
+    "kschedctl.simulate.simulation",
+    "kschedctl.sweep",
+    "kschedctl.validation.validate",
+    "kschedctl.web",
+    "kschedctl.why.search",
+}
 RUN = """
 import sys
 sys.argv = ["kschedctl", *sys.argv[1:]]
-from kschedctl.cli.main import run
+from kschedctl.cli.start import run
 try:
     run()
 except SystemExit as end:
@@ -34,9 +63,13 @@ sys.exit(code)
 """
 
 
-def imported(*arguments: str) -> tuple[int, set[str]]:
+def imported(*arguments: str, environment: Mapping[str, str] | None = None) -> tuple[int, set[str]]:
     done = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, check=False, env={"PATH": ""}
+        [sys.executable, "-c", RUN, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "", **(environment or {})},
     )
     return done.returncode, set(done.stdout.splitlines()[-1].split())
 
@@ -61,9 +94,59 @@ def test_engine_is_not_imported(arguments: list[str], code: int) -> None:
     assert not modules.intersection(HEAVY)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "most"),
+    [
+        # Each new module takes 0.2 ms of every run, and more if it defines dataclasses.
+        pytest.param(["--version"], 0, 16, id="version"),
+        pytest.param(["--help"], 0, 25, id="help"),
+        pytest.param(["nonsense"], 2, 25, id="no such command"),
+        pytest.param(["explain", "--help"], 0, 66, id="help of a command"),
+        pytest.param(["explain", "shop/web-7", "--snapshot", SHOP], 0, 415, id="explain"),
+    ],
+)
+def test_number_of_modules_is_limited(arguments: list[str], code: int, most: int) -> None:
+    returned, modules = imported(*arguments)
+    assert returned == code
+    assert len([name for name in modules if name.partition(".")[0] == "kschedctl"]) <= most
+
+
+def test_version_needs_no_typer() -> None:
+    _, modules = imported("--version")
+    assert not modules.intersection({"typer", "click", "rich"})
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["explian"]], ids=" ".join)
+def test_commands_are_listed_without_being_imported(arguments: list[str]) -> None:
+    _, modules = imported(*arguments)
+    assert not modules.intersection(COMMAND_MODULES)
+
+
+def test_help_needs_nothing_slow() -> None:
+    _, modules = imported("--help")
+    assert not modules.intersection(SLOW)
+
+
+def test_names_of_commands_are_completed_without_importing_them() -> None:
+    asked = {"_KSCHEDCTL_COMPLETE": "complete_bash", "COMP_WORDS": "kschedctl ex", "COMP_CWORD": "1"}
+    _, modules = imported(environment=asked)
+    assert "kschedctl.cli.lazy_group" in modules
+    assert not modules.intersection(COMMAND_MODULES)
+
+
+def test_only_the_command_that_is_run_is_imported() -> None:
+    _, modules = imported("explain", "--help")
+    assert modules.intersection(COMMAND_MODULES) == {"kschedctl.cli.explain"}
+
+
+def test_pod_that_fits_needs_the_decision_alone() -> None:
+    returned, modules = imported("explain", "shop/web-7", "--snapshot", SHOP)
+    assert returned == 0
+    assert not modules.intersection(UNUSED)
+
+
 def test_files_need_no_client() -> None:
-    snapshot = str(Path(__file__).parents[2] / "fixtures/shop/cluster")
-    returned, modules = imported("explain", "shop/web-7", "--snapshot", snapshot)
+    returned, modules = imported("explain", "shop/web-7", "--snapshot", SHOP)
     assert returned in (0, 1)
     assert not modules.intersection({"kubernetes", "urllib3", "requests", "kschedctl.live.settings"})
 

@@ -95,6 +95,34 @@ def test_a_sequence_that_differs_is_kept_with_its_choices(
     assert case["choices"]["default/x"] == ["node-x"]
 
 
+def test_causes_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replaced_judge(tmp_path / "judge", monkeypatch, races=[], wrong=[])
+    arguments = ["compare", "--theme", "images", "--seed", "3", "--count", "4", "--causes", "--show", "0", "--release"]
+    assert main([*arguments, "1.36"]) == 0
+    assert capsys.readouterr().out == "1.36 images          4 of 4 equal\n"
+    # The judge answers by the rules of 1.36.
+    assert main([*arguments, "1.37"]) == 1
+    first, *_ = capsys.readouterr().out.splitlines()[1:]
+    assert re.fullmatch(r" +[2-4] scores\.\*\.raw\.VolumeBinding: nothing, a number   \(images-3-000\d\)", first)
+
+
+def test_what_is_not_recorded_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replaced_judge(tmp_path / "judge", monkeypatch, races=["images-3-0002"], wrong=[])
+    text = JUDGE.replace('said["attempts"].pop()', 'said["best"] = ["x"]')
+    root = str(Path(__file__).parents[2])
+    made = text.format(python=sys.executable, root=root, races=["images-3-0002"], wrong=[])
+    (tmp_path / "judge").write_text(made)
+    arguments = ["record", "--release", "1.36", "--theme", "images", "--seed", "3", "--count", "3", "--times", "3"]
+    assert main([*arguments, "--to", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "images.jsonl.gz: 2 answers to 3 cases\n" in printed
+    assert "left out, not known to the release or a random answer: images-3-0002\n" in printed
+
+
 def test_sequences_of_two_judges_are_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from conformance import generate
 from conformance.asking import ours
+from conformance.generate.groups_parts import APIS
 from conformance.jsonlines import line
 from conformance.sequences import is_sequence
 from kschedctl.releases.feature_gates import known_gates
@@ -17,7 +18,7 @@ ALONE = [theme for theme in generate.THEMES if not is_sequence(generate.case(the
 COUNT = 30
 GROUPS = [
     pytest.param(case, id=f"{release} {case['id']}")
-    for release in generate.THEMES["groups"].releases
+    for release in APIS
     for case in generate.cases("groups", 1, COUNT, release=release)
 ]
 
@@ -97,10 +98,11 @@ def test_stages_create_what_is_not_there_and_delete_what_was(case: dict[str, Any
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_groups_are_of_the_api_of_the_release(release: str) -> None:
-    assert ("groups" in generate.themes(release)) == (release in ("1.36", "1.37"))
-    for case in generate.cases("groups", 1, 5, release=release) if release in ("1.36", "1.37") else ():
+    served = {f"scheduling.k8s.io/{version}" for version in RELEASES[release].validation.pod_group_versions}
+    assert ("groups" in generate.themes(release)) == bool(served)
+    for case in generate.cases("groups", 1, 5, release=release) if served else ():
         versions = {found["apiVersion"] for found in objects(case, "PodGroup")}
-        assert versions <= {"scheduling.k8s.io/v1alpha2" if release == "1.36" else "scheduling.k8s.io/v1beta1"}
+        assert versions <= served
         assert set(case["featureGates"]) <= set(known_gates(release))
 
 

@@ -12,10 +12,12 @@ import pytest
 from conformance import builds
 from conformance.asking import Judge
 from conformance.comparison import differences
+from conformance.generate.groups_parts import APIS
 from conformance.jsonlines import read
 from conformance.recordings import RECORDINGS, has_answers, recorded_answers, sequence_themes, sequences
 from conformance.sequences import with_choices
 from kschedctl.releases.feature_gates import known_gates
+from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.releases.release import RELEASES
 
 N_RECORDED = 5
@@ -114,14 +116,17 @@ def test_a_sequence_evicts_and_comes_back(judge: Judge) -> None:
     assert answer["pods"] == {"d/high": "a"}
 
 
-ALL_NEEDED = {"1.36": {"GenericWorkload": True, "GangScheduling": True}, "1.37": {"GenericWorkload": True}}
+ALL_NEEDED = {
+    version: dict.fromkeys((GENERIC_WORKLOAD, rules.gang_gate), True)
+    for version, release in RELEASES.items()
+    if (rules := release.pod_group_rules) is not None
+}
 
 
 def pod_group(release: str, minimum: int) -> dict[str, Any]:
-    version = "v1alpha2" if release == "1.36" else "v1beta1"
     spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}}
     meta = {"name": "g", "namespace": "d", "uid": "g"}
-    return {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "PodGroup", "metadata": meta, "spec": spec}
+    return {"apiVersion": APIS[release].version, "kind": "PodGroup", "metadata": meta, "spec": spec}
 
 
 def gang(n: int) -> list[dict[str, Any]]:

@@ -15,8 +15,8 @@ def test_page_and_readme_say_what_the_recordings_and_the_gaps_say(request: pytes
 
 
 def test_readme_has_the_line_once() -> None:
+    # The test above compares the line itself; counting the recordings takes seconds.
     assert parity.README.read_text().count("<!-- parity -->") == 1
-    assert parity.line(parity.counts(), parity.sequence_counts()) in parity.README.read_text()
 
 
 def test_totals_are_over_all_releases_and_themes() -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from conformance import recordings
 from conformance.asking import ours
+from conformance.builds import versions
 from conformance.comparison import differences
 from conformance.sequences import with_choices
-from kschedctl.releases.release import RELEASES
+from kschedctl.releases.release import LATEST, RELEASES
 
 RECORDED = [(theme, version) for version in RELEASES for theme in recordings.sequence_themes(version)]
 
@@ -33,6 +34,21 @@ def test_some_sequences_equal_the_recorded_ones(theme: str, version: str) -> Non
 @pytest.mark.parametrize(("theme", "version"), RECORDED)
 def test_all_sequences_equal_the_recorded_ones(theme: str, version: str) -> None:
     assert differing(theme, version, slice(None)) == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "theme", "source"),
+    [
+        ("1.99", "sequence", LATEST.version),
+        ("1.99", "groups", LATEST.version),
+        ("1.36", "groups", "1.36"),
+        ("1.35", "groups", None),
+    ],
+    ids=["a new release runs those of the one before", "groups too", "its own", "none before the first"],
+)
+def test_the_source_of_sequences(version: str, theme: str, source: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recordings, "versions", lambda: {**versions(), "1.99": "1.99.0"})
+    assert recordings.sequence_source(version, theme) == source
 
 
 @pytest.mark.parametrize("version", recordings.sequence_releases())

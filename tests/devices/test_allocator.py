@@ -21,6 +21,7 @@ from kschedctl.releases.device_rules import (
 )
 from tests.builders import make_cluster, make_node
 from tests.devices.builders import DRIVER, either, make_claim, make_class, make_device, make_slice, request
+from tests.example_counts import scaled
 from tests.reference.devices import first_devices
 
 RULES = {"1.34": DEVICES_1_34, "1.35": DEVICES_1_35, "1.36": DEVICES_1_36, "1.37": DEVICES_1_37}
@@ -348,7 +349,7 @@ _device = st.fixed_dictionaries({"model": st.sampled_from(["a100", "t4"]), "numa
 _count = st.integers(1, 3)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=scaled(150), deadline=None)
 @given(
     per_node=st.lists(st.lists(_device, min_size=0, max_size=5), min_size=1, max_size=4),
     counts=st.lists(st.tuples(_count, st.booleans()), min_size=1, max_size=3),

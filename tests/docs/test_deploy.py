@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,8 @@ from kschedctl.watch.feed import NOT_WATCHED
 from tests.cli.in_process import run
 
 ROOT = Path(__file__).parents[2]
-WATCH = ROOT / "deploy" / "watch.yaml"
-SERVE = ROOT / "deploy" / "serve.yaml"
+WATCH = ROOT / "deploy" / "watch" / "watch.yaml"
+SERVE = ROOT / "deploy" / "serve" / "serve.yaml"
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 #: Plurals that are not made by adding an s.
 CLASSES = ("priorityclass", "storageclass", "runtimeclass", "deviceclass", "volumeattributesclass")
@@ -82,6 +84,70 @@ def test_pods_have_no_rights_that_they_do_not_need(path: Path, replicas: int) ->
     assert (security["readOnlyRootFilesystem"], security["allowPrivilegeEscalation"]) == (True, False)
     assert security["capabilities"] == {"drop": ["ALL"]}
     assert f"USER {spec['securityContext']['runAsUser']}:" in DOCKERFILE.read_text()
+    assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+    assert container["resources"]["limits"] == {"memory": container["resources"]["requests"]["memory"]}
+    ports = {port["name"] for port in container["ports"]}
+    for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+        assert container[probe]["httpGet"]["port"] in ports
+
+
+@pytest.mark.parametrize("path", [WATCH, SERVE], ids=lambda path: path.name)
+def test_pods_meet_the_restricted_pod_security_standard(path: Path) -> None:
+    """All controls of the level ``restricted``; tests/live/test_deployed.py queries the API server's own check."""
+    labels = manifests(path)["Namespace", "kschedctl"]["metadata"]["labels"]
+    assert labels == {"pod-security.kubernetes.io/enforce": "restricted"}
+    spec = manifests(path)["Deployment", f"kschedctl-{path.stem}"]["spec"]["template"]["spec"]
+    assert not {"hostNetwork", "hostPID", "hostIPC", "hostUsers", "initContainers"} & spec.keys()
+    allowed = {
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    }
+    assert all(volume.keys() - {"name"} <= allowed for volume in spec.get("volumes", ()))
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["runAsUser"] > 0
+    (container,) = spec["containers"]
+    security = container["securityContext"]
+    assert security["allowPrivilegeEscalation"] is False
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert not {"privileged", "procMount", "seLinuxOptions", "windowsOptions"} & security.keys()
+    assert not any("hostPort" in port for port in container["ports"])
+
+
+@pytest.mark.parametrize("path", [WATCH, SERVE], ids=lambda path: path.name)
+def test_a_kustomization_holds_each_manifest(path: Path) -> None:
+    kustomization = yaml.safe_load((path.parent / "kustomization.yaml").read_text())
+    assert kustomization["resources"] == [path.name]
+    others = {each.name for each in path.parent.iterdir()} - {path.name, "kustomization.yaml"}
+    assert not others
+
+
+@pytest.mark.parametrize("path", [WATCH, SERVE], ids=lambda path: path.name)
+def test_an_overlay_sets_the_image(path: Path, tmp_path: Path) -> None:
+    if not (shutil.which("kustomize") or shutil.which("kubectl")):
+        pytest.skip("neither kustomize nor kubectl is installed")
+    shutil.copytree(path.parent, tmp_path / "base")
+    (tmp_path / "mine").mkdir()
+    page = (ROOT / "docs" / f"{path.stem}.md").read_text()
+    (overlay,) = re.findall(r"^```yaml\n(apiVersion: kustomize.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    own = yaml.safe_load(overlay)
+    own["resources"] = ["../base"]
+    (tmp_path / "mine" / "kustomization.yaml").write_text(yaml.safe_dump(own))
+    tool = ["kustomize", "build"] if shutil.which("kustomize") else ["kubectl", "kustomize"]
+    built = subprocess.run([*tool, str(tmp_path / "mine")], check=True, capture_output=True, text=True).stdout
+    rendered = {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(built)}
+    assert rendered.keys() == manifests(path).keys()
+    template = rendered["Deployment", f"kschedctl-{path.stem}"]["spec"]["template"]
+    (image,) = own["images"]
+    assert template["spec"]["containers"][0]["image"] == f"{image['newName']}:{image['newTag']}"
+    printed = run("lint", str(tmp_path), "--render", "-o", "json")
+    assert (printed.code, json.loads(printed.out)["findings"]) == (0, []), printed.out + printed.err
 
 
 def test_arguments_of_the_server_are_options_of_the_command() -> None:

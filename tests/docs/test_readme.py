@@ -45,6 +45,7 @@ def test_every_extra_is_in_readme_and_in_all() -> None:
     "name",
     [
         *("README.md", "docs/tour.md", "docs/promises.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+        *("docs/dependencies.md", "changes/README.md"),
         *("conformance/README.md", "fixtures/conformance/README.md", "tests/conformance/README.md"),
     ],
 )

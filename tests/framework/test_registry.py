@@ -77,7 +77,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
     def entry_points(*, group: str) -> list[EntryPoint]:
         return [EntryPoint(loaded)] if group == ENTRY_POINT_GROUP else []
 
-    monkeypatch.setattr("kschedctl.plugins.registry.entry_points", entry_points)
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
 
 
 def test_packages_bring_plugins(monkeypatch: pytest.MonkeyPatch) -> None:

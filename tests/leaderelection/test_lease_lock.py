@@ -118,7 +118,8 @@ def test_a_server_that_comes_to_no_end_is_given_up_in_time(tmp_path: Path) -> No
         talk.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
         talk.drip(b" ")
 
-    with pytest.raises(LockError, match="did not respond in time"):
+    # The deadline passes before or after the first part of the body.
+    with pytest.raises(LockError, match=r"did not respond in (time|full within 0\.3 s)"):
         ask(handle, tmp_path, lambda lock: lock.get(100.3))
 
 

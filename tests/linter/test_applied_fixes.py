@@ -21,6 +21,7 @@ from kschedctl.linter.yaml_edits import edited
 from kschedctl.text.comments import comments
 from kschedctl.text.tree import yaml_trees
 from kschedctl.text.yaml import yaml_value
+from tests.example_counts import scaled
 from tests.linter.mutations import commented
 
 SET, REMOVE, RENAME, APPEND = FixAction.SET, FixAction.REMOVE, FixAction.RENAME, FixAction.APPEND
@@ -86,7 +87,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=3), st.data())
 def test_the_text_of_a_change_says_what_the_change_says(value: dict[str, Any], data: st.DataObject) -> None:
     import yaml

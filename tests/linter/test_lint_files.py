@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedctl.linter.lint_files import read_text
+from tests.example_counts import scaled
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  tolerations:\n  - key: a\n    effect: b\n"
 
@@ -62,7 +63,7 @@ def test_fields_of_json_have_places() -> None:
     assert document.region(("spec", "nodeName")) == (3, 23, 3, 26)
 
 
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 @given(st.lists(st.sampled_from(["a: 1\n", "---\n", "- b\n", "{{ x }}\n", "a: [\n", "...\n", '"\n', "\t\n", "| \n"])))
 def test_any_text_is_read_or_told_to_be_broken(pieces: list[str]) -> None:
     file = read_text("".join(pieces).encode(), "f.yaml")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
-
-from kschedctl.answers.schema import schema
 from kschedctl.linter.rule_pages import pages
 from kschedctl.linter.rules import RULES
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.rule import document
 from kschedctl.render.json import as_json
+from tests.answer_schema import validate
 from tests.presentation.printing import lines
 
 
 def test_pages_are_as_the_schema_says() -> None:
-    jsonschema.validate(json.loads(as_json(pages(RULES))), schema())
+    validate(json.loads(as_json(pages(RULES))))
 
 
 def test_one_rule_has_its_page_and_several_a_line_each() -> None:

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # build_control_plane.sh [DIR]: builds etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl from
 # their Go modules into DIR (default: a cache folder) and prints DIR. Needs Go; the first run takes a quarter of an hour,
-# what is there already is left alone. KUBERNETES=1.37 builds that release instead of 1.36.
+# what is there already is left alone. KUBERNETES=1.37 builds that release instead of 1.36: the version that
+# conformance/releases.toml names, and etcd in the version of that release's go.mod.
 set -euo pipefail
-case ${KUBERNETES:-1.36} in
-  1.36) kubernetes=1.36.3 etcd=3.6.16 ;;
-  1.37) kubernetes=1.37.0 etcd=3.7.0 ;;
-  *) echo "no such release: KUBERNETES=$KUBERNETES (1.36 and 1.37 can be built)" >&2; exit 2 ;;
-esac
+release=${KUBERNETES:-1.36} releases=$(cd "$(dirname "$0")/../../conformance" && pwd)/releases.toml
+kubernetes=$(sed -n "s/^\"$release\" = \"\(.*\)\"\$/\1/p" "$releases")
+[ -n "$kubernetes" ] || { echo "no such release: KUBERNETES=$release is not in $releases" >&2; exit 2; }
 out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/kschedctl/kubernetes-$kubernetes}
 mkdir -p "$out"
 work=$(mktemp -d)
@@ -29,7 +28,8 @@ prepare() {
   {
     printf 'module control-plane\n\ngo 1.26\n\nreplace (\n'
     sed -n "s#^\s*\(k8s\.io/[a-z0-9-]*\) => \./staging/.*#\t\1 => \1 v0.${kubernetes#*.}#p" "$gomod"
-    printf ')\n\nrequire (\n\tk8s.io/kubernetes v%s\n\tgo.etcd.io/etcd/server/v3 v%s\n)\n' "$kubernetes" "$etcd"
+    printf ')\n\nrequire k8s.io/kubernetes v%s\n' "$kubernetes"
+    sed -n 's#^\s*\(go\.etcd\.io/etcd/server/v3 v\S*\).*#require \1#p' "$gomod"
   } > go.mod
 }
 

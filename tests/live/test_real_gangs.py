@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 import kschedctl
+from conformance.generate.groups_parts import APIS
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.live.context import LiveContext
 from kschedctl.simulate.simulation import Simulation
@@ -18,7 +19,6 @@ from tests.validation.groups import GATES
 
 pytestmark = pytest.mark.live
 
-VERSIONS: Final = {"1.36": "v1alpha2", "1.37": "v1beta1"}
 BASIC: Final[dict[str, Any]] = {"schedulingPolicy": {"basic": {}}}
 ZONE: Final = "topology.kubernetes.io/zone"
 #: Each group has nodes of its own, so that none depends on another: CPUs per node, each in a zone of its own.
@@ -61,7 +61,7 @@ def groups() -> list[dict[str, Any]]:
         if spec.pop("zone", False):
             spec["schedulingConstraints"] = {"topology": [{"key": ZONE}]}
         metadata = {"name": name, "namespace": "shop"}
-        api_version = f"scheduling.k8s.io/{VERSIONS[assets_release()]}"
+        api_version = APIS[assets_release()].version
         made.append({"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata, "spec": spec})
     return made
 

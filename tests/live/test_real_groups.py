@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from conformance.generate.groups_parts import APIS
 from kschedctl.admission.pod_group import admit_pod_group
 from kschedctl.api.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.errors import ManifestError
@@ -24,7 +25,6 @@ from tests.validation.groups import GATES, release_with
 
 pytestmark = pytest.mark.live
 
-VERSIONS: Final = {"1.36": "v1alpha2", "1.37": "v1beta1"}
 GANG: Final = {"gang": {"minCount": 2}}
 CLASSES: Final = [
     {"metadata": {"name": "polite"}, "value": 1000, "preemptionPolicy": "Never"},
@@ -60,7 +60,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 def made(kind: str, name: str, version: str = "", **spec: Any) -> dict[str, Any]:
-    api_version = f"scheduling.k8s.io/{version or VERSIONS[assets_release()]}"
+    api_version = f"scheduling.k8s.io/{version}" if version else APIS[assets_release()].version
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "shop"}, "spec": spec}
 
 

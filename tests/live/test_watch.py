@@ -231,7 +231,7 @@ def test_two_copies_write_each_answer_once_whoever_dies(nodes: ControlPlane, wat
 
 
 def test_rights_of_the_manifests_suffice(nodes: ControlPlane, tmp_path: Path, watching: Start) -> None:
-    nodes.kubectl("apply", "-f", str(ROOT / "deploy" / "watch.yaml"))
+    nodes.kubectl("apply", "-f", str(ROOT / "deploy" / "watch" / "watch.yaml"))
     token = nodes.kubectl("create", "token", "kschedctl-watch", "-n", "kschedctl").strip()
     config = json.loads(nodes.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": token}

@@ -15,6 +15,7 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.drain import DrainedNode, drain
 from kschedctl.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_node, make_pod
+from tests.example_counts import scaled
 
 RS = ("apps/v1", "ReplicaSet", "web")
 
@@ -103,7 +104,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
     return make_cluster(made, pods, *more)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=scaled(40), deadline=None)
 @given(clusters())
 def test_the_drain_that_is_shown_gets_through(cluster: Cluster) -> None:
     found = empty(cluster)

@@ -156,3 +156,18 @@ def test_a_gate_at_one_member_holds_the_group_back() -> None:
 def test_without_gates_members_are_placed_one_by_one() -> None:
     cluster = make_cluster([host("a", 4)], gang("x", 6), make_group("x", 5))
     assert placed(compare(Scheduler(cluster), seconds=20)) == {"x": 4}
+
+
+@pytest.mark.parametrize(
+    ("version", "fields", "expected"),
+    [
+        ("1.36", {"schedulerName": "default-scheduler"}, {"x": 2}),
+        ("1.37", {"schedulerName": "default-scheduler"}, {"x": 2}),
+        ("1.36", {"priority": 5}, {"x": 2}),
+        ("1.37", {"priority": 5}, {}),
+    ],
+)
+def test_members_that_disagree_are_not_placed(version: str, fields: dict[str, Any], expected: dict[str, int]) -> None:
+    comparison = ask(version, [host("a", 4)], gang("x", 2, **fields), make_group("x", 2))
+    assert placed(comparison) == expected
+    assert len(comparison.question.gated) == 2 - expected.get("x", 0)

@@ -18,6 +18,7 @@ from kschedctl.optimum.question import no_evictions, pose
 from kschedctl.optimum.search import best
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import ZONE, make_cluster, make_node, make_pod
+from tests.example_counts import scaled
 
 
 def kind(name: str, price: str, cpu: str, most: int | None = None, **labels: str) -> NodeKind:
@@ -122,7 +123,7 @@ def cheapest(cluster: Cluster, kinds: tuple[NodeKind, ...]) -> tuple[int, int]:
     return placed, -cost
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=scaled(25), deadline=None)
 @given(shops())
 def test_nothing_cheaper_places_as_many(shop: tuple[Cluster, tuple[NodeKind, ...]]) -> None:
     cluster, kinds = shop

@@ -12,6 +12,7 @@ from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.status import Code
 from tests.builders import HOSTNAME, ZONE, decide, make_cluster, make_node, make_object, make_pod
+from tests.example_counts import scaled
 from tests.reference.preemption import victims_on_node
 
 NODES = ("a", "b", "c", "d")
@@ -99,7 +100,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
     return make_cluster(nodes, [*draw(running_pods()), *draw(waiting_pods())], *budgets)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=scaled(120), deadline=None)
 @given(clusters(), preemptors())
 def test_victims_are_those_of_the_slow_way(cluster: Cluster, pod: Pod) -> None:
     decision = decide(pod, cluster)
@@ -117,7 +118,7 @@ def test_victims_are_those_of_the_slow_way(cluster: Cluster, pod: Pod) -> None:
     assert actual == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 @given(clusters(), preemptors())
 def test_the_choice_is_minimal_in_the_order_of_the_criteria(cluster: Cluster, pod: Pod) -> None:
     found = decide(pod, cluster).preemption

@@ -39,4 +39,4 @@ def test_copies_by_node() -> None:
 
 def test_copies_by_workload() -> None:
     chart = workloads_bars(CapacityList(items=(ANSWER, LIMITED)))
-    assert [row.cells[1] for row in chart.rows] == ["6", "at least 3"]
+    assert [row.cells[1] for row in chart.rows] == ["6 copies", "at least 3 copies"]

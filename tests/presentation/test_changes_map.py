@@ -82,10 +82,10 @@ def test_requested_shares_before_and_after() -> None:
     ]
     chart = utilisation_bars(entries, "")
     assert rows(chart) == [
-        ("cpu, all nodes", "25.0 %", "50.0 %", "8", "requested before and after 2000", "added 2000"),
-        ("cpu, z", "150.0 %", "150.0 %", "4", "requested before and after 6000"),
+        ("cpu, all nodes", "25.0 %", "50.0 %", "8 cpu", "requested before and after 2000", "added 2000"),
+        ("cpu, z", "150.0 %", "150.0 %", "4 cpu", "requested before and after 6000"),
         (
-            "memory, all nodes", "75.0 %", "25.0 %", "4Gi",
+            "memory, all nodes", "75.0 %", "25.0 %", "4Gi memory",
             f"requested before and after {2**30:g}", f"removed {2**31:g}",
         ),
     ]  # fmt: skip

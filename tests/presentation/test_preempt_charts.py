@@ -44,7 +44,7 @@ def test_nodes_are_coloured_by_their_part() -> None:
 def test_candidates_have_their_victims_and_what_decided() -> None:
     chart = candidates_bars(ANSWER)
     assert cells(chart) == [("a", "1 pod", "best"), ("b", "1 pod", f"{LOST} (5 against 0)")]
-    assert parts(chart) == {"a": ["other evictions: 1 pod"], "b": ["other evictions: 1 pod"]}
+    assert parts(chart) == {"a": ["other victims: 1 pod"], "b": ["other victims: 1 pod"]}
 
 
 def test_the_table_has_the_numbers_that_are_compared() -> None:

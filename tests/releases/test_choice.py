@@ -4,6 +4,9 @@ import pytest
 
 from kschedctl.errors import UnsupportedError
 from kschedctl.releases.choice import choose_release
+from kschedctl.releases.release import LATEST, RELEASES
+
+NEWEST = LATEST.version
 
 
 @pytest.mark.parametrize(
@@ -16,8 +19,8 @@ from kschedctl.releases.choice import choose_release
         pytest.param(
             "", "", ["v1.34.1", "v1.36.0", "v1.35.9"], "1.36", "the newest kubelet is v1.36.0", id="then the kubelets"
         ),
-        pytest.param("", "", [], "1.37", "the snapshot has no version", id="else the newest release"),
-        pytest.param("", "unknown", ["", "dev"], "1.37", "the snapshot has no version", id="no version at all"),
+        pytest.param("", "", [], NEWEST, "the snapshot has no version", id="else the newest release"),
+        pytest.param("", "unknown", ["", "dev"], NEWEST, "the snapshot has no version", id="no version at all"),
     ],
 )
 def test_choice(requested: str, server: str, kubelets: list[str], version: str, why: str) -> None:
@@ -25,7 +28,7 @@ def test_choice(requested: str, server: str, kubelets: list[str], version: str, 
     assert (choice.release.version, choice.why, choice.warning) == (version, why, "")
 
 
-@pytest.mark.parametrize(("server", "version"), [("v1.29.1", "1.33"), ("v1.99.0", "1.37"), ("v2.0.0", "1.37")])
+@pytest.mark.parametrize(("server", "version"), [("v1.29.1", "1.33"), ("v1.99.0", NEWEST), ("v2.0.0", NEWEST)])
 def test_for_a_release_that_is_not_modelled_the_nearest_counts_with_a_warning(server: str, version: str) -> None:
     choice = choose_release("", server, [])
     assert choice.release.version == version
@@ -37,6 +40,4 @@ def test_for_a_release_that_is_not_modelled_the_nearest_counts_with_a_warning(se
 def test_what_is_asked_for_and_not_modelled_is_refused(requested: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         choose_release(requested, "", [])
-    assert (
-        str(caught.value) == f"Kubernetes {requested} is not modelled\n  the versions are 1.33, 1.34, 1.35, 1.36, 1.37"
-    )
+    assert str(caught.value) == f"Kubernetes {requested} is not modelled\n  the versions are {', '.join(RELEASES)}"

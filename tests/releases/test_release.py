@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.releases.feature_gates import known_gates
+from kschedctl.releases.names import RELEASE_NAMES
 from kschedctl.releases.release import LATEST, RELEASES, Release
 
 SCORING = "StorageCapacityScoring"
@@ -12,6 +13,7 @@ GATES = ("NodeDeclaredFeatures", SCORING, LIMITS, "PodLevelResources")
 
 def test_the_newest_release_is_the_default() -> None:
     assert list(RELEASES)[-1] == LATEST.version
+    assert tuple(RELEASES) == RELEASE_NAMES
 
 
 def test_gates_have_the_defaults_of_their_release() -> None:

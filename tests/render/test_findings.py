@@ -13,8 +13,8 @@ import jsonschema
 import msgspec
 import pytest
 
+import kschedctl
 from kschedctl.analyses.lint.answer import report
-from kschedctl.answers.schema import schema
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.terminal import ColorWhen, open_console
 from kschedctl.linter.lint_files import read_text
@@ -25,6 +25,7 @@ from kschedctl.linter.settings import Settings, SettingsIgnore
 from kschedctl.presentation.lint import LintView
 from kschedctl.render.form import FormKind, Medium
 from kschedctl.render.forms import names, parse_form
+from tests.answer_schema import validate
 
 SCHEMAS = Path(__file__).parent / "schemas"
 ROOT = Path(__file__).parents[3]
@@ -116,9 +117,20 @@ def test_every_form_shows_every_run_without_characters_that_nobody_sees(name: st
 
 @pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
 def test_json_is_as_its_schema_says(texts: Mapping[str, str]) -> None:
-    jsonschema.validate(json.loads(rendered("json", texts)), schema())
+    validate(json.loads(rendered("json", texts)))
     lines = rendered("jsonl", texts).splitlines()
     assert [json.loads(line) for line in lines] == json.loads(rendered("json", texts))["findings"]
+
+
+@pytest.mark.parametrize(
+    ("version", "semantic"), [("0.2.0", "0.2.0"), ("0.2.0rc1", None), ("0.2.1.dev3+g1a2b3c4", None)]
+)
+def test_sarif_has_a_semantic_version_if_it_is_one(
+    version: str, semantic: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kschedctl, "__version__", version, raising=False)
+    driver = json.loads(rendered("sarif", {"web.yaml": CLEAN}))["runs"][0]["tool"]["driver"]
+    assert (driver["version"], driver.get("semanticVersion")) == (version, semantic)
 
 
 @pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kschedctl.presentation.document import Table, table
 from kschedctl.render.grid import Printed, grid
+from tests.example_counts import scaled
 from tests.presentation.printing import lines
 
 GKE = [f"gke-prod-cluster-default-pool-1a2b3c4d-{end}" for end in ("x7k2", "b2kk", "9qzl")]
@@ -72,7 +73,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 @given(tables(), st.sampled_from((80, 100, 140, 160)), st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 def test_every_cell_is_whole_in_its_column(shown: Table, width: int, in_full: bool) -> None:
     printed = list(grid(shown, width, in_full=in_full))
     assert max(len(line) for texts, _ in printed for line in texts) <= width

@@ -132,6 +132,14 @@ def test_1_37_ends_before_the_first_member_if_too_few_are_left() -> None:
     assert texts(decision) == {"m0": error, "m1": error}
 
 
+def test_1_37_counts_placements_even_if_too_few_members_are_left_for_any() -> None:
+    group = make_pod_group(min_count=3, topology_key=RACK)
+    decision = decide(TOPOLOGY_37, members(2), group, nodes=RACKS)
+    tried = f"{FAILED}, 0/2 placements are available, first placement status: {FAILED}"
+    assert decision.status.message == f"{tried}, pod group preemption: {NOTHING}"
+    assert texts(decision) == {"m0": tried, "m1": tried}
+
+
 # The checks before the first member.
 
 TOGETHER = "all pods in a single pod group should have the same"

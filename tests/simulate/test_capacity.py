@@ -17,6 +17,7 @@ from kschedctl.simulate.capacity import Copy, CopyCount, capacity
 from tests import strategies
 from tests.builders import make_cluster, make_node, make_object, make_pod
 from tests.devices.builders import make_class, make_device, make_slice, request
+from tests.example_counts import scaled
 from tests.strategies import World
 
 HOST = "kubernetes.io/hostname"
@@ -103,7 +104,7 @@ def test_nobody_is_evicted_for_a_copy() -> None:
 
 
 @given(world=strategies.worlds("requests", "ports", of_nodes=("labels", "taints", "offers"), pending=1))
-@settings(max_examples=40)
+@settings(max_examples=scaled(40))
 def test_the_closed_form_is_what_one_by_one_comes_to(world: World) -> None:
     scheduler = Scheduler(make_cluster(world.nodes, world.pods[:-1], *world.namespaces))
     copy = copies_of(world.pods[-1])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
@@ -159,3 +161,81 @@ def test_without_gates_members_are_pods_like_others() -> None:
     made = simulation(RELEASES["1.37"], members("a b", "3"), make_pod_group(min_count=2))
     attempts = list(made)
     assert [(attempt.node, attempt.group) for attempt in attempts[:2]] == [("a", None), ("", None)]
+
+
+@BOTH
+def test_members_that_are_recreated_at_one_time_are_tried_once_each(release: Release) -> None:
+    """A StatefulSet recreates both pods when they end, the second one while the first joins the queue."""
+    owner = ("apps/v1", "StatefulSet", "gang")
+    pods = [
+        make_pod(name, owner=owner, node="a", schedulingGroup={"podGroupName": "gang"}) for name in ("gang-0", "gang-1")
+    ]
+    made = simulation(release, pods, make_pod_group(min_count=2), cpus=("4",))
+    made.change_node(make_node("a", unschedulable=True))
+    for pod in pods:
+        made.evict(pod)
+    attempts = list(made)
+    assert attempts
+    for group_attempt in {id(each.group): each.group for each in attempts}.values():
+        assert group_attempt is not None
+        assert group_attempt.decision is not None
+        tried = sorted(member.pod.key for member in group_attempt.decision.members)
+        assert tried == ["default/gang-0", "default/gang-1"]
+
+
+def ending(name: str) -> Pod:
+    (pod,) = make_members(name)
+    begin, end = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
+    return replace(pod, metadata=replace(pod.metadata, creation_timestamp=begin, deletion_timestamp=end))
+
+
+@pytest.mark.parametrize(
+    ("release", "other", "expected"),
+    [
+        pytest.param(V36, {}, {"m": "a", "n": "a"}, id="1.36: a member that is being deleted is left out"),
+        pytest.param(V37, {}, {"m": "a", "n": "a"}, id="1.37: a member that is being deleted is left out"),
+        pytest.param(V37, {"priority": 5}, dict.fromkeys("mnx", ""), id="1.37: the priority is checked before"),
+        pytest.param(V36, {"priority": 5}, {"m": "a", "n": "a"}, id="1.36: the priority is not checked"),
+    ],
+)
+def test_members_that_are_being_deleted(release: Release, other: dict[str, Any], expected: dict[str, str]) -> None:
+    made = simulation(release, [*members("m"), ending("x"), *members("n", **other)], make_pod_group(min_count=2))
+    assert outcomes(made.step()) == expected
+
+
+@BOTH
+def test_a_group_of_which_all_members_are_being_deleted_is_popped_once(release: Release) -> None:
+    made = simulation(release, [ending("x")], make_pod_group(min_count=1))
+    (attempt,) = made.step()
+    assert (attempt.pod, attempt.node, attempt.message) == ("default/x", "", "")
+    assert attempt.group is not None
+    assert attempt.group.outcome is GroupOutcome.UNSCHEDULABLE
+    assert not made.step()
+
+
+@BOTH
+def test_a_group_in_back_off_after_an_error_does_not_keep_others_trying(release: Release) -> None:
+    topology = with_groups(release.version, topology=True)
+    groups = (
+        make_pod_group("error", min_count=1, topology_key="example.com/absent"),
+        make_pod_group("large", min_count=1),
+        make_pod_group("fits", min_count=1),
+    )
+    pods = [
+        *members("error-0", group="error"),
+        *members("large-0", cpu="9", group="large"),
+        *members("fits-0", group="fits"),
+    ]
+    made = simulation(topology, pods, *groups)
+    names = [attempt.pod for attempt in islice(made, 20)]
+    # Each is tried once more after fits-0 was bound.
+    assert sorted(name for name in names if "fits" not in name) == sorted(2 * ["default/error-0", "default/large-0"])
+
+
+def test_back_off_ends_at_a_full_second_although_pods_are_tried_meanwhile() -> None:
+    group = make_pod_group(min_count=1, topology_key="example.com/absent")
+    made = simulation(with_groups("1.36", topology=True), members("m"), group)
+    assert [attempt.node for attempt in made.step()] == [""]
+    made.clock.advance(1.99)
+    times = [attempt.time.timestamp() for _ in range(20) for attempt in made.step()]
+    assert times == [2.0]

@@ -27,6 +27,7 @@ from kschedctl.simulate.simulation import Simulation
 from kschedctl.snapshot.cluster_reader import ClusterReader
 from kschedctl.snapshot.summary import ReadSummary
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, make_profile, with_groups
+from tests.example_counts import scaled
 from tests.framework.plugins import make_plugin
 
 RACK = "example.com/rack"
@@ -180,7 +181,7 @@ WORLDS = {
     code=Code.UNSCHEDULABLE,
 )
 @given(**WORLDS, faults=FAULTS, failure=FAILURES, code=st.sampled_from([Code.UNSCHEDULABLE, Code.ERROR]))
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 def test_a_gang_never_ends_with_fewer_members_than_it_needs(
     release: Release,
     cpus: list[int],
@@ -222,7 +223,7 @@ def test_a_gang_never_ends_with_fewer_members_than_it_needs(
 
 
 @given(**WORLDS)
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 def test_a_group_that_fails_leaves_no_trace(
     release: Release, cpus: list[int], gangs: list[Gang], singles: list[int]
 ) -> None:
@@ -253,7 +254,7 @@ def test_a_group_that_fails_leaves_no_trace(
 @example(release=RELEASES[1], cpus=[3, 3], gangs=WHOLE_AND_URGENT, singles=[])
 @example(release=RELEASES[3], cpus=[3, 3], gangs=WHOLE_AND_URGENT, singles=[])
 @given(**WORLDS)
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 def test_victims(release: Release, cpus: list[int], gangs: list[Gang], singles: list[int]) -> None:
     """Victims have a lower priority, and of a group that is disrupted as a whole all members are victims or none."""
     rules = release.pod_groups

@@ -19,6 +19,7 @@ from kschedctl.snapshot.cluster_reader import ClusterReader
 from kschedctl.snapshot.summary import ReadSummary
 from tests import strategies
 from tests.builders import make_cluster
+from tests.example_counts import scaled
 from tests.strategies import World as Objects
 
 ASPECTS = ("requests", "tolerations", "spread", "podAffinity", "ports")
@@ -32,7 +33,7 @@ MOST = 60
     surroundings=st.sampled_from(SURROUNDINGS),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=40)
+@settings(max_examples=scaled(40))
 def test_simulations_keep_the_rules(world: Objects, priorities: list[int], surroundings: World, seed: int) -> None:
     """A pod is placed only where it fits and scores highest, no pod is skipped, and no node is overcommitted."""
     pods = [

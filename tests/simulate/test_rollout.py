@@ -32,6 +32,7 @@ from tests.builders import (
     make_storage_class,
     make_volume,
 )
+from tests.example_counts import scaled
 
 RS = ("apps/v1", "ReplicaSet", "web-1")
 STATEFUL = ("apps/v1", "StatefulSet", "db")
@@ -333,7 +334,7 @@ def test_what_is_refused(workload: ApiObject, problem: str) -> None:
     pod=st.sampled_from([{}, APART, {"terminationGracePeriodSeconds": 0}]),
     n_nodes=st.integers(1, 6),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 def test_what_the_strategy_promises_is_kept(
     replicas: int, most: Any, unavailable: Any, cpu: str, pod: dict[str, Any], n_nodes: int
 ) -> None:

@@ -20,6 +20,7 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.errors import ManifestError, SnapshotError
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.snapshot.summary import ReadSummary
+from tests.example_counts import scaled
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n"
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
@@ -452,7 +453,7 @@ def archives() -> list[bytes]:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=scaled(200), deadline=None)
 @given(st.sampled_from(archives()), st.lists(st.tuples(st.integers(0, 2000), st.binary(max_size=4)), max_size=4))
 def test_whatever_is_broken_ends_in_a_snapshot_error(content: bytes, changes: list[tuple[int, bytes]]) -> None:
     for at, new in changes:

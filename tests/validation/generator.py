@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from random import Random
 from typing import Any, Final
 
@@ -73,10 +74,20 @@ def made_up(kind: str, seed: int, bases: Mapping[str, dict[str, Any]] = BASES) -
     return _Maker(Random(seed)).object(bases[kind])
 
 
+@cache
+def _types() -> Mapping[str, Mapping[str, str]]:
+    """Return the fields of all types, without those that the API server of the recorded messages does not know."""
+    newer = {name for names in field_names().added.values() for name in names}
+    return {
+        type_: {name: of for name, of in fields.items() if f"{type_}.{name}" not in newer}
+        for type_, fields in field_names().types.items()
+    }
+
+
 class _Maker:
     def __init__(self, random: Random) -> None:
         self._random = random
-        self._types = field_names().types
+        self._types = _types()
 
     def object(self, base: dict[str, Any]) -> dict[str, Any]:
         random = self._random

@@ -14,6 +14,7 @@ from kschedctl.validation.validate import RULES, pod_findings, refuses, validate
 from tests.validation.generator import made_up
 from tests.validation.groups import GROUP_KINDS
 from tests.validation.probes import BASES
+from tests.validation.saying import said
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -73,3 +74,54 @@ def test_of_a_pod_that_went_through_admission_what_scheduling_does_not_read_is_n
     assert list(pod_findings(pod, LATEST)) == []
     pod["spec"]["tolerations"] = [{"key": "a", "effect": "NoRun"}]  # type: ignore[index]
     assert [finding.field for finding in pod_findings(pod, LATEST)] == ["spec.tolerations[0].effect"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "messages"),
+    [
+        (
+            "HorizontalPodAutoscaler",
+            {"maxReplicas": -1, "scaleTargetRef": {"kind": "ReplicationController"}},
+            [
+                "spec.maxReplicas: Invalid value: -1: must be greater than or equal to `minReplicas`",
+                "spec.scaleTargetRef.name: Required value",
+                "spec.maxReplicas: Invalid value: -1: must be greater than or equal to 1",
+            ],
+        ),
+        (
+            "HorizontalPodAutoscaler",
+            {"maxReplicas": 0, "minReplicas": -1, "scaleTargetRef": {"kind": "x", "name": "x", "apiVersion": "a/b"}},
+            [
+                "spec.minReplicas: Invalid value: -1: must be greater than or equal to 0",
+                "spec.maxReplicas: Required value",
+            ],
+        ),
+        (
+            "Pod",
+            {"hostPID": True, "shareProcessNamespace": True, "securityContext": {"fsGroup": -1}},
+            [
+                "spec.securityContext.fsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive",
+                "spec.shareProcessNamespace: Invalid value: true: "
+                "ShareProcessNamespace and HostPID cannot both be enabled",
+            ],
+        ),
+        (
+            "Pod",
+            {
+                "os": {"name": "windows"},
+                "hostPID": True,
+                "shareProcessNamespace": False,
+                "securityContext": {"fsGroup": 1},
+            },
+            [
+                "spec.securityContext.fsGroup: Forbidden: cannot be set for a windows pod",
+                "spec.hostPID: Forbidden: cannot be set for a windows pod",
+                "spec.shareProcessNamespace: Forbidden: cannot be set for a windows pod",
+            ],
+        ),
+    ],
+    ids=["limits of replicas", "scaling to zero", "shared processes", "a Windows pod"],
+)
+def test_messages_of_1_37(kind: str, spec: dict[str, Any], messages: list[str]) -> None:
+    obj = {**BASES[kind], "spec": {**BASES[kind]["spec"], **spec}}
+    assert said(obj, RELEASES["1.37"]).refused == tuple(messages)

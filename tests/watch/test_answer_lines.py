@@ -6,7 +6,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import jsonschema
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,13 +13,13 @@ from hypothesis import strategies as st
 from kschedctl.analyses.explain.answer import node_data
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.node_groups import group_nodes
-from kschedctl.answers.schema import schema
 from kschedctl.answers.watch import PodGone, PodPlaced, PodWaits
 from kschedctl.presentation.watch import begun_lines, said_lines
 from kschedctl.watch.answer_lines import Lines, begun, standstill_line
 from kschedctl.watch.closest_node import closest
 from kschedctl.watch.pod_answers import Gone, Placed, PodAnswers
 from kschedctl.watch.standstill import Standstill
+from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.watch.test_pod_answers import scheduling
 
@@ -54,7 +53,7 @@ def test_lines_are_valid_by_the_schema() -> None:
     news = [Standstill(12.0, problem, 3, 7) for problem in ("it is away", "")]
     for line in (first, *(standstill_line(each, AT) for each in news), *lines()):
         data: Any = json.loads(msgspec.json.encode(line.to_dict()))
-        jsonschema.validate(data, schema(), cls=jsonschema.Draft202012Validator)
+        validate(data)
         assert line.names() == ((f"pod/{data['namespace']}/{data['name']}",) if "name" in data else ())
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import jsonschema
 import msgspec
 from msgspec.structs import replace
 
 import kschedctl
-from kschedctl.answers.schema import schema
 from kschedctl.answers.watch import GroupWaits
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.face import SchedulingCluster
@@ -18,6 +16,7 @@ from kschedctl.presentation.watch import said_lines
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch.answer_lines import Lines
 from kschedctl.watch.pod_answers import PendingReport, Placed, PodAnswers
+from tests.answer_schema import validate
 
 GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
 AT = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
@@ -56,7 +55,7 @@ def test_a_group_is_decided_for_once_and_reported_once() -> None:
 def test_lines_are_valid_by_the_schema() -> None:
     for _, line in Lines(AT).lines(answers().round(gangs()).told):
         data = json.loads(msgspec.json.encode(line.to_dict()))
-        jsonschema.validate(data, schema(), cls=jsonschema.Draft202012Validator)
+        validate(data)
         assert (data["kind"], line.names()) == ("GroupWaits", (f"podgroup/ml/{line.name}",))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedctl.api.core import Taint
@@ -28,6 +28,7 @@ from kschedctl.whatif.edits import (
     Tolerate,
 )
 from tests.builders import ZONE, make_node, make_object, make_pod
+from tests.example_counts import scaled
 from tests.strategies import World, worlds
 from tests.whatif.pods import loaded, manifest, outcome
 
@@ -115,6 +116,7 @@ def written_by_hand(pod: Pod) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("edit", "by_hand"), BY_HAND, ids=[str(edit) for edit, _ in BY_HAND])
+@settings(max_examples=scaled(40))
 @given(world=worlds(*ASPECTS, of_nodes=("labels", "taints", "offers"), pending=1))
 def test_an_edit_is_what_the_same_change_of_the_manifest_is(
     edit: PodEdit, by_hand: Callable[[dict[str, Any]], None], world: World

@@ -97,7 +97,7 @@ def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Se
     InputError
         If a pod, an object or the configuration is invalid.
     UnsupportedError
-        If the queue is not settled after 2,000 attempts.
+        If the queue is not settled after 2,000 attempts, of which one at a group counts once.
     """
     in_groups = {
         key.removeprefix(_GROUP): [tuple(each) for each in value]
@@ -122,8 +122,11 @@ def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Se
     simulation.create(pods)
     stages = [(stage.create, [(each.kind, each.namespace, each.name) for each in stage.delete]) for stage in case.then]
     attempts: list[Attempt] = []
+    n_attempts = 0
     for attempt in StagedRun(simulation, order, stages).run() if case.feature_gates else simulation.run():
-        if len(attempts) == MOST_ATTEMPTS:
+        # An attempt at a group counts once, for all of its members.
+        n_attempts += attempt.group is None or not attempts or attempt.group is not attempts[-1].group
+        if n_attempts > MOST_ATTEMPTS:
             raise UnsupportedError("does not settle", hint="pods preempt each other endlessly")
         attempts.append(attempt)
     tried = {attempt.pod for attempt in attempts}

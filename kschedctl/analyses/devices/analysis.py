@@ -10,7 +10,8 @@ from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.devices import DevicesOverview, DeviceSupply
 from kschedctl.api.device import DeviceClass, ResourceClaim
 from kschedctl.completeness.missing import missing_for_devices, require_listed
-from kschedctl.devices.inventory import KINDS, Inventory
+from kschedctl.devices.claims import KINDS
+from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.places import claim_of_class
 from kschedctl.loaded_cluster import LoadedCluster
 

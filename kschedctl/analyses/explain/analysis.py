@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import structs
 
 from kschedctl.analyses.explain.cause import cause
-from kschedctl.analyses.explain.failure_tolerance import withstand
 from kschedctl.analyses.explain.grouping import DecidedPod, decide_together
-from kschedctl.analyses.explain.node_preference import prefer
-from kschedctl.analyses.explain.replicas import count_placed
-from kschedctl.analyses.explain.story import story_data
-from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.pod_groups.members import with_new_members
 from kschedctl.analyses.provenance import envelope, provenance
@@ -33,16 +28,13 @@ from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.search import DEFAULT_MOST, suggest
 
 #: Up to 8 pods are explained one by one, with suggestions; more are summarized.
 FEW: Final = 8
 _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainRequest:
+class ExplainRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A question about the nodes that pods are scheduled to.
 
     Attributes
@@ -135,18 +127,32 @@ def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHa
         if name and name not in cluster.nodes.row:
             raise _no_such_node(cluster, name, option)
     cluster, pods = with_new_members(cluster, request.pods)
-    return decide_together(cluster, pods, request.seed, lambda cluster, members: count_placed(cluster, members, handle))
+
+    def placed(cluster: LoadedCluster, members: Sequence[PodSubject]) -> int | None:
+        # Only workloads have replicas to count.
+        from kschedctl.analyses.explain.replicas import count_placed
+
+        return count_placed(cluster, members, handle)
+
+    return decide_together(cluster, pods, request.seed, placed)
 
 
 def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod) -> Explanation:
     answer, decision = _with_suggestions(request, decided)
     scheduler, there = cluster.scheduler.moved(decision.cluster), decision.cluster.nodes.row
+    # Most questions need none of these modules.
     if request.stories:
+        from kschedctl.analyses.explain.story import story_data
+
         rows = [there[name] for name in request.nodes if name in there]
         answer = structs.replace(answer, stories=tuple(story_data(decision, row) for row in rows))
     if request.prefer:
+        from kschedctl.analyses.explain.node_preference import prefer
+
         answer = structs.replace(answer, preference=prefer(scheduler, decision, request.prefer))
     if request.withstand:
+        from kschedctl.analyses.explain.failure_tolerance import withstand
+
         answer = structs.replace(answer, withstanding=withstand(scheduler, decision))
     return decided.standing(answer)
 
@@ -154,11 +160,20 @@ def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod
 def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Explanation, Decision]:
     """Return the answer with suggestions, or with one of them applied, and the decision behind it."""
     most, wanted = request.suggest, request.apply_suggestion or 0
-    if most is None:
-        few = len(request.pods) <= FEW and not decided.asked.node
-        most = DEFAULT_MOST if few or wanted else 0
-    if not most and not wanted:
+    few = len(request.pods) <= FEW and not decided.asked.node
+    if not wanted and (most == 0 or (most is None and not few)):
         return decided.explanation(), decided.decision
+    if decided.decision.schedulable and not wanted:
+        answer = decided.explanation()
+        if not answer.diagnoses:
+            # For a pod that fits and starts, nothing is searched for.
+            return structs.replace(answer, suggestions=(), suggestions_exhausted=True), decided.decision
+    from kschedctl.analyses.explain.suggestions import suggestion_data
+    from kschedctl.why.proof import Suggestion
+    from kschedctl.why.search import DEFAULT_MOST, suggest
+
+    if most is None:
+        most = DEFAULT_MOST
     searched = suggest(decided.decision, most, decided.node_name)
     there = [each for each in searched.ranked if isinstance(each, Suggestion) and set(each.nodes) & set(request.nodes)]
     found = there or searched.ranked

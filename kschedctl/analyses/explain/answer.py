@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from kschedctl.admission.chain import Admitted
+from kschedctl.admission.changes import Admitted
 from kschedctl.analyses.diagnosis import diagnosis_data
-from kschedctl.analyses.explain.claims import claims_data
 from kschedctl.analyses.explain.summary import summary
 from kschedctl.analyses.explain.usage import usage_data
 from kschedctl.analyses.pod_groups.answer import pod_group_data
@@ -15,6 +15,8 @@ from kschedctl.answers.explain import (
     AdmissionData,
     CandidateData,
     ChangeData,
+    ClaimsData,
+    ConstraintData,
     Explanation,
     FilterData,
     LeadData,
@@ -36,7 +38,9 @@ from kschedctl.api.well_known import zone_of
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.interface import FilterPlugin
 from kschedctl.framework.status import Reason, Status
+from kschedctl.plugins.dynamic_resources.state import State
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import group_of
 
@@ -86,7 +90,8 @@ def explanation(
         ),
         filters=_filters(decision),
         nodes=nodes,
-        claims=claims_data(decision, nodes),
+        constraints=_constraints(decision),
+        claims=_claims(decision, nodes),
         usage=usage_data(decision, nodes),
         scores=scores,
         preemption=preemption,
@@ -143,6 +148,16 @@ def _verdict(
     return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
 
 
+def _claims(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
+    found = decision.state.read(State)
+    if not decision.pod.spec.resource_claims and (found is None or found.is_empty):
+        return ClaimsData((), {})
+    # Most pods need no devices.
+    from kschedctl.analyses.explain.claims import claims_data
+
+    return claims_data(decision, nodes)
+
+
 def _status(status: Status) -> StatusData:
     return StatusData(str(status.code), status.plugin, status.reasons)
 
@@ -150,6 +165,31 @@ def _status(status: Status) -> StatusData:
 def _filters(decision: Decision) -> tuple[FilterData, ...]:
     names = decision.framework.profile.plugins.get(ExtensionPoint.FILTER, ())
     return tuple(FilterData(name, name in decision.state.skip_filter_plugins) for name in names)
+
+
+def _constraints(decision: Decision) -> tuple[ConstraintData, ...]:
+    """Return the constraints of the filters that were run."""
+    if decision.statuses is None:
+        return ()
+    framework, skipped = decision.framework, decision.state.skip_filter_plugins
+    filters = (
+        (name, cast("FilterPlugin", framework.plugin(name)))
+        for name in framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
+        if name not in skipped
+    )
+    return tuple(
+        ConstraintData(
+            plugin=name,
+            topology_key=each.topology_key,
+            pods=each.pods,
+            domains=each.domains,
+            own=each.own,
+            minimum=each.minimum,
+            max_skew=each.max_skew,
+        )
+        for name, plugin in filters
+        for each in plugin.counted_domains(decision.state, decision.pod)
+    )
 
 
 def _nodes(decision: Decision) -> tuple[NodeData, ...]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import msgspec
 
-from kschedctl.admission.chain import Admitted
+from kschedctl.admission.changes import Admitted
 from kschedctl.analyses.explain.answer import explanation, node_data
 from kschedctl.analyses.provenance import Provenance, provenance
 from kschedctl.analyses.subjects import PodSubject
@@ -23,8 +22,7 @@ from kschedctl.workloads.ownership import workload_of
 CountPlaced = Callable[[LoadedCluster, Sequence[PodSubject]], int | None]
 
 
-@dataclass(slots=True)
-class DecidedPod:
+class DecidedPod(msgspec.Struct):
     """The decision for a pod, and the pods of its workload that share the answer.
 
     Attributes
@@ -43,15 +41,15 @@ class DecidedPod:
     node_name: str
     seed: int | None
     admitted: Admitted
-    alike: list[PodSubject] = field(default_factory=list)
+    alike: list[PodSubject] = msgspec.field(default_factory=list)
     workload: WorkloadData | None = None
-    own_nodes: list[NodeData] = field(default_factory=list)
+    own_nodes: list[NodeData] = msgspec.field(default_factory=list)
 
     def explanation(self, decision: Decision | None = None, change: str = "") -> Explanation:
         """Return the answer, or that of another ``decision`` for the pod after the change in words."""
         rests_on = self.provenance
         if change:
-            rests_on = replace(rests_on, changes=(*rests_on.changes, change))
+            rests_on = msgspec.structs.replace(rests_on, changes=(*rests_on.changes, change))
         return explanation(
             decision or self.decision, rests_on, node_name=self.node_name, seed=self.seed, admitted=self.admitted
         )

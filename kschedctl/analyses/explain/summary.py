@@ -57,6 +57,8 @@ def summary(
     match verdict.result:
         case Outcome.ERROR:
             why = f"{cause}: {verdict.error}" if cause else verdict.error
+            if group is not None:
+                return f"The {group.title} is not scheduled: kube-scheduler returns an error: {why}."
             return f"kube-scheduler returns an error for {subject}: {why}"
         case Outcome.OTHER_SCHEDULER:
             return f"{subject} is not scheduled{f': {cause}' if cause else ''}."
@@ -75,7 +77,9 @@ def summary(
         # Only a pod with a node, or about to get one, has a cause although it fits.
         start = f"{subject} does not start: {cause}. If rescheduled, it" if pod.node_name else f"{subject}: {cause}. It"
     of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
-    with_group = f"The {group.title} is scheduled: {group.count}. " if group is not None else ""
+    with_group = ""
+    if group is not None and not pod.node_name:
+        with_group = f"The {group.title} is scheduled: {group.count}. "
     return f"{with_group}{start} fits on {of} and is scheduled to {_destination(pod, verdict, scores)}."
 
 
@@ -84,7 +88,8 @@ def _of_group(pod: PodData, group: PodGroupData, cause: str) -> str:
     why = f"; {cause}" if cause else ""
     if group.outcome is GroupOutcome.SCHEDULED:
         return f"The {group.title} is scheduled, but without {pod.namespace}/{pod.name}: {group.count}{why}."
-    text = f"The {group.title} is not scheduled: {group.count}{why}."
+    rest = "rest of " if group.is_rest else ""
+    text = f"The {rest}{group.title} is not scheduled: {group.count}{why}."
     victims = [key for unit in group.victims for key in unit.pods]
     if victims:
         whom = victims[0] if len(victims) == 1 else counted(len(victims), "pod")

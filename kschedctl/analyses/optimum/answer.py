@@ -22,6 +22,7 @@ from kschedctl.api.wording import counted
 from kschedctl.cluster.records import PENDING
 from kschedctl.optimum.adjustments import Adjustment
 from kschedctl.optimum.comparison import Comparison, stranded
+from kschedctl.optimum.gangs import notes_of
 from kschedctl.optimum.goals import Goal, Violations
 from kschedctl.optimum.trial import PlacementStep
 from kschedctl.simulate.world import is_recreated
@@ -55,7 +56,7 @@ def optimum_answer(
     left_out = tuple(pod.key for pod in waiting if pod.key not in on_nodes)
     evicted = {(entry.pod, entry.node): None for entry in comparison.evicted}
     return Optimum(
-        **envelope(question.start.cluster, provenance, ()),
+        **envelope(question.start.cluster, provenance, notes_of(question.start.cluster, question.gangs)),
         summary=_summary(len(waiting), multi_step, placed, comparison),
         proven=found.proven,
         goals=tuple(_goals(comparison)),

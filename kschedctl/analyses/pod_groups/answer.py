@@ -11,6 +11,7 @@ from kschedctl.answers.pod_group import (
 )
 from kschedctl.framework.status import Code
 from kschedctl.preemption.victims import victim_units
+from kschedctl.scheduler.outcome import GroupOutcome
 from kschedctl.scheduler.pod_group_decision import MemberDecision, PlacementDecision, PodGroupDecision
 
 
@@ -31,6 +32,7 @@ def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
         scheduled=len(group.scheduled(decision.cluster)),
         fitting=decision.n_fitting,
         members=_members(decision),
+        untried=_n_untried(decision),
         placements=tuple(_placement(each, decision) for each in decision.placements if each.placement.name),
         victims=_victims(decision),
         condition=(
@@ -54,6 +56,17 @@ def _members(decision: PodGroupDecision) -> tuple[PodGroupMemberData, ...]:
         )
         for member in decision.members
     )
+
+
+def _n_untried(decision: PodGroupDecision) -> int:
+    """Return the number of members that were not tried in the fullest placement, without those like a failed one."""
+    if not decision.placements or decision.outcome is GroupOutcome.SCHEDULED:
+        return 0
+    tried = decision.fullest.members
+    keys = {member.pod.key for member in tried}
+    failed = [member.pod.spec for member in tried if not member.node]
+    rest = [pod for pod in decision.group.unscheduled if pod.key not in keys] if tried else []
+    return sum(pod.spec not in failed for pod in rest)
 
 
 def _placement(each: PlacementDecision, decision: PodGroupDecision) -> PodGroupPlacementData:

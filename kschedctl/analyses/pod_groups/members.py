@@ -10,7 +10,6 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.whatif.workload_pods import fresh_names
 from kschedctl.workloads.ownership import workload_of
 
 
@@ -26,6 +25,9 @@ def with_new_members(cluster: LoadedCluster, asked: Sequence[PodSubject]) -> tup
     """
     if cluster.scheduler.release.pod_groups is None or not any(one.pod.spec.pod_group_name for one in asked):
         return cluster, asked
+    # Few pods are members of groups.
+    from kschedctl.whatif.workload_pods import fresh_names
+
     added: list[Pod] = []
     with_claims = cluster
     pods: list[PodSubject] = []

@@ -7,9 +7,10 @@ or map as the zero value. Later code therefore need not check the types of value
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
+
+import msgspec
 
 from kschedctl.api.quantity import QUANTITY_HINT, quantity_problem
 from kschedctl.api.schema.fields import LEAF, LIST, MAP, field_names
@@ -69,8 +70,7 @@ _EMBEDDED: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Type:
+class _Type(msgspec.Struct, frozen=True):
     """The type of a field's values: its list and map nesting, the struct or leaf type inside, and its name in Go."""
 
     marks: str

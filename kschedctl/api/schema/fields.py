@@ -26,15 +26,21 @@ class FieldNames(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    release : str
-        The release of the API server that the fields were read from, such as ``v1.36.3``.
+    releases : tuple of str
+        The versions of Kubernetes that the fields were read from, such as ``1.36.3``.
+    added : mapping of str to tuple of str
+        The kinds and fields that each version but the oldest added, such as ``core.v1.PodSpec.evictionResponders``.
+    removed : mapping of str to tuple of str
+        The kinds that each version but the oldest no longer serves.
     kinds : mapping of str to str
         The type's name by kind, such as ``apps/v1/Deployment``.
     types : mapping of str to mapping
         The fields of each type, with the type of their values; empty if a value of any type is allowed.
     """
 
-    release: str
+    releases: tuple[str, ...]
+    added: Mapping[str, tuple[str, ...]]
+    removed: Mapping[str, tuple[str, ...]]
     kinds: Mapping[str, str]
     types: Mapping[str, Mapping[str, str]]
 

@@ -1,28 +1,21 @@
-"""The declared options of all commands, from which suggested next commands are written."""
+"""The declared options of a command, from which suggested next commands are written."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from functools import cache
 
 import typer
 
-#: Commands by name: functions, and apps with subcommands.
-Commands: TypeAlias = Mapping[str, Callable[..., None] | typer.Typer]
-
-_DECLARED: Final[dict[str, Callable[..., None] | typer.Typer]] = {}
+from kschedctl.cli.commands import COMMANDS
 
 
-def declare(commands: Commands) -> None:
-    """Register commands; ``kschedctl.cli.commands`` registers all that exist."""
-    _DECLARED.update(commands)
-
-
+@cache
 def parameters_of(command: str) -> Mapping[str, inspect.Parameter]:
-    """Return the declared options of a command, such as ``explain`` or ``leader simulate``."""
+    """Return the declared options of a command, such as ``explain`` or ``leader simulate``; only it is imported."""
     name, _, below = command.partition(" ")
-    found = _DECLARED[name]
+    found = COMMANDS[name].load()
     callback: Callable[..., None] | None = None
     if not isinstance(found, typer.Typer):
         callback = found

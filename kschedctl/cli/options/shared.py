@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from kschedctl.cli import completion
-from kschedctl.releases.release import RELEASES
+from kschedctl.releases.names import RELEASE_NAMES
 
 #: A plain number of seconds has fewer digits than this; a longer one is a typing error.
 _MOST_DIGITS: Final = 10
@@ -42,7 +42,7 @@ def namespace_option(text: str) -> Any:
 def version_option(flag: str, text: str) -> Any:
     """Create an option that sets the release."""
     return typer.Option(
-        flag, metavar="|".join(RELEASES), help=text, show_default=False, autocompletion=completion.releases
+        flag, metavar="|".join(RELEASE_NAMES), help=text, show_default=False, autocompletion=completion.releases
     )
 
 

@@ -17,7 +17,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.admission.chain import Admitted, admit
+from kschedctl.admission.chain import admit
+from kschedctl.admission.changes import Admitted
 from kschedctl.admission.quota_shares import QuotaShare, quota_shares
 from kschedctl.api.amounts import format_nanos
 from kschedctl.api.canonical_quantity import Amount

@@ -2,84 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import Final, NamedTuple
 
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.rules import (
-    affinity_matches_no_pod,
-    anti_affinity,
-    attached_elsewhere,
-    blocked_domain,
-    claim_in_use,
-    claim_without_scheduler,
-    csi_driver,
-    daemon_set_node,
-    device_claims,
-    devices_in_use,
-    gang_members,
-    host_port_taken,
-    idle_scheduler,
-    missing_claim,
-    missing_topology,
-    mistyped_label,
-    mistyped_resource,
-    mistyped_toleration,
-    no_device_plugin,
-    nominated_waits,
-    obstacles,
-    oversized_request,
-    provisioning,
-    reserved_nodes,
-    scheduling_gates,
-    unbound_claim,
-    unhealthy_nodes,
-    unscored_claims,
-    volume_place,
-    waiting_claim,
-    waiting_gang,
-)
 from kschedctl.diagnosis.situation import Situation
 
-Rule = Callable[[Situation], Iterable[Diagnosis]]
+
+class DiagnosisRule(NamedTuple):
+    """A rule that is imported when it is first asked: most pods need few of them.
+
+    Attributes
+    ----------
+    module : str
+        The module of the rule, beside this file.
+    function : str
+        The function in it, which yields the causes.
+    """
+
+    module: str
+    function: str = "check"
+
+    def load(self) -> ModuleType:
+        """Import the module; its docstring is the page of the rule."""
+        return import_module(f"{__name__}.{self.module}")
+
+    def check(self, situation: Situation) -> Iterable[Diagnosis]:
+        """Return the causes that the rule finds."""
+        found: Iterable[Diagnosis] = getattr(self.load(), self.function)(situation)
+        return found
+
 
 #: The rules for pods that are not scheduled. The first cause found is the one of the first line.
-RULES: Final[tuple[Rule, ...]] = (
-    nominated_waits.check,
-    mistyped_label.check,
-    missing_claim.check,
-    unbound_claim.check,
-    volume_place.check,
-    waiting_claim.check,
-    claim_in_use.check,
-    csi_driver.check,
-    mistyped_toleration.check,
-    mistyped_resource.check,
-    no_device_plugin.check,
-    blocked_domain.check,
-    unhealthy_nodes.check,
-    reserved_nodes.check,
-    oversized_request.check,
-    missing_topology.check,
-    affinity_matches_no_pod.check,
-    anti_affinity.check,
-    host_port_taken.check,
-    gang_members.check,
-    devices_in_use.check,
-    daemon_set_node.check,
-    device_claims.check,
+RULES: Final[tuple[DiagnosisRule, ...]] = (
+    DiagnosisRule("nominated_waits"),
+    DiagnosisRule("mistyped_label"),
+    DiagnosisRule("missing_claim"),
+    DiagnosisRule("unbound_claim"),
+    DiagnosisRule("volume_place"),
+    DiagnosisRule("waiting_claim"),
+    DiagnosisRule("claim_in_use"),
+    DiagnosisRule("csi_driver"),
+    DiagnosisRule("mistyped_toleration"),
+    DiagnosisRule("mistyped_resource"),
+    DiagnosisRule("no_device_plugin"),
+    DiagnosisRule("blocked_domain"),
+    DiagnosisRule("unhealthy_nodes"),
+    DiagnosisRule("reserved_nodes"),
+    DiagnosisRule("oversized_request"),
+    DiagnosisRule("missing_topology"),
+    DiagnosisRule("affinity_matches_no_pod"),
+    DiagnosisRule("anti_affinity"),
+    DiagnosisRule("host_port_taken"),
+    DiagnosisRule("gang_members"),
+    DiagnosisRule("devices_in_use"),
+    DiagnosisRule("daemon_set_node"),
+    DiagnosisRule("device_claims"),
 )
 #: The rule that always finds a cause; it is asked if no other finds one.
-LAST: Final[Rule] = obstacles.check
+LAST: Final[DiagnosisRule] = DiagnosisRule("obstacles")
 #: The rules for pods that a gate keeps out of the queue.
-RULES_OF_GATED: Final[tuple[Rule, ...]] = (scheduling_gates.check, waiting_gang.check)
+RULES_OF_GATED: Final[tuple[DiagnosisRule, ...]] = (DiagnosisRule("scheduling_gates"), DiagnosisRule("waiting_gang"))
 #: The rules for pods that are scheduled, or run.
-RULES_OF_PLACED: Final[tuple[Rule, ...]] = (
-    claim_without_scheduler.check,
-    attached_elsewhere.check,
-    csi_driver.check_placed,
-    provisioning.check,
-    idle_scheduler.check,
+RULES_OF_PLACED: Final[tuple[DiagnosisRule, ...]] = (
+    DiagnosisRule("claim_without_scheduler"),
+    DiagnosisRule("attached_elsewhere"),
+    DiagnosisRule("csi_driver", "check_placed"),
+    DiagnosisRule("provisioning"),
+    DiagnosisRule("idle_scheduler"),
 )
 #: The rules for pods for which kube-scheduler returns an error.
-RULES_OF_FAILED: Final[tuple[Rule, ...]] = (unscored_claims.check,)
+RULES_OF_FAILED: Final[tuple[DiagnosisRule, ...]] = (DiagnosisRule("unscored_claims"),)
+#: The only rule for pods that no profile of the configuration schedules.
+OF_OTHER_SCHEDULERS: Final = DiagnosisRule("other_scheduler")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.devices.claims import (
     BINDING_TIMEOUT,
+    KINDS,
     ClaimProblemError,
     available_on,
     check_classes,
@@ -29,8 +30,6 @@ from kschedctl.devices.claims import (
 )
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.extended_resources import backing_classes, leftover_claim, resources_with_class
-from kschedctl.devices.inventory import KINDS, Inventory
-from kschedctl.devices.remedies import device_remedies
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import DynamicResourcesArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
@@ -59,13 +58,12 @@ from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
-from kschedctl.plugins.dynamic_resources.allocation import bind_pod_claims
-from kschedctl.plugins.dynamic_resources.filtering import examine, rejections
-from kschedctl.plugins.dynamic_resources.hints import DynamicResourcesHints
-from kschedctl.plugins.dynamic_resources.post_filter import post_filter_status
-from kschedctl.plugins.dynamic_resources.scoring import explain_scores, raw_scores
 from kschedctl.plugins.dynamic_resources.state import Extended, State
 from kschedctl.releases.release import Release
+
+# Most pods need no devices: their allocation is imported inside the methods that are called for the others.
+if TYPE_CHECKING:
+    from kschedctl.devices.inventory import Inventory
 
 #: The message of PostFilter in releases that do not allocate devices.
 DISABLED: Final = "plugin disabled"
@@ -115,11 +113,15 @@ class DynamicResources(
     @property
     def inventory(self) -> Inventory:
         """The devices of the plugin's cluster."""
+        from kschedctl.devices.inventory import Inventory
+
         cluster, rules = self.handle.cluster, self.handle.release.devices
         return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Return changes of nodes, slices, classes and claims, and claims generated for the pod."""
+        from kschedctl.plugins.dynamic_resources.hints import DynamicResourcesHints
+
         return DynamicResourcesHints(self.handle).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
@@ -128,6 +130,8 @@ class DynamicResources(
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
         """Propose to drop a claim, or to use another one."""
+        from kschedctl.devices.remedies import device_remedies
+
         return device_remedies(context)
 
     def pre_enqueue(self, pod: Pod) -> Status:
@@ -175,8 +179,8 @@ class DynamicResources(
         """Return the pod's extended resources, or ``None`` if no DeviceClass backs one of them."""
         if not self.handle.release.devices_back_extended_resources:
             return None
-        amounts = self._scalar_requests(pod)
         classes = backing_classes(self.handle.cluster)
+        amounts = self._scalar_requests(pod) if classes else {}
         if not resources_with_class(amounts, classes):
             return None
         return Extended(amounts, classes, leftover_claim(self.handle.cluster, pod))
@@ -200,6 +204,8 @@ class DynamicResources(
             raise PluginError("not found")
         if found.is_empty:
             return Rejections.everywhere(len(nodes), SUCCESS)
+        from kschedctl.plugins.dynamic_resources.filtering import examine, rejections
+
         examine(found, self.inventory, nodes.rows)
         self._note_limits(state, found)
         return rejections(found, self.handle.cluster, self.handle.release.devices, nodes.rows)
@@ -224,6 +230,8 @@ class DynamicResources(
         found = state.read(State)
         if found is None:
             return PostFilterResult(Status(Code.ERROR, ("not found",)))
+        from kschedctl.plugins.dynamic_resources.post_filter import post_filter_status
+
         silent = self.handle.release.devices.silent_post_filter
         return PostFilterResult(post_filter_status(found, pod, statuses, self.name, silent=silent))
 
@@ -243,6 +251,9 @@ class DynamicResources(
         found = state.read(State)
         if found is None or found.is_empty:
             return np.zeros(len(rows), dtype=np.int64)
+        from kschedctl.plugins.dynamic_resources.filtering import examine
+        from kschedctl.plugins.dynamic_resources.scoring import raw_scores
+
         examine(found, self.inventory, rows)
         needs_new = self.handle.release.devices.score_needs_new_allocations
         return raw_scores(found, rows, needs_new_allocations=needs_new)
@@ -253,6 +264,8 @@ class DynamicResources(
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         """List the alternatives that are chosen for the pod's requests."""
+        from kschedctl.plugins.dynamic_resources.scoring import explain_scores
+
         found = state.read(State)
         return explain_scores(found if found is not None and not found.is_empty else None, row)
 
@@ -266,5 +279,7 @@ class DynamicResources(
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Record the allocation and reservation of the pod's claims; offline no device has to become ready."""
+        from kschedctl.plugins.dynamic_resources.allocation import bind_pod_claims
+
         state.effects.extend(bind_pod_claims(pod, state, self.handle.cluster.nodes.row[node_name]))
         return SUCCESS

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.device import DeviceClass, ResourceClaim
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array, Mask
-from kschedctl.devices.allocator import Allocations
+
+if TYPE_CHECKING:
+    from kschedctl.devices.allocator import Allocations
 
 
-@dataclass(frozen=True, slots=True)
-class Extended:
+class Extended(msgspec.Struct, frozen=True):
     """The pod's extended resources, some of which a DeviceClass backs.
 
     Attributes
@@ -32,8 +34,7 @@ class Extended:
     leftover: ResourceClaim | None
 
 
-@dataclass(slots=True)
-class AllocationVerdict:
+class AllocationVerdict(msgspec.Struct):
     """The outcome on a group of nodes that need the same claims.
 
     Attributes
@@ -51,8 +52,7 @@ class AllocationVerdict:
     refusal: str = ""
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     """The pod's claims, and the verdicts on the nodes examined so far.
 
     Attributes
@@ -76,10 +76,10 @@ class State:
     claims: tuple[ResourceClaim, ...] = ()
     extended: Extended | None = None
     template: Pod | None = None
-    available: Mask = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
-    verdicts: list[AllocationVerdict] = field(default_factory=list)
-    verdict_of: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    place_of: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    available: Mask = msgspec.field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
+    verdicts: list[AllocationVerdict] = msgspec.field(default_factory=list)
+    verdict_of: Int64Array = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    place_of: Int64Array = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def is_empty(self) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
@@ -14,6 +14,7 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.counted_domains import CountedDomains, most_populated
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.inter_pod_affinity.reasons import (
@@ -49,8 +50,7 @@ _WANTED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class KeyCounts:
+class KeyCounts(msgspec.Struct, frozen=True):
     """The match counts by domain of one topology key.
 
     Attributes
@@ -90,8 +90,7 @@ class KeyCounts:
         return np.where(domain >= 0, np.append(self.counts, 0)[domain] + delta, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class FilterState:
+class FilterState(msgspec.Struct, frozen=True):
     """The match counts of required terms.
 
     Attributes
@@ -289,3 +288,14 @@ def explain_domains(state: FilterState, nodes: Overlay) -> tuple[FilterCheck, ..
             told += "; no pod matches anywhere, so the first pod that matches itself is allowed"
         checks.append(FilterCheck(wanted, told, (found > 0 or first) if is_near else found <= 0))
     return tuple(checks)
+
+
+def shown_domains(state: FilterState) -> tuple[CountedDomains, ...]:
+    """Return the matches of the pod's required affinity for an answer, one entry per topology key."""
+    found = []
+    for counts in state.affinity:
+        domains = np.unique(counts.column.codes[counts.column.present])
+        pods = most_populated(counts.column, counts.counts, domains)
+        entry = CountedDomains(topology_key=counts.key, pods=pods, domains=len(domains), own=state.matches_itself)
+        found.append(entry)
+    return tuple(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
@@ -16,6 +15,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import InterPodAffinityArgs
+from kschedctl.framework.counted_domains import CountedDomains
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.events import ClusterEventWithHint
@@ -37,6 +37,7 @@ from kschedctl.plugins.inter_pod_affinity.filtering import (
     explain_domains,
     prepare,
     reject_nodes,
+    shown_domains,
     word_reason,
 )
 from kschedctl.plugins.inter_pod_affinity.hints import InterPodAffinityHints
@@ -49,14 +50,12 @@ from kschedctl.plugins.inter_pod_affinity.scoring import (
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, merge_namespaces, parse_pod_terms
 
 
-@dataclass(frozen=True, slots=True)
-class _FilterState:
+class _FilterState(msgspec.Struct, frozen=True):
     counts: FilterState
     terms: PodTerms
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreState:
+class _ScoreState(msgspec.Struct, frozen=True):
     scores: Int64Array
     cluster: Cluster
 
@@ -184,6 +183,11 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return ()
         nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
         return explain_domains(found.counts, nodes)
+
+    def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
+        """Return the pods that match all terms of the pod's required affinity, by topology key."""
+        found = state.read(_FilterState)
+        return shown_domains(found.counts) if found is not None else ()
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         """List the terms that match in the node's domains, with their weights."""

@@ -7,9 +7,9 @@ selector.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.meta import Labels, LabelSelector
@@ -24,8 +24,7 @@ _NO_LABELS: Final[Labels] = {}
 _MOST_KNOWN: Final = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class AffinityTerm:
+class AffinityTerm(msgspec.Struct, frozen=True):
     """A parsed term.
 
     Attributes
@@ -56,8 +55,7 @@ class AffinityTerm:
         return _selects(self.selector, labels)
 
 
-@dataclass(frozen=True, slots=True)
-class PodAndNamespaceLabels:
+class PodAndNamespaceLabels(msgspec.Struct, frozen=True):
     """The properties of a pod that terms match: its namespace, its labels and the labels of the namespace."""
 
     namespace: str
@@ -97,8 +95,7 @@ def _parse(selector: LabelSelector | None) -> Selector | None:
     return None if selector is None else parse_label_selector(selector)
 
 
-@dataclass(frozen=True, slots=True)
-class PodTerms:
+class PodTerms(msgspec.Struct, frozen=True):
     """The terms of a pod. The weights of preferred terms are negative for anti-affinity."""
 
     required_affinity: tuple[AffinityTerm, ...] = ()

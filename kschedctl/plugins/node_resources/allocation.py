@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from functools import lru_cache
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.quantity import milli_value, value
@@ -12,8 +13,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(msgspec.Struct, frozen=True):
     """The amounts of one configured resource on some nodes.
 
     Attributes
@@ -71,6 +71,7 @@ def allocations(
     return out
 
 
+@lru_cache
 def spec_only(rules: RequestRules, *, pod_level: bool) -> RequestRules:
     """Return the rules for the pod to place: its status is ignored, because no kubelet reports on it."""
-    return replace(rules, pod_level=pod_level and rules.pod_level, status=False)
+    return msgspec.structs.replace(rules, pod_level=pod_level and rules.pod_level, status=False)

@@ -9,8 +9,8 @@ import numpy as np
 
 from kschedctl.api.device import DeviceClass
 from kschedctl.arrays import Int64Array
+from kschedctl.devices.claims import KINDS
 from kschedctl.devices.extended_resources import backing_classes, can_be_backed, device_totals, resources_with_class
-from kschedctl.devices.inventory import KINDS, Inventory
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.interface import Handle
 from kschedctl.plugins.node_resources.allocation import Allocation
@@ -24,7 +24,7 @@ def backed_resources(handle: Handle, resources: Iterable[str]) -> dict[str, Devi
 
     The result is empty in releases in which devices do not back extended resources.
     """
-    if not handle.release.devices_back_extended_resources:
+    if not handle.release.devices_back_extended_resources or not handle.cluster.list(DeviceClass):
         return {}
     resources = [name for name in resources if can_be_backed(name)]
     if not resources:
@@ -52,6 +52,9 @@ def backed_allocations(
     backed = backed_resources(handle, (name for name, amount in wanted.items() if amount))
     if not backed:
         return list(offers)
+    # Few pods request such resources.
+    from kschedctl.devices.inventory import Inventory
+
     cluster, rules = handle.cluster, handle.release.devices
     inventory = cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
     out = []

@@ -9,7 +9,6 @@ balance with the pod.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -86,8 +85,7 @@ def _half_difference(fractions: Sequence[Float64Array], counts: Sequence[Mask]) 
     return np.abs(signed / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     wanted: dict[str, int]
 
 
@@ -134,15 +132,12 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         if not self.handle.release.balanced_allocation_compares:
             return balance([offer.requested for offer in offers], allocatable)
         # One call for both balances, which takes half the time for few nodes.
-        with_pod, without_pod = np.split(
-            balance(
-                [np.concatenate((offer.requested, offer.allocated)) for offer in offers],
-                [np.concatenate((offered, offered)) for offered in allocatable],
-            ),
-            2,
+        both = balance(
+            [np.concatenate((offer.requested, offer.allocated)) for offer in offers],
+            [np.concatenate((offered, offered)) for offered in allocatable],
         )
         half = MAX_NODE_SCORE // 2
-        return half + (half + with_pod - without_pod) // 2
+        return half + (half + both[: len(rows)] - both[len(rows) :]) // 2
 
     def _offers(self, wanted: dict[str, int], rows: Int64Array) -> list[Allocation]:
         offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=False)

@@ -7,7 +7,6 @@ pods does not help: the status is UnschedulableAndUnresolvable, in releases that
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -130,15 +129,13 @@ class InsufficientResource(Operands, frozen=True):
         return request_remedies(context, self.resource, self.allocatable - self.used)
 
 
-@dataclass(frozen=True, slots=True)
-class _FilterState:
+class _FilterState(msgspec.Struct, frozen=True):
     """The pod's requests, in the order of reasons: pods, the native resources, then other resources by name."""
 
     wanted: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreState:
+class _ScoreState(msgspec.Struct, frozen=True):
     wanted: dict[str, int]
 
 
@@ -348,6 +345,8 @@ def _number(insufficient: Mask) -> tuple[Int64Array, Mask]:
         The insufficient resources of each number.
     """
     n_resources, n_rows = insufficient.shape
+    if not insufficient.any():
+        return np.zeros(n_rows, dtype=np.int64), np.zeros((n_resources, 1), dtype=np.bool_)
     if n_resources > _MOST_BITS:
         lacking, number = np.unique(insufficient, axis=1, return_inverse=True)
         return number.reshape(n_rows), lacking

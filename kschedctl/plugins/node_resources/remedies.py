@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Final
 
@@ -129,7 +128,7 @@ def _lowered(pod: Pod, rules: RequestRules, resource: str, target: int) -> list[
         if left < 0:
             return []
         patch.append(add_operation(_requesting(whole, resource, left), "spec", "resources"))
-        rules = dataclasses.replace(rules, pod_level=False)
+        rules = replace(rules, pod_level=False)
     lists = {"containers": pod.spec.containers, "initContainers": pod.spec.init_containers}
     total = _units(pod, rules, resource)
     if total > target:

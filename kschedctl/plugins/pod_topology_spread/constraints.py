@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod, TopologySpreadConstraint
@@ -33,8 +33,7 @@ SYSTEM_DEFAULTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadConstraint:
+class SpreadConstraint(msgspec.Struct, frozen=True):
     """A parsed constraint.
 
     Attributes

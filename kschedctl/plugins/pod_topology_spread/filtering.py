@@ -6,9 +6,9 @@ Rule on each node: matching pods in its domain + (1 if the pod matches itself) -
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
@@ -17,6 +17,7 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.counted_domains import CountedDomains, most_populated
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import Code, Reason, Rejections, Status
@@ -74,8 +75,7 @@ class SkewTooHigh(InDomain, frozen=True):
         return spread_remedies(context, self.topology_key, self.skew)
 
 
-@dataclass(frozen=True, slots=True)
-class DomainCounts:
+class DomainCounts(msgspec.Struct, frozen=True):
     """The matching pods of one hard constraint by topology domain.
 
     Attributes
@@ -216,3 +216,17 @@ def explain_skew(counts: DomainCounts, nodes: Overlay) -> FilterCheck:
     own = " + 1 for this pod" if counts.self_match else ""
     found = f"{counts.column.values[code]} has {matching} matching{own}, fewest {minimum}: skew {skew}"
     return FilterCheck(told, found + (f" ({there})" if there else ""), skew <= wanted.max_skew)
+
+
+def shown_domains(counts: DomainCounts) -> CountedDomains:
+    """Return the matching pods of a constraint for an answer."""
+    domains = np.flatnonzero(counts.exists)
+    few = len(domains) < counts.constraint.min_domains
+    return CountedDomains(
+        topology_key=counts.constraint.topology_key,
+        pods=most_populated(counts.column, counts.counts, domains),
+        domains=len(domains),
+        own=bool(counts.self_match),
+        minimum=0 if few or not len(domains) else int(counts.counts[domains].min()),
+        max_skew=counts.constraint.max_skew,
+    )

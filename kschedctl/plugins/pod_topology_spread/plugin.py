@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -14,6 +13,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import PodTopologySpreadArgs
+from kschedctl.framework.counted_domains import CountedDomains
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.events import ClusterEventWithHint
@@ -37,7 +37,13 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
     parse_constraints,
     selected_classes,
 )
-from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts, count_domains, explain_skew, reject_nodes
+from kschedctl.plugins.pod_topology_spread.filtering import (
+    DomainCounts,
+    count_domains,
+    explain_skew,
+    reject_nodes,
+    shown_domains,
+)
 from kschedctl.plugins.pod_topology_spread.hints import PodTopologySpreadHints
 from kschedctl.plugins.pod_topology_spread.scoring import (
     SpreadScores,
@@ -48,13 +54,11 @@ from kschedctl.plugins.pod_topology_spread.scoring import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _FilterState:
+class _FilterState(msgspec.Struct, frozen=True):
     domains: tuple[DomainCounts, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreState:
+class _ScoreState(msgspec.Struct, frozen=True):
     scores: SpreadScores
     rows: Int64Array
     cluster: Cluster
@@ -173,6 +177,11 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         found = state.read(_FilterState)
         nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
         return tuple(explain_skew(counts, nodes) for counts in found.domains) if found is not None else ()
+
+    def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
+        """Return the matching pods of every hard constraint."""
+        found = state.read(_FilterState)
+        return tuple(shown_domains(counts) for counts in found.domains) if found is not None else ()
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         """Return the arithmetic of the raw score, by constraint."""

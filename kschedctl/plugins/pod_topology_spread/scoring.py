@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -29,8 +28,7 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ConstraintCounts:
+class ConstraintCounts(msgspec.Struct, frozen=True):
     """The counts of one soft constraint.
 
     Attributes
@@ -48,8 +46,7 @@ class ConstraintCounts:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadScores:
+class SpreadScores(msgspec.Struct, frozen=True):
     """The scores of the feasible nodes.
 
     Attributes
@@ -105,7 +102,9 @@ def spread_scores(
         else:
             # Nodes without the label form one domain, unless they are ignored.
             codes = column.codes
-            size = len(np.unique(codes[candidates]))
+            seen = np.zeros(len(column.values) + 1, dtype=np.bool_)
+            seen[codes[candidates]] = True
+            size = int(np.count_nonzero(seen))
             included = labelled & nodes_included(cluster, constraint, pod)
             by_domain = np.zeros(len(column.values) + 1, dtype=np.int64)
             np.add.at(by_domain, codes[included], per_node[included])

@@ -7,7 +7,6 @@ nodes are scored by the free capacity of the storage that the claims would get (
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -73,15 +72,13 @@ _ERRORS_FROM: Final = 1 << len(_REASONS)
 _NO_STATE: Final = 'reading "VolumeBinding" from cycleState: not found'
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """The volumes that PreFilter found; ``None`` for a pod without claims."""
 
     volumes: FoundVolumes | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Filtered:
+class _Filtered(msgspec.Struct, frozen=True):
     """A mark in the cycle state: Filter ran, so Score may use the volumes."""
 
 

@@ -37,7 +37,7 @@ def charts_section(
     if overview is not None and explanation.nodes:
         yield GAP
         yield explained_map(explanation, overview)
-    for bars in domain_bars(explanation.nodes):
+    for bars in domain_bars(explanation.constraints, explanation.nodes):
         yield GAP
         yield bars
     if describe is not None:

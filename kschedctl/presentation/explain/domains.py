@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from kschedctl.answers.explain import NodeData, ReasonData
+from kschedctl.answers.explain import ConstraintData, NodeData, ReasonData
 from kschedctl.api.wording import counted
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
@@ -22,6 +22,7 @@ _SPREAD_KINDS: Final = (
     Kind("matching pods, where the skew would be too high", Tone.BAD),
     Kind("this pod", Tone.CAUTION),
 )
+_REQUIRED: Final = (Kind("pods that match all terms", Tone.GOOD),)
 _AFFINITY_KINDS: Final = {
     OwnAntiAffinity: Kind("pods that the pod's anti-affinity selects", Tone.BAD),
     ExistingAntiAffinity: Kind("pods whose anti-affinity selects the pod", Tone.MIXED),
@@ -50,52 +51,38 @@ def _table_section(skew: SkewTooHigh, counts: dict[str, int]) -> Document:
     yield table((key, "pods", ""), rows, numeric=(1,))
 
 
-def domain_bars(nodes: Iterable[NodeData]) -> Iterator[Bars]:
-    """Yield a chart per spread constraint, and one per topology key of anti-affinity, that reject nodes."""
-    spread: dict[tuple[object, ...], dict[str, SkewTooHigh]] = {}
+def domain_bars(constraints: Iterable[ConstraintData], nodes: Iterable[NodeData]) -> Iterator[Bars]:
+    """Yield a chart per required constraint, and one per topology key of anti-affinity that rejects nodes."""
+    for constraint in constraints:
+        yield _affinity_bars(constraint) if constraint.max_skew is None else _spread_bars(constraint)
     in_the_way: dict[str, dict[str, list[PodsInTheWay]]] = {}
     for node in nodes:
         for reason in node.reasons:
             match reason.operands:
-                case SkewTooHigh() as skew:
-                    counts = tuple(skew.domains.items()) if skew.domains is not UNSET else None
-                    alike = spread.setdefault((skew.topology_key, skew.max_skew, skew.minimum, counts), {})
-                    alike.setdefault(skew.domain, skew)
                 case PodsInTheWay() as pods:
                     found = in_the_way.setdefault(pods.topology_key, {}).setdefault(pods.domain, [])
                     if pods not in found:
                         found.append(pods)
-    for domains in spread.values():
-        yield _spread_bars(domains)
     for key, lists in in_the_way.items():
-        yield _affinity_bars(key, lists)
+        yield _anti_affinity_bars(key, lists)
 
 
-def _spread_bars(rejecting: dict[str, SkewTooHigh]) -> Bars:
-    """Return the matching pods by domain; without all counts, those of the domains that reject the pod."""
-    first = next(iter(rejecting.values()))
-    known = first.domains is not UNSET
-    counts = first.domains if first.domains is not UNSET else {name: each.matching for name, each in rejecting.items()}
-    itself = first.skew - first.matching + first.minimum
-    limit = first.minimum + first.max_skew
-    longest = max((*counts.values(), limit)) + itself
+def _spread_bars(constraint: ConstraintData) -> Bars:
+    """Return the matching pods by domain, and the skew with the pod in it."""
+    fewest, most, own = constraint.minimum or 0, constraint.max_skew or 0, int(constraint.own)
+    limit = fewest + most
+    longest = max((*constraint.pods.values(), limit)) + own
     rows = []
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    for domain, count in ordered[:_MOST_DOMAINS]:
-        skew = count + itself - first.minimum
-        pods = Segment(int(skew > first.max_skew), count, counted(count, "pod"))
-        this = Segment(2, itself, counted(itself, "pod"))
-        segments = tuple(each for each in (pods, this) if each.size)
+    for domain, count in constraint.pods.items():
+        skew = count + own - fewest
+        pods = Segment(int(skew > most), count, counted(count, "pod"))
+        segments = tuple(each for each in (pods, Segment(2, own, counted(own, "pod"))) if each.size)
         rows.append(Bar((domain, counted(count, "pod"), str(skew)), segments, longest, limit))
-    notes = (
-        f"the line marks the fewest ({first.minimum}) plus maxSkew ({first.max_skew})",
-        "" if known else "only domains that reject the pod",
-        _left(len(counts)),
-    )
+    notes = f"the line marks the fewest ({fewest}) plus maxSkew ({most})", _left(constraint.domains)
     return Bars(
-        title=f"Matching pods by {first.topology_key}, maxSkew {first.max_skew}",
+        title=f"Matching pods by {constraint.topology_key}, maxSkew {most}",
         measure="pods",
-        headings=(first.topology_key, "matching pods", "skew with the pod"),
+        headings=(constraint.topology_key, "matching pods", "skew with the pod"),
         kinds=_SPREAD_KINDS,
         rows=tuple(rows),
         note="; ".join(filter(None, notes)),
@@ -103,7 +90,27 @@ def _spread_bars(rejecting: dict[str, SkewTooHigh]) -> Bars:
     )
 
 
-def _affinity_bars(key: str, found: dict[str, list[PodsInTheWay]]) -> Bars:
+def _affinity_bars(constraint: ConstraintData) -> Bars:
+    """Return the pods by domain that match the pod's required affinity."""
+    longest = max(constraint.pods.values(), default=0)
+    rows = (
+        Bar((domain, counted(count, "pod")), (Segment(0, count, counted(count, "pod")),) if count else (), longest or 1)
+        for domain, count in constraint.pods.items()
+    )
+    first = "no pod matches: the first pod that matches itself is accepted in any domain"
+    notes = (first if constraint.own and not longest else "", _left(constraint.domains))
+    return Bars(
+        title=f"Pods that the required affinity selects, by {constraint.topology_key}",
+        measure="pods",
+        headings=(constraint.topology_key, "pods"),
+        kinds=_REQUIRED,
+        rows=tuple(rows),
+        note="; ".join(filter(None, notes)),
+        numbers=False,
+    )
+
+
+def _anti_affinity_bars(key: str, found: dict[str, list[PodsInTheWay]]) -> Bars:
     """Return the number of pods in the way by domain."""
     numbers = {domain: sum(each.pods for each in pods) for domain, pods in found.items()}
     rows = []

@@ -14,8 +14,6 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.explain.admission import admission_section
-from kschedctl.presentation.explain.charts import charts_section
-from kschedctl.presentation.explain.claims import claims_section, node_claims_section
 from kschedctl.presentation.explain.domains import domains_section
 from kschedctl.presentation.explain.preference import preference_section
 from kschedctl.presentation.explain.scores import scores_in_full, scores_section
@@ -90,6 +88,8 @@ def document(explanation: Explanation, view: View) -> Document:
     yield from header(explanation, view.now, explanation.pod)
     yield from diagnosis_section(explanation.diagnoses)
     if view.drawn:
+        from kschedctl.presentation.explain.charts import charts_section
+
         # The descriptions are those of the cluster without an applied suggestion.
         describe = view.describe if not view.applied else None
         yield from charts_section(explanation, view.overview, describe, view.nodes or _one_node(explanation))
@@ -148,6 +148,9 @@ def _cluster_section(explanation: Explanation, view: ExplainView) -> Document:
     else:
         yield from _groups_section(explanation)
     if view.why:
+        # Most answers have no such section.
+        from kschedctl.presentation.explain.claims import claims_section
+
         yield from claims_section(explanation.claims, every_node=view.every_node)
 
 
@@ -266,6 +269,8 @@ def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryD
     if every and skipped:
         yield Paragraph(f"nothing to check for this pod: {', '.join(skipped)}", Tone.FAINT, indent=2)
     if every:
+        from kschedctl.presentation.explain.claims import node_claims_section
+
         yield from node_claims_section(explanation.claims, node)
 
 

@@ -22,6 +22,8 @@ from kschedctl.text.printable import printable
 #: The number of colours in the style sheet that only distinguish, and of the steps of a scale.
 _COLOURS: Final = 10
 _STEPS: Final = 6
+#: The most characters of a cell that is not wrapped: of a name, a zone or a state, which break at hyphens otherwise.
+_MOST_SHORT: Final = 24
 #: The most nodes of a map whose groups are open at first.
 _OPEN_NODES: Final = 600
 
@@ -115,6 +117,11 @@ def groups(chart: NodeMap) -> list[Group]:
 def is_open(chart: NodeMap) -> bool:
     """Report whether the groups of a map are open at first: many nodes are shown by group, and opened on demand."""
     return len(chart.cells) <= _OPEN_NODES
+
+
+def is_short(lines: Sequence[str]) -> bool:
+    """Report whether the lines of a cell of a table are too short to be wrapped."""
+    return all(len(line) <= _MOST_SHORT for line in lines)
 
 
 def _shares(colouring: Colouring, cells: Sequence[tuple[int, Cell]]) -> Iterator[Piece]:

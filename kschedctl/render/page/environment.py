@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kschedctl.render.page.drawing import FILTERS
+from kschedctl.render.page.drawing import FILTERS, is_short
 from kschedctl.text.printable import printable
 
 
@@ -29,6 +29,7 @@ def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
         finalize=_shown,
     )
     made.filters.update(FILTERS)
+    made.tests["short"] = is_short
     return made
 
 

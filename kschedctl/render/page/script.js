@@ -38,14 +38,24 @@
 
   // The text of a cell, also of one that is not shown now.
   const lines = (cell, separator) =>
+    cell.querySelector(".strip")?.ariaLabel ??
     [...cell.childNodes].map((node) => (node.nodeName === "BR" ? separator : node.textContent)).join("").trim();
 
   // What a spreadsheet would run as a formula is quoted.
   const quoted = (text) => `"${(/^[=+@\t]|^-\D/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   const csv = (rows) => rows.map((row) => [...row.cells].map((cell) => quoted(lines(cell, "; "))).join(",")).join("\r\n");
 
+  const choice = (texts, chosen) => {
+    const made = element("select", {}, ...texts.map((text, i) => element("option", { value: i, textContent: text })));
+    made.addEventListener("change", () => chosen(Number(made.value)));
+    return made;
+  };
+
   // A browser takes long to lay more rows out. The others are shown on demand, and always saved and printed.
   const MOST = 250;
+
+  // What is done before a table is printed; tables that are no longer on the page are forgotten.
+  const printed = new WeakMap();
 
   const tools = (table) => {
     const body = table.tBodies[0];
@@ -74,27 +84,34 @@
       show();
     };
     more.addEventListener("click", showAll);
-    addEventListener("beforeprint", showAll);
+    printed.set(table, showAll);
 
+    const sort = (column, descending) => {
+      for (const cell of head.cells) cell.ariaSort = null;
+      head.cells[column].ariaSort = descending ? "descending" : "ascending";
+      for (const part of parts) {
+        part.key = part.rows[0].cells[column]?.textContent ?? "";
+        part.size = size(part.key);
+      }
+      parts.sort((a, b) => (descending ? compare(b, a) : compare(a, b)));
+      const sorted = document.createDocumentFragment();
+      for (const { rows } of parts) sorted.append(...rows);
+      body.append(sorted);
+      show();
+    };
+    const columns = [];
     [...head.cells].forEach((cell, column) => {
-      if (!cell.textContent) return;
+      if (!cell.textContent || cell.classList.contains("drawn")) return;
       const button = element("button", { type: "button", textContent: cell.textContent });
+      columns.push([column, cell.textContent]);
       cell.replaceChildren(button);
-      button.addEventListener("click", () => {
-        const descending = cell.ariaSort === "ascending";
-        for (const other of head.cells) other.ariaSort = null;
-        cell.ariaSort = descending ? "descending" : "ascending";
-        for (const part of parts) {
-          part.key = part.rows[0].cells[column]?.textContent ?? "";
-          part.size = size(part.key);
-        }
-        parts.sort((a, b) => (descending ? compare(b, a) : compare(a, b)));
-        const sorted = document.createDocumentFragment();
-        for (const { rows } of parts) sorted.append(...rows);
-        body.append(sorted);
-        show();
-      });
+      button.addEventListener("click", () => sort(column, cell.ariaSort === "ascending"));
     });
+    // On a narrow screen the rows are cards, without the headings.
+    const orders = [null, ...columns.flatMap(([column]) => [[column, false], [column, true]])];
+    const names = ["as listed", ...columns.flatMap(([, text]) => [`${text} \u2191`, `${text} \u2193`])];
+    const order = choice(names, (chosen) => sort(...orders[chosen]));
+    order.options[0].disabled = true;
 
     const filter = element("input", { type: "search", autocomplete: "off", spellcheck: false });
     filter.addEventListener("input", () => {
@@ -105,7 +122,7 @@
       }
       show();
     });
-    const save = element("button", { type: "button", textContent: "CSV" });
+    const save = element("button", { type: "button", textContent: "Save as CSV" });
     save.title = "Save the rows that the filter finds as a CSV file";
     save.addEventListener("click", () => {
       const text = csv([head, ...parts.filter(({ hit }) => hit).flatMap(({ rows }) => rows)]);
@@ -114,15 +131,13 @@
       setTimeout(() => URL.revokeObjectURL(address), 1000);
     });
     const scroll = table.closest(".scroll");
-    if (total > 5) scroll.before(element("div", { className: "controls" }, labelled("Filter", filter), left, more));
+    if (total > 5) {
+      const sorting = labelled("Sort by", order);
+      sorting.className = "sorting";
+      scroll.before(element("div", { className: "controls" }, labelled("Filter", filter), sorting, left, more));
+    }
     if (total > 3) scroll.after(element("div", { className: "controls" }, save));
     show();
-  };
-
-  const choice = (texts, chosen) => {
-    const made = element("select", {}, ...texts.map((text, i) => element("option", { value: i, textContent: text })));
-    made.addEventListener("change", () => chosen(Number(made.value)));
-    return made;
   };
 
   const map = (figure) => {
@@ -176,7 +191,7 @@
             "details",
             { open: all || open.has(name) },
             element("summary", {}, element("span", { className: "group", textContent: title }), " ",
-              element("span", { className: "count", textContent: inside.length }), strip(inside)),
+              element("span", { className: "count", textContent: `${inside.length} ${inside.length === 1 ? "node" : "nodes"}` }), strip(inside)),
             element("ul", { className: "cells" }, ...inside.map((cell) => cell.item)),
           );
           made.dataset.name = name;
@@ -214,7 +229,12 @@
       if (!link) return;
       const row = document.getElementById(link.hash.slice(1));
       const [name, ...texts] = [...row.cells].map((cell) => lines(cell, "; "));
-      about.replaceChildren(element("strong", { textContent: name }), ` ${texts.filter(Boolean).join(" · ")}`);
+      const reasons = texts.pop();
+      const headings = [...row.closest("table").tHead.rows[0].cells].map((cell) => cell.textContent);
+      const others = texts.map((text, i) => text && `${headings[i + 1]} ${text}`);
+      about.replaceChildren(
+        element("strong", { textContent: name }), ` ${[reasons, ...others].filter(Boolean).join(" · ")}`,
+      );
     };
     groups.addEventListener("keydown", move);
     for (const name of ["mouseover", "focusin"]) groups.addEventListener(name, describe);
@@ -269,8 +289,15 @@
     figure.querySelector(".controls").append(labelled("Time", slider), said);
   };
 
-  document.querySelectorAll("table.data").forEach(tools);
-  document.querySelectorAll("figure.map").forEach(map);
-  document.querySelectorAll("figure.timeline").forEach(timeline);
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => (each.open = true)));
+  const enhance = (part) => {
+    part.querySelectorAll("table.data, .bars table").forEach(tools);
+    part.querySelectorAll("figure.map").forEach(map);
+    part.querySelectorAll("figure.timeline").forEach(timeline);
+  };
+  enhance(document);
+  document.addEventListener("kschedctl:shown", (event) => enhance(event.target));
+  addEventListener("beforeprint", () => {
+    for (const table of document.querySelectorAll("table")) printed.get(table)?.();
+    for (const each of document.querySelectorAll("details")) each.open = true;
+  });
 })();

@@ -74,11 +74,8 @@ def _volumes(sheet: Sheet, names: Values) -> Iterator[Part]:
 def node_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
     """Return the page of a node."""
     sheet = Sheet(cluster, visit, handle)
-    parts = (
-        sheet.part(sheet.answer("show_node", visit.asked), sheet.view(wide=True)),
-        sheet.attempt("Pods of the node", "show_pods", (("node", visit.names["name"]),)),
-    )
-    return sheet.html("answer.html.j2", f"Node {visit.names['name']}", parts)
+    part = sheet.part(sheet.answer("show_node", visit.asked), sheet.view(wide=True))
+    return sheet.html("answer.html.j2", f"Node {visit.names['name']}", (part,))
 
 
 def workload_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:

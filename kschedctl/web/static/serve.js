@@ -55,7 +55,9 @@
         const response = await fetch(form.action, { method: "POST", body, headers, signal: own.signal });
         const page = new DOMParser().parseFromString(await response.text(), "text/html");
         const shown = page.getElementById("answer") ?? page.getElementById("main");
-        find("answer").replaceChildren(...(shown ? shown.childNodes : [`status ${response.status}`]));
+        const answer = find("answer");
+        answer.replaceChildren(...(shown ? shown.childNodes : [`status ${response.status}`]));
+        answer.dispatchEvent(new CustomEvent("kschedctl:shown", { bubbles: true }));
         state.textContent = "";
       } catch (error) {
         if (own === running) state.textContent = error.name === "AbortError" ? "" : "the server does not respond";

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
 from hypothesis import given
@@ -16,13 +15,13 @@ from kschedctl.analyses.diff.analysis import SideAnswer, compare
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.base import MissingData
 from kschedctl.answers.diff import AnswerPart, Diff, PodChangeData, SideData
-from kschedctl.answers.schema import schema
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.presentation.diff import document, group_alike
 from kschedctl.presentation.frame import View
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
+from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.presentation.printing import lines
 from tests.strategies import World, worlds
@@ -187,8 +186,7 @@ def test_answers_are_valid_by_the_schema() -> None:
     changes = [change for case in CASES.values() if (change := compare(*case[:2])) is not None]
     value: Any = json.loads(as_json(_diff(changes)))
     assert len(value["changed"]) == len(changes)
-    jsonschema.Draft202012Validator.check_schema(schema())
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 def test_what_is_missing_for_many_pods_is_told_once() -> None:

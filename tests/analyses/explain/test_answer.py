@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema
 import pytest
 
 from kschedctl.admission.chain import admit
 from kschedctl.analyses.explain.answer import explanation
 from kschedctl.analyses.provenance import Provenance
-from kschedctl.answers.explain import Explanation, ExplanationList
-from kschedctl.answers.schema import schema
+from kschedctl.answers.explain import ConstraintData, Explanation, ExplanationList
 from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
@@ -23,6 +21,7 @@ from kschedctl.render.json import as_json
 from kschedctl.render.yaml import as_yaml
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.scheduler import Scheduler
+from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node, make_pod
 
 
@@ -51,13 +50,12 @@ ANSWERS = {
 @pytest.mark.parametrize("case", ANSWERS)
 def test_answers_are_valid_by_the_schema(case: str) -> None:
     value: Any = json.loads(as_json(explain(*ANSWERS[case])))
-    jsonschema.Draft202012Validator.check_schema(schema())
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 def test_lists_are_valid_by_the_schema() -> None:
     value = json.loads(as_json(ExplanationList(items=tuple(explain(*case) for case in ANSWERS.values()))))
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 @pytest.mark.parametrize(
@@ -115,3 +113,60 @@ def test_same_seed_picks_the_same_node() -> None:
 )
 def test_quantities_are_exact(resource: str, amount: int, text: str) -> None:
     assert exact_quantity(resource, amount) == text
+
+
+_CROWD = tuple(make_pod(f"web-{i}", labels={"app": "web"}, node=node) for i, node in enumerate("aab"))
+_ZONES = tuple(make_node(name, labels={"zone": zone}) for name, zone in (("a", "x"), ("b", "y"), ("c", "z")))
+_WEB = {"matchLabels": {"app": "web"}}
+
+
+def _spread(**fields: Any) -> dict[str, Any]:
+    constraint = {"topologyKey": "zone", "maxSkew": 2, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": _WEB}
+    return {"topologySpreadConstraints": [{**constraint, **fields}]}
+
+
+def _near(**labels: str) -> dict[str, Any]:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": labels}}
+    return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param(
+            _spread(),
+            [ConstraintData("PodTopologySpread", "zone", {"x": 2, "y": 1, "z": 0}, 3, True, 0, 2)],
+            id="spread",
+        ),
+        pytest.param(
+            {**_spread(minDomains=9), "nodeSelector": {"zone": "x"}},
+            [ConstraintData("PodTopologySpread", "zone", {"x": 2}, 1, True, 0, 2)],
+            id="the-minimum-of-too-few-domains-is-0",
+        ),
+        pytest.param(_spread(whenUnsatisfiable="ScheduleAnyway"), [], id="not-required"),
+        pytest.param(
+            _near(app="web"),
+            [ConstraintData("InterPodAffinity", "zone", {"x": 2, "y": 1, "z": 0}, 3, True)],
+            id="affinity",
+        ),
+        pytest.param(
+            _near(app="db"),
+            [ConstraintData("InterPodAffinity", "zone", {"x": 0, "y": 0, "z": 0}, 3, False)],
+            id="affinity-with-no-pod",
+        ),
+        pytest.param({}, [], id="none"),
+    ],
+)
+def test_required_constraints_have_the_pods_of_every_domain(
+    spec: dict[str, Any], expected: list[ConstraintData]
+) -> None:
+    pod = make_pod("new", labels={"app": "web"}, **spec)
+    assert list(explain(make_cluster(_ZONES, _CROWD), pod).constraints) == expected
+
+
+def test_the_domains_with_most_pods_are_reported() -> None:
+    nodes = [make_node(f"n{i:02}", labels={"zone": f"z{i:02}"}) for i in range(70)]
+    (found,) = explain(
+        make_cluster(nodes, [make_pod("w", labels={"app": "web"}, node="n69")]), make_pod(**_spread())
+    ).constraints
+    assert (len(found.pods), next(iter(found.pods)), found.domains) == (60, "z69", 70)

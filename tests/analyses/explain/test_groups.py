@@ -49,6 +49,11 @@ def explained(*arguments: str) -> list[str]:
             "ml/eval does not exist. By itself it would fit on 4 of 4 nodes.",
         ),
         (
+            ["podgroup/train", "-n", "ml"],
+            "The gang ml/train is not scheduled: 7 of 8 members find a node, 8 are needed; the other one lacks "
+            "1 nvidia.com/gpu.",
+        ),
+        (
             ["job/train", "-n", "ml"],
             "Job ml/train, 8 pods: The gang ml/train is not scheduled: 7 of 8 members find a node, 8 are needed; the "
             "other one lacks 1 nvidia.com/gpu.",
@@ -130,3 +135,21 @@ def test_gates_that_depend_on_one_that_is_given_as_off_are_off() -> None:
     cluster = kschedctl.load(GANGS / "cluster", kubernetes_version="1.36", feature_gates={"GangScheduling": False})
     assert cluster.release_choice.shown_gates == ("GenericWorkload", "TopologyAwareWorkloadScheduling")
     assert cluster.decide("ml/train-0").outcome == "scheduled"
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        (
+            ["podgroup/trian", "-n", "ml"],
+            "no pod of the snapshot names PodGroup ml/trian\n  did you mean podgroup/train?",
+        ),
+        (
+            ["podgroups/train"],
+            "no pod of the snapshot names PodGroup default/train\n  the snapshot has podgroups/train -n ml",
+        ),
+    ],
+)
+def test_a_group_that_no_pod_names(asked: list[str], error: str) -> None:
+    done = run("explain", *asked, *SNAPSHOT)
+    assert (done.code, done.err.strip()) == (2, f"error: {error}")

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import jsonschema
 import pytest
 from msgspec import structs
 
@@ -17,13 +16,13 @@ from kschedctl.analyses.preempt.threat import exposure, threat_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.preempt import Cause, Preemption, PreemptionList, PreemptorFate, PreemptorFateData, Result
 from kschedctl.answers.preempt_words import deletions, fates, lost_words, preemptor_words, returning
-from kschedctl.answers.schema import schema
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.aftermath import aftermath
+from tests.answer_schema import validate
 from tests.builders import ZONE, make_cluster, make_node, make_pod, make_profile
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -91,15 +90,14 @@ ANSWERS = {
 @pytest.mark.parametrize("case", ANSWERS)
 def test_answers_are_valid_by_the_schema(case: str) -> None:
     value = json.loads(as_json(ANSWERS[case]))
-    jsonschema.Draft202012Validator.check_schema(schema())
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
 
 
 def test_lists_and_threats_are_valid_by_the_schema() -> None:
     found = exposure(scheduler([running("one", "a"), make_pod("big", requests={"cpu": "4"}, priority=9)], "a"), 0)
     answer = threat_answer(found, running("one", "a"), provenance(), TIED.cluster, node_name="a")
     for value in (PreemptionList(items=tuple(ANSWERS.values())), answer):
-        jsonschema.validate(json.loads(as_json(value)), schema(), cls=jsonschema.Draft202012Validator)
+        validate(json.loads(as_json(value)))
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.answers.schema import schema
 from kschedctl.answers.verify import Verification
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.verify import document
 from kschedctl.render.json import as_json
 from tests.analyses.verify.test_verify import verified
+from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node, make_pod
 from tests.presentation.printing import lines
 
@@ -51,9 +50,8 @@ def text(found: Verification) -> str:
 
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_answers_are_valid_by_the_schema(name: str) -> None:
-    jsonschema.Draft202012Validator.check_schema(schema())
     value = json.loads(as_json(verified(CLUSTERS[name])))
-    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    validate(value)
     assert value["equal"] is (name != "different")
 
 

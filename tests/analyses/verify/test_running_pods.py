@@ -10,6 +10,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.status import Code
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_claim, make_cluster, make_node, make_pod, make_volume, mount
+from tests.example_counts import scaled
 from tests.strategies import World, worlds
 
 
@@ -40,7 +41,7 @@ def one_by_one(cluster: Cluster) -> dict[str, str]:
     return out
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 @given(
     worlds(
         "requests",

@@ -114,6 +114,9 @@ def test_an_unknown_field(kind: str, obj: dict[str, Any], problem: str, hint: st
         ),
         pytest.param("v1/Pod", {"spec": {"containers": "x"}}, id="text in place of a list"),
         pytest.param("example.com/v1/Pod", {"spec": {"nodeSelectors": {}}}, id="a custom resource"),
+        pytest.param(
+            "v1/Pod", {"spec": {"containers": [{"volumeMounts": [{"bindMountOptions": []}]}]}}, id="a field of 1.37"
+        ),
     ],
 )
 def test_what_is_left_alone(kind: str, obj: dict[str, Any]) -> None:

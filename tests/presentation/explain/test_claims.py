@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
 import pytest
 
 from kschedctl.answers.explain import Explanation
-from kschedctl.answers.schema import schema
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.presentation.explain.claims import claims_section
 from kschedctl.render.json import as_json
 from tests.analyses.explain.test_answer import explain
+from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_container, make_node, make_pod
 from tests.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 from tests.presentation.printing import lines
@@ -88,7 +87,7 @@ def test_claims(pod: Pod, objects: list[ApiObject], expected: list[str]) -> None
     text = lines(claims_section(found.claims, every_node=False), 300)
     rows = [line.removeprefix("  ") for line in text if line and line != "ResourceClaims"]
     assert [row for row in rows if not row.startswith("nodes")] == expected
-    jsonschema.validate(json.loads(as_json(found)), schema(), cls=jsonschema.Draft202012Validator)
+    validate(json.loads(as_json(found)))
 
 
 def test_allocations_are_told_by_node() -> None:

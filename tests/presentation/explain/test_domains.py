@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.answers.explain import NodeData, ReasonData
+from kschedctl.answers.explain import ConstraintData, NodeData, ReasonData
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Reason
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity
@@ -46,13 +46,14 @@ def node(name: str, *operands: Operands) -> NodeData:
     return NodeData(name, "", False, "Unschedulable", "Plugin", reasons)
 
 
-KNOWN = replace(SKEW, domains={"a": 2, "b": 0})
 ACCEPTED = "matching pods, where the pod is accepted"
 TOO_HIGH = "matching pods, where the skew would be too high"
+SPREAD = ConstraintData("PodTopologySpread", "zone", {"a": 2, "b": 0}, 2, True, 0, 1)
+NEAR = ConstraintData("InterPodAffinity", "rack", {"r1": 3, "r2": 0}, 2, False)
 
 
 def test_domains_of_a_spread_constraint_have_bars_up_to_the_limit() -> None:
-    (chart,) = domain_bars([node("n1", KNOWN), node("n2", KNOWN)])
+    (chart,) = domain_bars([SPREAD], ())
     assert chart.title == "Matching pods by zone, maxSkew 1"
     assert cells(chart) == [("a", "2 pods", "3"), ("b", "0 pods", "1")]
     assert parts(chart) == {"a": [f"{TOO_HIGH}: 2 pods", "this pod: 1 pod"], "b": ["this pod: 1 pod"]}
@@ -61,27 +62,34 @@ def test_domains_of_a_spread_constraint_have_bars_up_to_the_limit() -> None:
 
 
 def test_a_pod_that_does_not_match_itself_is_not_drawn() -> None:
-    (chart,) = domain_bars([node("n1", replace(KNOWN, skew=2, domains={"a": 2, "b": 1}))])
+    (chart,) = domain_bars([replace(SPREAD, own=False, pods={"a": 2, "b": 1})], ())
     assert parts(chart) == {"a": [f"{TOO_HIGH}: 2 pods"], "b": [f"{ACCEPTED}: 1 pod"]}
 
 
-def test_without_all_counts_only_rejecting_domains_have_bars() -> None:
-    (chart,) = domain_bars(node(f"n{i:02}", replace(SKEW, domain=f"d{i:02}")) for i in range(70))
-    assert len(chart.rows) == 60
-    assert chart.note.endswith("; only domains that reject the pod; and 10 more domains")
+def test_domains_that_are_left_out_are_counted() -> None:
+    (chart,) = domain_bars([replace(SPREAD, domains=70)], ())
+    assert chart.note.endswith("; and 10 more domains")
+
+
+def test_domains_of_affinity_have_the_pods_that_match() -> None:
+    (chart,) = domain_bars([NEAR], ())
+    assert cells(chart) == [("r1", "3 pods"), ("r2", "0 pods")]
+    assert parts(chart) == {"r1": ["pods that match all terms: 3 pods"], "r2": []}
+    assert chart.note == ""
+
+
+def test_the_first_pod_of_a_series_needs_no_other() -> None:
+    (chart,) = domain_bars([replace(NEAR, pods={"r1": 0}, own=True)], ())
+    assert chart.note == "no pod matches: the first pod that matches itself is accepted in any domain"
 
 
 def test_constraints_have_a_chart_each() -> None:
-    other = replace(KNOWN, topology_key="rack")
-    assert [chart.headings[0] for chart in domain_bars([node("n1", KNOWN, other), node("n2", KNOWN)])] == [
-        "zone",
-        "rack",
-    ]
+    assert [chart.headings[0] for chart in domain_bars([SPREAD, NEAR], ())] == ["zone", "rack"]
 
 
 def test_pods_in_the_way_by_domain() -> None:
     own, existing = OwnAntiAffinity("zone", "a", "ns/x", 2), ExistingAntiAffinity("zone", "b", "ns/y", 1)
-    (chart,) = domain_bars([node("n1", own), node("n2", own), node("n3", existing)])
+    (chart,) = domain_bars((), [node("n1", own), node("n2", own), node("n3", existing)])
     assert cells(chart) == [("a", "2 pods", "ns/x"), ("b", "1 pod", "ns/y")]
     assert parts(chart) == {
         "a": ["pods that the pod's anti-affinity selects: 2 pods"],
@@ -90,4 +98,4 @@ def test_pods_in_the_way_by_domain() -> None:
 
 
 def test_other_reasons_have_no_chart() -> None:
-    assert list(domain_bars([node("n1", NoTopologyLabel("zone"))])) == []
+    assert list(domain_bars((), [node("n1", NoTopologyLabel("zone"))])) == []

@@ -34,7 +34,7 @@ PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
     "/nodes": ("Nodes", "15 nodes, 15 ready", {"node-8": "/nodes/node-8", "By zone": "/nodes?by=zone"}),
     "/nodes/node-8": (
         "Node node-8",
-        "Pods of the node",
+        "node-8 is ready",
         {"Drain it": "/drain?node=node-8&ignore-daemonsets=true", "shop/api-2": "/pods/shop/api-2"},
     ),
     "/workloads": ("Workloads", "workloads", {"StatefulSet data/postgres": "/workloads/StatefulSet/data/postgres"}),

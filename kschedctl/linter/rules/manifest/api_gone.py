@@ -36,41 +36,45 @@ maxUnavailable: 1
 """
 PASSES = FAILS.replace("v1beta1", "v1")
 
-_ALL: Final = ""
+ALL: Final = ""
 #: By API version and kind (empty: every other kind): the first minor release without it, and the replacement.
-_GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
+GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "extensions/v1beta1": {
         "Ingress": (22, "networking.k8s.io/v1"),
         "NetworkPolicy": (16, "networking.k8s.io/v1"),
         "PodSecurityPolicy": (16, "Pod Security Admission"),
-        _ALL: (16, "apps/v1"),
+        ALL: (16, "apps/v1"),
     },
-    "apps/v1beta1": {_ALL: (16, "apps/v1")},
-    "apps/v1beta2": {_ALL: (16, "apps/v1")},
+    "apps/v1beta1": {ALL: (16, "apps/v1")},
+    "apps/v1beta2": {ALL: (16, "apps/v1")},
     "networking.k8s.io/v1beta1": {
         "Ingress": (22, "networking.k8s.io/v1"),
         "IngressClass": (22, "networking.k8s.io/v1"),
+        "IPAddress": (37, "networking.k8s.io/v1"),
+        "ServiceCIDR": (37, "networking.k8s.io/v1"),
     },
-    "rbac.authorization.k8s.io/v1alpha1": {_ALL: (22, "rbac.authorization.k8s.io/v1")},
-    "rbac.authorization.k8s.io/v1beta1": {_ALL: (22, "rbac.authorization.k8s.io/v1")},
-    "apiextensions.k8s.io/v1beta1": {_ALL: (22, "apiextensions.k8s.io/v1")},
-    "apiregistration.k8s.io/v1beta1": {_ALL: (22, "apiregistration.k8s.io/v1")},
+    "rbac.authorization.k8s.io/v1alpha1": {ALL: (22, "rbac.authorization.k8s.io/v1")},
+    "rbac.authorization.k8s.io/v1beta1": {ALL: (22, "rbac.authorization.k8s.io/v1")},
+    "apiextensions.k8s.io/v1beta1": {ALL: (22, "apiextensions.k8s.io/v1")},
+    "apiregistration.k8s.io/v1beta1": {ALL: (22, "apiregistration.k8s.io/v1")},
     "admissionregistration.k8s.io/v1beta1": {
         "MutatingWebhookConfiguration": (22, "admissionregistration.k8s.io/v1"),
         "ValidatingWebhookConfiguration": (22, "admissionregistration.k8s.io/v1"),
     },
     "authentication.k8s.io/v1beta1": {"TokenReview": (22, "authentication.k8s.io/v1")},
-    "authorization.k8s.io/v1beta1": {_ALL: (22, "authorization.k8s.io/v1")},
+    "authorization.k8s.io/v1beta1": {ALL: (22, "authorization.k8s.io/v1")},
+    "certificates.k8s.io/v1alpha1": {"ClusterTrustBundle": (37, "certificates.k8s.io/v1")},
     "certificates.k8s.io/v1beta1": {"CertificateSigningRequest": (22, "certificates.k8s.io/v1")},
     "coordination.k8s.io/v1beta1": {"Lease": (22, "coordination.k8s.io/v1")},
     "scheduling.k8s.io/v1alpha1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
-    "scheduling.k8s.io/v1alpha2": {_ALL: (37, "scheduling.k8s.io/v1beta1")},
+    "scheduling.k8s.io/v1alpha2": {ALL: (37, "scheduling.k8s.io/v1beta1")},
     "scheduling.k8s.io/v1beta1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
     "storage.k8s.io/v1beta1": {
         "CSIDriver": (22, "storage.k8s.io/v1"),
         "CSINode": (22, "storage.k8s.io/v1"),
         "StorageClass": (22, "storage.k8s.io/v1"),
         "VolumeAttachment": (22, "storage.k8s.io/v1"),
+        "VolumeAttributesClass": (37, "storage.k8s.io/v1"),
         "CSIStorageCapacity": (27, "storage.k8s.io/v1"),
     },
     "storage.k8s.io/v1alpha1": {"CSIStorageCapacity": (24, "storage.k8s.io/v1")},
@@ -78,21 +82,21 @@ _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "batch/v2alpha1": {"CronJob": (21, "batch/v1")},
     "discovery.k8s.io/v1beta1": {"EndpointSlice": (25, "discovery.k8s.io/v1")},
     "events.k8s.io/v1beta1": {"Event": (25, "events.k8s.io/v1")},
-    "autoscaling/v2beta1": {_ALL: (25, "autoscaling/v2")},
-    "autoscaling/v2beta2": {_ALL: (26, "autoscaling/v2")},
+    "autoscaling/v2beta1": {ALL: (25, "autoscaling/v2")},
+    "autoscaling/v2beta2": {ALL: (26, "autoscaling/v2")},
     "policy/v1beta1": {"PodDisruptionBudget": (25, "policy/v1"), "PodSecurityPolicy": (25, "Pod Security Admission")},
     "node.k8s.io/v1alpha1": {"RuntimeClass": (22, "node.k8s.io/v1")},
     "node.k8s.io/v1beta1": {"RuntimeClass": (25, "node.k8s.io/v1")},
-    "flowcontrol.apiserver.k8s.io/v1alpha1": {_ALL: (21, "flowcontrol.apiserver.k8s.io/v1")},
-    "flowcontrol.apiserver.k8s.io/v1beta1": {_ALL: (26, "flowcontrol.apiserver.k8s.io/v1")},
-    "flowcontrol.apiserver.k8s.io/v1beta2": {_ALL: (29, "flowcontrol.apiserver.k8s.io/v1")},
-    "flowcontrol.apiserver.k8s.io/v1beta3": {_ALL: (32, "flowcontrol.apiserver.k8s.io/v1")},
-    "resource.k8s.io/v1alpha1": {_ALL: (27, "resource.k8s.io/v1")},
-    "resource.k8s.io/v1alpha2": {_ALL: (31, "resource.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1alpha1": {ALL: (21, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta1": {ALL: (26, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta2": {ALL: (29, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta3": {ALL: (32, "flowcontrol.apiserver.k8s.io/v1")},
+    "resource.k8s.io/v1alpha1": {ALL: (27, "resource.k8s.io/v1")},
+    "resource.k8s.io/v1alpha2": {ALL: (31, "resource.k8s.io/v1")},
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
 #: By API version and kind: the first minor release with it, and the version in the release before.
-_NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
+NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "scheduling.k8s.io/v1alpha2": {"PodGroup": (36, ""), "Workload": (36, "")},
     "scheduling.k8s.io/v1alpha3": {
         "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
@@ -103,6 +107,13 @@ _NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
         "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
         "Workload": (37, "scheduling.k8s.io/v1alpha2"),
     },
+    "certificates.k8s.io/v1": {
+        "ClusterTrustBundle": (37, "certificates.k8s.io/v1beta1"),
+        "PodCertificateRequest": (37, "certificates.k8s.io/v1beta1"),
+    },
+    "lifecycle.k8s.io/v1alpha1": {"Eviction": (37, ""), "EvictionRequest": (37, "")},
+    "resource.k8s.io/v1": {"DeviceTaintRule": (37, "resource.k8s.io/v1beta2")},
+    "storagemigration.k8s.io/v1": {"StorageVersionMigration": (37, "storagemigration.k8s.io/v1beta1")},
 }
 
 #: The suffixes of the groups of Kubernetes itself, and of custom resources of its projects.
@@ -115,9 +126,9 @@ _OLD: Final = re.compile(
 
 
 def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
-    kinds = _GONE.get(obj.api_version, {})
-    gone = kinds.get(obj.kind, kinds.get(_ALL))
-    new = _NEW.get(obj.api_version, {}).get(obj.kind)
+    kinds = GONE.get(obj.api_version, {})
+    gone = kinds.get(obj.kind, kinds.get(ALL))
+    new = NEW.get(obj.api_version, {}).get(obj.kind)
     minor = int(context.release.version.partition(".")[2])
     if new is not None and minor < new[0]:
         yield from _not_yet_served(obj, minor, *new)

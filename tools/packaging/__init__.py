@@ -1,0 +1,1 @@
+"""Makes what package managers and shells need from a release that is built: ``make packaging``."""
