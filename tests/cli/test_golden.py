@@ -29,9 +29,14 @@ def now(file: Path, room: Path, run: Runner) -> tuple[str, str]:
 
 
 def first_of_each_command(steps: Iterable[Step]) -> list[Step]:
-    """Return the first step of each subcommand, such as ``kschedctl explain``."""
-    found = {" ".join(re.findall(r"kschedctl(?: [a-z]+)?", step.command)): step for step in reversed([*steps])}
-    return [step for name, step in found.items() if name]
+    """Return the first step of each subcommand, such as ``kschedctl explain``, and those that save what others read."""
+    found: dict[str, Step] = {}
+    saving: list[Step] = []
+    for step in steps:
+        if " --save " in step.command:
+            saving.append(step)
+        found.setdefault(" ".join(step.command.split()[:2]), step)
+    return [*saving, *(step for step in found.values() if step not in saving)]
 
 
 @pytest.mark.slow
