@@ -30,13 +30,10 @@ def now(file: Path, room: Path, run: Runner) -> tuple[str, str]:
 
 def first_of_each_command(steps: Iterable[Step]) -> list[Step]:
     """Return the first step of each subcommand, such as ``kschedctl explain``, and those that save what others read."""
-    found: dict[str, Step] = {}
-    saving: list[Step] = []
-    for step in steps:
-        if " --save " in step.command:
-            saving.append(step)
-        found.setdefault(" ".join(step.command.split()[:2]), step)
-    return [*saving, *(step for step in found.values() if step not in saving)]
+    every = [*steps]
+    found = {" ".join(re.findall(r"kschedctl(?: [a-z]+)?", step.command)): step for step in reversed(every)}
+    wanted = [step for name, step in found.items() if name]
+    return [step for step in every if step in wanted or " --save " in step.command]
 
 
 @pytest.mark.slow
