@@ -6,7 +6,7 @@ An entry has what help, usage errors and the completion of names need, so that t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ class RegisteredCommand(NamedTuple):
 
     def load(self) -> Declared:
         """Import the command."""
-        module, _, name = self.place.partition(":")
-        return cast("Declared", getattr(import_module(f"kschedctl.cli.{module}"), name))
+        return cast("Declared", resolve_name(f"kschedctl.cli.{self.place}"))
 
 
 #: The commands by name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -31,6 +31,11 @@ class PodGroupInfo(msgspec.Struct, frozen=True):
     name: str
     pod_group: PodGroup | None
     unscheduled: tuple[Pod, ...]
+
+    @classmethod
+    def of(cls, cluster: Cluster, namespace: str, name: str, unscheduled: Iterable[Pod] = ()) -> PodGroupInfo:
+        """Return a group of a cluster, with the members to place."""
+        return cls(namespace, name, cluster.get(PodGroup, name, namespace), tuple(unscheduled))
 
     @property
     def key(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Final, TypeVar, cast
+from typing import TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -46,7 +46,6 @@ from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.releases.release import Release
 
 P = TypeVar("P", bound=Plugin)
-_NO_PODS: Final = np.empty(0, dtype=np.int64)
 #: The plugin types that can reject a pod.
 _REJECTING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin)
 
@@ -248,8 +247,6 @@ class Framework:
         """
         keep_nomination = self.release.gated_pods_keep_nomination
         pods = self.cluster.pods
-        if not len(pods.nominated):
-            return _NO_PODS
         own = pod.metadata
         return np.array(
             [

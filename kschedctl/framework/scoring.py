@@ -113,8 +113,7 @@ def normalized_scores(framework: Framework, name: str, state: CycleState, pod: P
         If the plugin returns a score outside this range.
     """
     scores = cast("ScorePlugin", framework.plugin(name)).normalize_score(state, pod, raw)
-    # As uint64, negative scores are the largest: one pass finds both kinds of invalid scores.
-    if np.maximum.reduce(scores.view(np.uint64), initial=0) > MAX_NODE_SCORE:
+    if np.minimum.reduce(scores, initial=0) < 0 or np.maximum.reduce(scores, initial=0) > MAX_NODE_SCORE:
         invalid = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
         raise PluginError(
             f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score '

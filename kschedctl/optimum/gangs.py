@@ -144,7 +144,7 @@ def gangs_of(
 def notes_of(cluster: Cluster, gangs: Iterable[Gang]) -> tuple[NotModelled, ...]:
     """Return what is not modelled of groups."""
     names = (gang.key.partition("/") for gang in gangs)
-    infos = (PodGroupInfo(space, name, cluster.get(PodGroup, name, space), ()) for space, _, name in names)
+    infos = (PodGroupInfo.of(cluster, namespace, name) for namespace, _, name in names)
     return tuple(note for info in infos for note in not_modelled_in(info))
 
 
@@ -181,6 +181,5 @@ def refused_groups(scheduler: Scheduler, pods: Iterable[Pod]) -> set[tuple[str, 
 def _is_refused(scheduler: Scheduler, pod: Pod) -> bool:
     members = pending_members(scheduler.framework(pod.spec.scheduler_name), pod)
     first = members[0].spec
-    group = scheduler.cluster.get(PodGroup, first.pod_group_name, pod.namespace)
-    info = PodGroupInfo(pod.namespace, first.pod_group_name, group, tuple(members))
+    info = PodGroupInfo.of(scheduler.cluster, pod.namespace, first.pod_group_name, members)
     return bool(members_problem(scheduler.framework(first.scheduler_name), info))

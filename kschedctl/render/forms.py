@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast
 
@@ -33,8 +33,7 @@ class RegisteredForm(NamedTuple):
 
     def load(self) -> type[Form]:
         """Import the format."""
-        module, _, name = self.place.partition(":")
-        return cast("type[Form]", getattr(import_module(f"kschedctl.render.{module}"), name))
+        return cast("type[Form]", resolve_name(f"kschedctl.render.{self.place}"))
 
 
 #: The formats by name; the empty name is the default format.

@@ -78,9 +78,7 @@ class PodRequest(SubjectRequest):
         cluster = self.cluster.require_nodes(cluster)
         workloads = [self._with_running(cluster.cluster, name) for name in self.workload_names]
         cluster, given = manifests.beside(workloads).pods(cluster, handle)
-        names = self.pod_names
-        asked = [*given, *(named_member(cluster.cluster, name, self.scope) for name in names if names_group(name))]
-        asked += [self.named_pod(cluster.pods, name) for name in names if not names_group(name)]
+        asked = [*given, *(self._named(cluster.cluster, name) for name in self.pod_names)]
         if not self.named:
             asked = self.selected(cluster.pods)
             if not asked:
@@ -97,6 +95,9 @@ class PodRequest(SubjectRequest):
         # A controller does not count terminating pods.
         active = (record.metadata for record in records if record.metadata.deletion_timestamp is None)
         return replace(found, running=frozenset(metadata.name for metadata in active))
+
+    def _named(self, cluster: Cluster, text: str) -> PodSubject:
+        return named_member(cluster, text, self.scope) if names_group(text) else self.named_pod(cluster.pods, text)
 
     def named_pod(self, pods: Pods, text: str) -> PodSubject:
         """Return the pod of the cluster that an argument names; errors are those of the function ``named_pod``."""

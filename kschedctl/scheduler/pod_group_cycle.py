@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.binding import run_permit, run_pre_bind, run_reserve
 from kschedctl.framework.cycle_state import CycleState
@@ -78,7 +77,7 @@ def schedule_pod_group(
     pick : callable, optional
         Breaks ties; by default the first node by name.
     """
-    group = PodGroupInfo(namespace, name, framework.cluster.get(PodGroup, name, namespace), tuple(members))
+    group = PodGroupInfo.of(framework.cluster, namespace, name, members)
     cluster = without_nominations(framework.cluster, members)
     return _Cycle(framework if cluster is framework.cluster else framework.moved(cluster), group, pick).decide()
 

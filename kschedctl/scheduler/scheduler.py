@@ -8,7 +8,6 @@ from typing import Final
 
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.wording import similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
@@ -161,8 +160,7 @@ class Scheduler:
         from kschedctl.scheduler.decide_in_group import decide_in_group
 
         decision = decide_in_group(self.framework(pod.spec.scheduler_name), pod)
-        name = pod.spec.pod_group_name
-        group = PodGroupInfo(pod.namespace, name, self.cluster.get(PodGroup, name, pod.namespace), ())
+        group = PodGroupInfo.of(self.cluster, pod.namespace, pod.spec.pod_group_name)
         # A member that is not tried has a state of its own.
         notes = decision.state.not_modelled
         notes += [note for note in not_modelled_in(group) if note not in notes]

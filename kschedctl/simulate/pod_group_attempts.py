@@ -124,9 +124,8 @@ class PodGroupAttempts(Consequences):
     def _is_refused(self, infos: list[QueuedPodInfo]) -> bool:
         """Report whether the members do not agree, which ends the attempt before those being deleted are left out."""
         first = infos[0].pod
-        name = first.spec.pod_group_name
-        pods = tuple(info.pod for info in infos)
-        group = PodGroupInfo(first.namespace, name, self.cluster.get(PodGroup, name, first.namespace), pods)
+        pods = (info.pod for info in infos)
+        group = PodGroupInfo.of(self.cluster, first.namespace, first.spec.pod_group_name, pods)
         return bool(members_problem(self.scheduler.framework(first.spec.scheduler_name), group))
 
     def _members_to_try(self, entry: QueueEntry) -> list[QueuedPodInfo]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -81,14 +81,16 @@ def post_filtering(name: str, code: Code, *reasons: str, nominated: tuple[str, .
     return make_plugin(name, PostFilterPlugin, post_filter=post_filter)
 
 
-def scoring(name: str, *given: int, pre_score: Status | None = None) -> type[Plugin]:
+def scoring(
+    name: str, *given: int, pre_score: Status | None = None, dtype: type[np.integer[Any]] = np.int64
+) -> type[Plugin]:
     """Return a plugin whose scores are given by node row."""
 
     def pre(self: Plugin, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         return pre_score or Status()
 
     def score(self: Plugin, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        return np.array(given, dtype=np.int64)[rows]
+        return cast("Int64Array", np.array(given, dtype=dtype)[rows])
 
     return make_plugin(name, PreScorePlugin, ScorePlugin, pre_score=pre, score=score)
 

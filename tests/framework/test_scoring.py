@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kschedctl.framework.cycle_state import CycleState
@@ -29,6 +30,11 @@ def test_plugins_that_skip_do_not_score() -> None:
     found = scored(scoring("A", 1, 1, 1), scoring("B", 9, 9, 9, pre_score=SKIP))
     assert list(found.raw) == ["A"]
     assert found.total.tolist() == [1, 1]
+
+
+def test_a_plugin_may_return_scores_of_another_integer_type() -> None:
+    found = scored(scoring("A", 0, 10, 20, dtype=np.int8), scoring("B", 0, 100, 50, dtype=np.int32))
+    assert found.total.tolist() == [110, 70]
 
 
 def test_without_plugins_all_nodes_are_equal() -> None:

@@ -161,11 +161,11 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
     """Return the answer with suggestions, or with one of them applied, and the decision behind it."""
     most, wanted = request.suggest, request.apply_suggestion or 0
     few = len(request.pods) <= FEW and not decided.asked.node
-    if not wanted and (most == 0 or (most is None and not few)):
-        return decided.explanation(), decided.decision
-    if decided.decision.schedulable and not wanted:
+    if not wanted:
         answer = decided.explanation()
-        if not answer.diagnoses:
+        if most == 0 or (most is None and not few):
+            return answer, decided.decision
+        if decided.decision.schedulable and not answer.diagnoses:
             # For a pod that fits and starts, nothing is searched for.
             return structs.replace(answer, suggestions=(), suggestions_exhausted=True), decided.decision
     from kschedctl.analyses.explain.suggestions import suggestion_data
@@ -179,7 +179,7 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
     found = there or searched.ranked
     if not wanted:
         told = structs.replace(
-            decided.explanation(),
+            answer,
             suggestions=tuple(map(suggestion_data, found)),
             suggestions_tried=searched.tried,
             suggestions_exhausted=searched.exhausted,

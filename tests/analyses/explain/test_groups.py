@@ -69,6 +69,13 @@ def test_the_first_line_is_about_the_group(asked: list[str], first: str) -> None
     assert explained(*asked)[0] == first
 
 
+@pytest.mark.parametrize("names", [("ml/eval-0", "podgroup/train"), ("podgroup/train", "ml/eval-0")])
+def test_answers_have_the_order_of_the_arguments(names: tuple[str, str]) -> None:
+    told = [line.split()[0:3] for line in explained(*names, "-n", "ml") if line.startswith(("ml/", "The gang "))]
+    expected = {"ml/eval-0": ["ml/eval-0", "is", "not"], "podgroup/train": ["The", "gang", "ml/train"]}
+    assert told == [expected[name] for name in names]
+
+
 @pytest.mark.parametrize("pod", [f"ml/train-{number}" for number in range(7)])
 def test_every_member_gets_the_same_answer(pod: str) -> None:
     asked, other = explained(pod), explained("ml/train-0")
