@@ -53,7 +53,11 @@ def pod_group_of(cluster: Cluster, pod: int) -> PodGroup | None:
 
 def _index(cluster: Cluster) -> _Index:
     pods = cluster.pods
-    return pods.moving("pod groups", lambda: _added({}, zip(pods.slots.tolist(), pods.records, strict=True)), _moved)
+    return pods.moving("pod groups", _made, _moved)
+
+
+def _made(pods: Pods) -> _Index:
+    return _added({}, zip(pods.slots.tolist(), pods.records, strict=True))
 
 
 def _moved(index: _Index, moves: Moves) -> _Index:

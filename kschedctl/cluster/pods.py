@@ -64,6 +64,8 @@ class Pods:
         self.version = next_version()
         self.row_version = np.full(len(nodes), self.version, dtype=np.int64)
         self._moving: dict[Hashable, tuple[Mark, object]] = {}
+        # The pods that these were derived from in any number of steps, with the same slots.
+        self._origin = self
 
     def _set(self, mark: Mark, table: PodClasses, classes: tuple[PodClass, ...], nodes: Nodes) -> None:
         self.mark = mark
@@ -89,9 +91,9 @@ class Pods:
         table = self.class_table
         classes = self.classes if len(table.all) == len(self.classes) else tuple(table.all)
         end = mark.end + len(added)
-        new._moving = self._moving.copy()
+        new._moving, new._origin = self._moving.copy(), self._origin
         if len(empty) > _MANY_EMPTY and len(empty) * _EMPTY_SHARE > end:
-            slots, empty, new._moving = slots.without(empty, end), _NO_SLOTS, {}
+            slots, empty, new._moving, new._origin = slots.without(empty, end), _NO_SLOTS, {}, new
             end = len(slots)
         new._set(Mark(slots, end, empty), table, classes, self._nodes)
         new.version = next_version()
@@ -109,7 +111,7 @@ class Pods:
         if not same:
             mark = Mark(mark.slots.on(nodes, mark.end), mark.end, mark.empty)
         new._set(mark, self.class_table, self.classes, nodes)
-        new._moving = self._moving.copy() if same else {}
+        new._moving, new._origin = (self._moving.copy(), self._origin) if same else ({}, new)
         new.version = self.version if same else next_version()
         new.row_version = self.row_version if same else np.full(len(nodes), new.version, dtype=np.int64)
         return new
@@ -117,28 +119,36 @@ class Pods:
     def __len__(self) -> int:
         return len(self.mark)
 
-    def moving(self, key: Hashable, make: Callable[[], V], move: Callable[[V, Moves], V | None]) -> V:
+    def moving(
+        self, key: Hashable, make: Callable[[Pods], V], move: Callable[[V, Moves], V | None] | None = None
+    ) -> V:
         """Return a value computed from the pods, updated incrementally when pods come and go.
+
+        The first time, it is computed for the pods that these were derived from, so that it is there for all others
+        that are derived from them.
 
         Parameters
         ----------
         key : hashable
             The name of the value.
         make : callable
-            Computes the value for these pods.
-        move : callable
+            Computes the value for some pods.
+        move : callable, optional
             Computes the value from the value for earlier pods and the moves since; returns ``None`` if it cannot.
+            Without it, the value is computed for these pods alone.
         """
         known = self._moving.get(key)
         if known is not None and known[0] is self.mark:
             return cast("V", known[1])
         value = None
-        if known is not None:
-            moves = self.mark.moves_since(known[0])
-            if moves is not None:
+        if move is not None:
+            if known is None and self._origin is not self:
+                known = self._origin.mark, self._origin.moving(key, make, move)
+            moves = self.mark.moves_since(known[0]) if known is not None else None
+            if known is not None and moves is not None:
                 value = move(cast("V", known[1]), moves)
         if value is None:
-            value = make()
+            value = make(self)
         self._moving[key] = self.mark, value
         return value
 
@@ -224,20 +234,17 @@ class Pods:
     @property
     def nominated(self) -> PodIndices:
         """The pending pods that are nominated to an existing node, in the order of the snapshot: int64."""
-        slots = self.moving("nominated", self._nominated_slots, _nominated_moved)
+        slots = self.moving("nominated", _nominated_slots, _nominated_moved)
         return self.mark.indices_of(slots) if len(slots) else slots
 
     def nominated_to(self, indices: PodIndices) -> Rows:
         """Return the rows of the nominated nodes of some pods, given ascending."""
         return self.mark.slots.take("nominated_row", self.mark.slots_of(indices))
 
-    def _nominated_slots(self) -> Slots:
-        return self.slots[self.nominated_row >= 0]
-
     @cached_property
     def _by_node(self) -> tuple[Slots, Int64Array, Moves]:
         """The slots by node and each node's offset, as of an earlier count, and the moves since."""
-        (slots, offsets), moves = self._counted("by node", lambda: by_node(self.mark, len(self._nodes)))
+        (slots, offsets), moves = self._counted("by node", lambda pods: by_node(pods.mark, len(pods._nodes)))
         return slots, offsets, moves
 
     @property
@@ -254,7 +261,7 @@ class Pods:
         started as starting at the time of the comparison, so of two such pods the later one in the snapshot comes
         first. Other ties are in the order of the snapshot.
         """
-        return self.mark.indices_of(self.moving("by importance", lambda: by_importance(self.mark), importance_moved))
+        return self.mark.indices_of(self.moving("by importance", lambda pods: by_importance(pods.mark), importance_moved))
 
     def on_node(self, row: int) -> PodIndices:
         """Return the indices of the pods on a node, in the order of the snapshot."""
@@ -268,12 +275,12 @@ class Pods:
 
     @cached_property
     def _cells(self) -> tuple[Cells, Moves]:
-        return self._counted("cells", lambda: Cells.of(self.class_id, self.node_row, len(self.classes)))
+        return self._counted("cells", lambda pods: Cells.of(pods.class_id, pods.node_row, len(pods.classes)))
 
-    def _counted(self, key: Hashable, make: Callable[[], V]) -> tuple[V, Moves]:
+    def _counted(self, key: Hashable, make: Callable[[Pods], V]) -> tuple[V, Moves]:
         """Return an earlier count and the moves since, at most 4096."""
         mark, counted = self.moving(
-            ("counted", key), lambda: (self.mark, make()), lambda known, _: known if self._near(known[0]) else None
+            ("counted", key), lambda pods: (pods.mark, make(pods)), lambda known, _: known if self._near(known[0]) else None
         )
         moves = self.mark.moves_since(mark)
         assert moves is not None
@@ -335,6 +342,10 @@ class Pods:
                 here = rows >= 0
                 np.add.at(out, rows[here], sign * amounts[some[here]])
         return out
+
+
+def _nominated_slots(pods: Pods) -> Slots:
+    return pods.slots[pods.nominated_row >= 0]
 
 
 def _nominated_moved(nominated: Slots, moves: Moves) -> Slots:

@@ -7,6 +7,7 @@ from typing import Final
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.pod_group_members import group_members, scheduled_members
+from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
@@ -95,10 +96,9 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
 
     def _n_known(self, group: PodGroup) -> int:
         """Return the number of members that the scheduler knows: those on nodes, and those that it is to schedule."""
-        pods = self.handle.cluster.pods
         names = frozenset(self.handle.scheduler_names)
 
-        def count() -> int:
+        def count(pods: Pods) -> int:
             members = group_members(self.handle.cluster, group.namespace, group.name)
             return sum(
                 row != PENDING or pods.records[index].spec.scheduler_name in names
@@ -106,7 +106,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
             )
 
         # Each member that joins the queue has all others checked again; the number is the same until a pod changes.
-        return pods.moving(("known members", group.key, names), count, lambda known, moves: None)
+        return self.handle.cluster.pods.moving(("known members", group.key, names), count)
 
 
 def _is_member_added(pod: Pod, old: Pod | None, new: Pod | None) -> bool:
