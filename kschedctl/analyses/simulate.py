@@ -123,7 +123,7 @@ def with_orders(
 
 
 def simulation_answer(
-    cluster: LoadedCluster, request: SimulateRequest, run: SimulationRun, *, cures: bool = True
+    cluster: LoadedCluster, request: SimulateRequest, run: SimulationRun, *, why: bool = True
 ) -> Simulated:
     """Return the answer of a run.
 
@@ -135,12 +135,12 @@ def simulation_answer(
         The question.
     run : SimulationRun
         The run.
-    cures : bool
-        True to search for changes that schedule pending pods.
+    why : bool
+        True to look for the causes of pending pods, and for changes that schedule them.
     """
     simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
     placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
-    causes = PendingCauses(attempts)
+    causes = PendingCauses(attempts if why else ())
     groups = simulated_groups(simulation, attempts, causes)
     waiting = _pending_by_message(simulation, attempts, causes, groups)
     evicted = preemption_evictions(simulation.timeline)
@@ -156,7 +156,7 @@ def simulation_answer(
         pods=len(placed) + n_waiting,
         placed=len(placed),
         waiting=waiting,
-        cures=tuple(_cures(causes, waiting, {entry.pod for entry in placed})) if cures else (),
+        cures=tuple(_cures(causes, waiting, {entry.pod for entry in placed})) if why else (),
         ended=tuple(_ended(before, simulation.timeline)),
         evicted=evicted,
         workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),

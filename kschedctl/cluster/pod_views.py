@@ -33,9 +33,7 @@ class PodRecords(Sequence[PodRecord]):
             index += len(self)
         if not 0 <= index < len(self):
             raise IndexError(index)
-        if len(self._pods.empty):
-            index = int(self._pods.slots_of(np.array([index], dtype=np.int64))[0])
-        return self._pods.slots.record(index)
+        return self._pods.slots.record(self._pods.slot_of(index))
 
     def __iter__(self) -> Iterator[PodRecord]:
         records = self._pods.slots.records(self._pods.end)

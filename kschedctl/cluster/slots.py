@@ -8,6 +8,7 @@ computed for one list is updated for a list derived from it, by the slots filled
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
@@ -251,6 +252,11 @@ class Mark(msgspec.Struct, frozen=True):
         """Return the slot of each pod: int64, shape (n_pods,), ascending."""
         slots = np.arange(self.end, dtype=np.int64)
         return np.delete(slots, self.empty) if len(self.empty) else slots
+
+    def slot_of(self, index: int) -> int:
+        """Return the slot of one pod."""
+        empty = self.empty
+        return index + bisect_right(range(len(empty)), index, key=lambda place: int(empty[place]) - place)
 
     def slots_of(self, indices: PodIndices) -> Slots:
         """Return the slots of some pods."""

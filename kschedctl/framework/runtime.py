@@ -249,19 +249,19 @@ class Framework:
         ``gated_pods_keep_nomination`` only those that pass PreEnqueue. Returns indices into ``Cluster.pods``.
         """
         keep_nomination = self.release.gated_pods_keep_nomination
-        pods = self.cluster.pods
-        own = pod.metadata
-        return np.array(
-            [
-                i
-                for i in pods.nominated.tolist()
-                if pods.records[i].priority >= (pod.spec.priority or 0)
-                and pods.records[i].spec.scheduler_name in self.handle.scheduler_names
-                and (pods.records[i].metadata.uid, pods.key(i)) != (own.uid, pod.key)
-                and (keep_nomination or self.run_pre_enqueue(pods.pod(i)).code is Code.SUCCESS)
-            ],
-            dtype=np.int64,
-        )
+        pods, least, own = self.cluster.pods, pod.spec.priority or 0, pod.metadata
+
+        def counts(index: int) -> bool:
+            record = pods.records[index]
+            metadata = record.metadata
+            return (
+                record.priority >= least
+                and record.spec.scheduler_name in self.handle.scheduler_names
+                and (metadata.uid, metadata.namespace, metadata.name) != (own.uid, own.namespace, own.name)
+                and (keep_nomination or self.run_pre_enqueue(pods.pod(index)).code is Code.SUCCESS)
+            )
+
+        return np.array(list(filter(counts, pods.nominated.tolist())), dtype=np.int64)
 
     def overlay_with_nominated_pods(self, pod: Pod, rows: Rows) -> Overlay:
         """Return the worlds of the given nodes, with the nominated pods that count while ``pod`` is filtered.

@@ -228,7 +228,8 @@ class PreemptionResult:
 
 def dry_run_errors(cluster: Cluster, run: DryRun) -> tuple[str, ...]:
     """Return the messages of filters that failed, and of nodes on which the pod fits without evictions."""
-    failed = {run.statuses.status(int(row)).message for row in _tried(run) if run.statuses.code[row] == Code.ERROR}
+    tried = _tried(run)
+    failed = {run.statuses.status(row).message for row in tried[run.statuses.code[tried] == Code.ERROR].tolist()}
     return tuple(sorted(failed | {_needless(cluster.nodes.names[row]) for row in run.needless}))
 
 

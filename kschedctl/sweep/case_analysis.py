@@ -55,7 +55,7 @@ def ask(question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | No
 def _simulate(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
     request = SimulateRequest(seed=seed)
     run = run_simulation(cluster, request, AnalysisHandle())
-    answer = simulation_answer(cluster, request, run, cures=False)
+    answer = simulation_answer(cluster, request, run, why=False)
     return CaseResult(
         cluster=run.simulation.cluster,
         release=cluster.release_choice.release,

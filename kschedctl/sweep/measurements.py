@@ -75,14 +75,14 @@ def _rounded(number: Number | None) -> Number | None:
 
 
 def _nodes_used(cluster: Cluster) -> int:
-    pods = cluster.pods
-    records = pods.records
-
-    def used(row: int) -> bool:
-        owners = (records[index].metadata.controller for index in pods.on_node(row).tolist())
-        return any(owner is None or owner.kind not in NODE_BOUND for owner in owners)
-
-    return sum(used(row) for row in range(len(cluster.nodes)))
+    """Return the number of nodes with a pod that is not bound to its node by its owner."""
+    used: set[int] = set()
+    for record, row in zip(cluster.pods.records, cluster.pods.node_row.tolist(), strict=True):
+        if row >= 0 and row not in used:
+            owner = record.metadata.controller
+            if owner is None or owner.kind not in NODE_BOUND:
+                used.add(row)
+    return len(used)
 
 
 def _utilisation(answered: CaseResult, resource: str, statistic: str) -> float | None:

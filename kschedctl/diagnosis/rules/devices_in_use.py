@@ -60,8 +60,9 @@ def _taken(situation: Situation, resource: str, having: Mask) -> str:
     holders = Counter[str]()
     pods, amounts = situation.cluster.pods, _amounts(situation, resource)
     on = having[pods.node_row] & (pods.node_row >= 0) & (amounts > 0)
+    records = list(pods.records)
     for index in np.flatnonzero(on).tolist():
-        kind, namespace, name = workload_of(situation.cluster, pods.records[index].metadata)
+        kind, namespace, name = workload_of(situation.cluster, records[index].metadata)
         holders[f"{kind} {namespace}/{name}"] += int(amounts[index])
     by = listed([f"{name} {amount}" for name, amount in holders.most_common()], most=3)
     held = f", by {by}" if by else ""
