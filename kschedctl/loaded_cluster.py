@@ -23,7 +23,7 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.completeness.missing import Missing, find_missing, require_listed
 from kschedctl.devices.extended_resources import without_extended_claim
-from kschedctl.findings.finding import Where, subject_of
+from kschedctl.findings.finding import ObjectRef, Subject, Where, found_at, subject_of
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.registry import Registry
@@ -144,14 +144,14 @@ class LoadedCluster:
             The place that the pod was read from, for errors.
         """
         written, given = self.written_pod(pod, where)
-        found, where = defaulted(written, given)
+        found, where = self._defaulted(written, given)
         maker = subject_of(given).object
         if maker is not None and maker.kind != "Pod":
             # Problems of its pods are reported at the workload that was read.
             where = given
         index = self._index(found)
         # A pod of the snapshot that has a priority went through admission when it was created.
-        is_known = index is not None and found == defaulted(self.pods.pod(index), "")[0]
+        is_known = self._is_own(written) or (index is not None and found == defaulted(self.pods.pod(index), "")[0])
         if (is_known and found.spec.priority is not None) or not self.admission:
             return Admitted(self._edited(found, where), (), (), ())
         # Pods that are in the cluster, as most are, need no admission.
@@ -365,7 +365,7 @@ class LoadedCluster:
         where : Subject, Location or str
             The place that the pod was read from, for errors.
         """
-        return self._edited(*defaulted(*self.written_pod(pod, where)))
+        return self._edited(*self._defaulted(*self.written_pod(pod, where)))
 
     def idle_edits(self, pod: Pod | Mapping[str, Any] | str | Path) -> tuple[PodEdit, ...]:
         """Return the edits that change nothing in a pod: it lacks what they remove, or already has what they set."""
@@ -376,6 +376,20 @@ class LoadedCluster:
 
     def _edited(self, pod: Pod, where: Where) -> Pod:
         return apply_pod_edits(pod, self.pod_edits, self.cluster, where=where) if self.pod_edits else pod
+
+    def _defaulted(self, pod: Pod, where: Where) -> tuple[Pod, Subject]:
+        """Return a pod with defaults, as the function ``defaulted``; the cluster's own pods have them already."""
+        if self._is_own(pod):
+            return pod, found_at(ObjectRef("Pod", pod.name, pod.namespace, "v1"), where)
+        return defaulted(pod, where)
+
+    def _is_own(self, pod: Pod) -> bool:
+        """Report whether a pod is one of the cluster's, and not only equal to it."""
+        index = self._index(pod)
+        if index is None:
+            return False
+        record = self.pods.records[index]
+        return pod.spec is record.spec and pod.metadata is record.metadata and pod.status is record.status
 
     def _index(self, pod: Pod) -> int | None:
         return self.pods.index.get((pod.metadata.namespace, pod.metadata.name))

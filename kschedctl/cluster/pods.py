@@ -119,9 +119,7 @@ class Pods:
     def __len__(self) -> int:
         return len(self.mark)
 
-    def moving(
-        self, key: Hashable, make: Callable[[Pods], V], move: Callable[[V, Moves], V | None] | None = None
-    ) -> V:
+    def moving(self, key: Hashable, make: Callable[[Pods], V], move: Callable[[V, Moves], V | None] | None = None) -> V:
         """Return a value computed from the pods, updated incrementally when pods come and go.
 
         The first time, it is computed for the pods that these were derived from, so that it is there for all others
@@ -261,7 +259,8 @@ class Pods:
         started as starting at the time of the comparison, so of two such pods the later one in the snapshot comes
         first. Other ties are in the order of the snapshot.
         """
-        return self.mark.indices_of(self.moving("by importance", lambda pods: by_importance(pods.mark), importance_moved))
+        slots = self.moving("by importance", lambda pods: by_importance(pods.mark), importance_moved)
+        return self.mark.indices_of(slots)
 
     def on_node(self, row: int) -> PodIndices:
         """Return the indices of the pods on a node, in the order of the snapshot."""
@@ -280,7 +279,9 @@ class Pods:
     def _counted(self, key: Hashable, make: Callable[[Pods], V]) -> tuple[V, Moves]:
         """Return an earlier count and the moves since, at most 4096."""
         mark, counted = self.moving(
-            ("counted", key), lambda pods: (pods.mark, make(pods)), lambda known, _: known if self._near(known[0]) else None
+            ("counted", key),
+            lambda pods: (pods.mark, make(pods)),
+            lambda known, _: known if self._near(known[0]) else None,
         )
         moves = self.mark.moves_since(mark)
         assert moves is not None

@@ -77,16 +77,19 @@ class FilterRun(msgspec.Struct, frozen=True):
         statuses : tuple of Status
             The distinct statuses, including Success if the pod passes anywhere.
         """
-        most = max((int(r.reason.max(initial=0)) for r in self.rejections.values()), default=0) + 1
-        said = np.full(len(self.rows), -1, dtype=np.int64)
+        number = np.zeros(len(self.rows), dtype=np.int64)
+        examples = np.flatnonzero(self.passed)[:1].tolist()
         for i, plugin in enumerate(self.plugins):
-            at = self.first == i
-            if at.any():
-                # Nodes with the same reason number have the same text; the code separates errors from rejections.
-                rejections = self.rejections[plugin]
-                said[at] = (i * most + rejections.reason[at]) * len(Code) + rejections.code[at]
-        _, example, number = np.unique(said, return_index=True, return_inverse=True)
-        return number.astype(np.int64), tuple(self.status(int(world)) for world in example)
+            at = np.flatnonzero(self.first == i)
+            if not len(at):
+                continue
+            # Nodes with the same reason number have the same text; the code separates errors from rejections.
+            rejections = self.rejections[plugin]
+            said = rejections.reason[at] * len(Code) + rejections.code[at]
+            _, example, own = np.unique(said, return_index=True, return_inverse=True)
+            number[at] = own + len(examples)
+            examples += at[example].tolist()
+        return number, tuple(map(self.status, examples))
 
     def status(self, world: int) -> Status:
         """Return the status of the deciding filter in one world."""

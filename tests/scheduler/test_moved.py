@@ -17,7 +17,13 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.releases.release import RELEASES, Release
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.registry import Registry
+from kschedctl.framework.status import Rejections
+from kschedctl.plugins.node_unschedulable import NodeUnschedulable
+from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.release import LATEST, RELEASES, Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import (
@@ -292,6 +298,33 @@ def test_a_moved_scheduler_decides_as_one_made_anew(release: Release, data: st.D
     walk.ask()
     for decision, said in made:
         assert whole(decision) == said, "a decision stays what it was"
+
+
+@given(st.data())
+def test_each_pod_of_a_cluster_is_decided_for_as_over_a_cluster_without_it(data: st.DataObject) -> None:
+    walk = Walk(data, LATEST)
+    cluster = walk.cluster
+    for index, pod in enumerate(pods_of(cluster)):
+        pending = replace(pod, spec=replace(pod.spec, node_name=""))
+        others = cluster.with_pods(removed=[index])
+        ours = walk.scheduler.moved(others).decide(pending)
+        assert whole(ours) == whole(Scheduler(anew(others), LATEST).decide(pending))
+
+
+def test_schedulers_over_clusters_without_one_of_the_pods_each_share_what_was_found() -> None:
+    nodes_ = [make_node(f"n{i}") for i in range(4)]
+    cluster = make_cluster(nodes_, [make_pod(f"p{i}", node=f"n{i}") for i in range(4)])
+    asked: list[int] = []
+
+    class Counting(NodeUnschedulable):
+        def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+            asked.append(len(nodes))
+            return super().filter(state, pod, nodes)
+
+    base = Scheduler(cluster, LATEST, registry=Registry({**in_tree_registry(), NodeUnschedulable.name: Counting}))
+    for index in range(4):
+        base.moved(cluster.with_pods(removed=[index])).decide(make_pod("new"))
+    assert asked == [4], "only the first of them asks about all nodes"
 
 
 def test_reasons_of_a_decision_are_found_after_its_cluster_moved_on() -> None:
