@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from conformance import coverage, feature_gates, generate, jsonlines, parity, recorded, recordings
+from conformance import coverage, feature_gates, generate, jsonlines, parity, recorded, recordings, samples
 from conformance.asking import Judge, Side, ours
 from conformance.builds import build, versions
 from conformance.causes import causes
@@ -87,6 +87,12 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("case", metavar="ID|FILE", help="a recorded case, or a file of kschedctl verify --record")
     sub.add_argument("--release", action="append", choices=[*RELEASES], help="only this release (repeatable)")
     command("gaps", recorded.write_gaps, "List every recorded answer that is not equal in gaps.toml, for review.")
+    text = "Hold the choices of the judge on clusters of which it looks at a sample against ours."
+    sub = command("samples", samples.run, text)
+    sub.add_argument("--release", required=True, choices=[*versions()])
+    sub.add_argument("--seed", type=int, help="fresh cases of this seed; the recorded ones without it")
+    sub.add_argument("--count", type=int, default=5, help="fresh cases (5)")
+    sub.add_argument("--record", action="store_true", help="write the choices, and the cases if they are fresh")
     sub = command("coverage", coverage.run, "Say which of the scheduler's reasons a set of answers has.")
     sub.add_argument("files", nargs="+", type=Path, help="files of answers")
     sub.add_argument("--release", required=True, choices=[*versions()])

@@ -119,6 +119,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         suggest: int | None = None,
         prefer: str = "",
         withstand: bool = False,
+        sampling: bool = False,
         seed: int | None = None,
         handle: AnalysisHandle | None = None,
     ) -> Explanation:
@@ -134,8 +135,12 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
             A node; the answer lists the changes that would move the pod to it. Empty for none.
         withstand : bool
             True to add the failures of nodes and zones after which the pod still fits somewhere.
+        sampling : bool
+            True to end the search for feasible nodes as kube-scheduler does (``percentageOfNodesToScore``), from every
+            possible start; by default all nodes are scored.
         seed : int, optional
-            The seed of the random choice between equally good nodes; without it, the answer names all of them.
+            The seed of the random choice between equally good nodes, and of the start of the search; without it, the
+            answer names all of them.
 
         Raises
         ------
@@ -145,7 +150,12 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         from kschedctl.analyses.explain.analysis import ExplainRequest, explain
 
         request = ExplainRequest(
-            pods=(self._asked(pod),), suggest=suggest, prefer=prefer, withstand=withstand, seed=seed
+            pods=(self._asked(pod),),
+            suggest=suggest,
+            prefer=prefer,
+            withstand=withstand,
+            sampling=sampling,
+            seed=seed,
         )
         return next(explain(self, request, _handle(handle)))
 
@@ -456,13 +466,18 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
 
         return diff(self, DiffRequest.of(self, other, pods), _handle(handle))
 
-    def verify(self, before: LoadedCluster | None = None, *, handle: AnalysisHandle | None = None) -> Verification:
+    def verify(
+        self, before: LoadedCluster | None = None, *, sampling: bool = False, handle: AnalysisHandle | None = None
+    ) -> Verification:
         """Compare the answers for all pods with those of the real scheduler, as far as the snapshot holds them.
 
         Parameters
         ----------
         before : LoadedCluster, optional
             The cluster as it was read, if edits have changed this one: differences that only edits cause do not count.
+        sampling : bool
+            True to compare the nodes of the pods that were scheduled last, up to 100, with the choices of every start
+            of the search for feasible nodes (``percentageOfNodesToScore``).
 
         Raises
         ------
@@ -480,7 +495,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         """
         from kschedctl.analyses.verify.analysis import VerifyRequest, verify
 
-        return verify(self, VerifyRequest(before=before), _handle(handle))
+        return verify(self, VerifyRequest(before=before, sampling=sampling), _handle(handle))
 
     def simulate(
         self,

@@ -462,5 +462,8 @@ def test_a_cluster_is_saved_with_its_what_ifs(shop: kschedctl.SchedulingCluster,
 
 
 def test_explain_has_the_options_of_the_command(shop: kschedctl.SchedulingCluster) -> None:
-    answer = shop.explain("shop/web-7", prefer="node-5", withstand=True)
+    answer = shop.explain("shop/web-7", prefer="node-5", withstand=True, sampling=True)
+    assert answer.search is not None
+    assert answer.search.followed
+    assert shop.verify(sampling=True).choices
     assert (answer.preference.node if answer.preference else "", answer.withstanding is not None) == ("node-5", True)

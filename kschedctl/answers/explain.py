@@ -20,6 +20,7 @@ from kschedctl.answers.tried_changes import AppliedData, ThenData, TriedData
 from kschedctl.frames import Cell, ColumnType, Tabular
 from kschedctl.framework.operands import Operands
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.search_scope import SearchScope
 
 if TYPE_CHECKING:
     from kschedctl.framework.status import Reason
@@ -323,6 +324,57 @@ class PreemptionData(Data, frozen=True):
     candidates: Annotated[tuple[CandidateData, ...], Meta(description="The nodes on which evictions let the pod fit.")]
 
 
+class SampledNodeData(Data, frozen=True):
+    """A node that some start of the search leads to."""
+
+    name: Annotated[str, Meta(description="The name of the node.")]
+    starts: Annotated[int, Meta(description="The number of starts for which the node is a best node of the sample.")]
+    chance: Annotated[
+        float,
+        Meta(
+            description="The probability of the node if all starts are equally likely, from 0 to 1; equally good "
+            "nodes of a sample share the probability of its starts."
+        ),
+    ]
+
+
+class SearchData(Data, frozen=True):
+    """The search for feasible nodes, as kube-scheduler makes it (percentageOfNodesToScore)."""
+
+    scope: Annotated[
+        SearchScope,
+        Meta(
+            description="The nodes that the search looks at. sample: it ends early, so that its start decides which "
+            "nodes are scored; allNodes: it looks for as many feasible nodes as there are nodes; allFeasible: it finds "
+            "all feasible nodes, as there are no more than it looks for; nominated: the pod fits on the node that it "
+            "is nominated to; preFilter and podGroup: samples are not followed, because PreFilter leaves nodes in a "
+            "random order, or because the pod is tried with its group."
+        ),
+    ]
+    percentage: Annotated[
+        int, Meta(description="The percentageOfNodesToScore of the profile; 0 if it depends on the number of nodes.")
+    ]
+    starts: Annotated[
+        int, Meta(description="The number of possible starts, which is the number of nodes that are searched.")
+    ]
+    nodes_to_find: Annotated[int, Meta(description="The number of feasible nodes at which the search ends.")]
+    followed: Annotated[bool, Meta(description="True if all starts were tried (--sampling).")] = False
+    nodes: Annotated[
+        tuple[SampledNodeData, ...],
+        Meta(
+            description="The nodes that the pod can be scheduled to over all starts, the most likely first; empty if "
+            "the starts were not tried."
+        ),
+    ] = ()
+    unscheduled: Annotated[
+        int,
+        Meta(
+            description="The number of starts for which the pod is scheduled nowhere: extenders reject every node of "
+            "the sample, or a plugin ends the cycle with an error."
+        ),
+    ] = 0
+
+
 class WorkloadData(Data, frozen=True):
     """The workload of a manifest from which the pod is created."""
 
@@ -499,6 +551,13 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
         PreferenceData | None,
         Meta(description="The changes that would move the pod to the node of --prefer; null without --prefer."),
     ] = None
+    search: Annotated[
+        SearchData | None,
+        Meta(
+            description="The search for feasible nodes; null if the pod is not scheduled, and without --sampling if no "
+            "more than 100 nodes are searched."
+        ),
+    ] = None
     withstanding: Annotated[
         WithstandingData | None,
         Meta(
@@ -541,7 +600,11 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
         if not self.schedulable:
             return ()
         start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
-        nodes = (self.verdict.picked,) if self.verdict.picked else self.verdict.nodes
+        nodes = self.verdict.nodes
+        if self.verdict.picked:
+            nodes = (self.verdict.picked,)
+        elif self.search is not None and self.search.followed:
+            nodes = tuple(node.name for node in self.search.nodes)
         return tuple(f"{start}node/{name}" for name in nodes)
 
     def column_types(self) -> dict[str, ColumnType]:

@@ -33,6 +33,17 @@ class Standing(StrEnum):
     WHAT_IF = "whatIf"
 
 
+class Choice(StrEnum):
+    """The explanation of the node that kube-scheduler chose for a running pod."""
+
+    #: The node is one of the best of all nodes.
+    BEST = "best"
+    #: The node is one of the best nodes of a sample (percentageOfNodesToScore).
+    SAMPLED = "sampled"
+    #: No start of the search leads to the node, in the state that the snapshot still shows.
+    UNEXPLAINED = "unexplained"
+
+
 _Causes = Annotated[tuple[str, ...], Meta(description="The possible causes, most likely first.")]
 
 
@@ -134,6 +145,24 @@ class InfeasibleGroupData(Data, frozen=True):
     pods: Annotated[tuple[BoundPodData, ...], Meta(description="The pods, with their nodes.")]
 
 
+class ChosenNodeData(BoundPodData, frozen=True):
+    """A running pod, and the explanation of its node."""
+
+    choice: Annotated[
+        Choice,
+        Meta(
+            description="The explanation. best: the node is one of the best of all nodes; sampled: it is one of the "
+            "best nodes of a sample; unexplained: no start of the search leads to it, which pods that ended since, or "
+            "other changes, may explain."
+        ),
+    ]
+    best: Annotated[tuple[str, ...], Meta(description="The best of all nodes.")]
+    starts: Annotated[
+        int, Meta(description="The number of starts of the search for which the node is a best node of the sample.")
+    ]
+    of_starts: Annotated[int, Meta(description="The number of all starts.")]
+
+
 class RecordedCaseData(Data, frozen=True):
     """The test case that --record wrote."""
 
@@ -156,6 +185,13 @@ class Verification(ClusterAnswer, frozen=True, kw_only=True, tag="Verification")
         tuple[InfeasibleGroupData, ...],
         Meta(description="The bound pods that would not fit on their nodes, by reason."),
     ]
+    choices: Annotated[
+        tuple[ChosenNodeData, ...] | None,
+        Meta(
+            description="The nodes of up to 100 pods that were scheduled last, the newest first, with --sampling; null "
+            "without it."
+        ),
+    ] = None
     recorded: Annotated[
         RecordedCaseData | None, Meta(description="The test case that --record wrote; null without --record.")
     ] = None

@@ -52,6 +52,14 @@ def explain(
             "--withstand", help="Show how many further nodes, and which zone, can fail before the pod fits nowhere."
         ),
     ] = False,
+    sampling: Annotated[
+        bool,
+        typer.Option(
+            "--sampling",
+            help="End the search at as many feasible nodes as kube-scheduler does (percentageOfNodesToScore), from "
+            "every possible start. Default: all nodes are scored.",
+        ),
+    ] = False,
     show_admission: Annotated[
         bool, typer.Option("--show-admission", help="Show what the API server changes in the pod on admission.")
     ] = False,
@@ -110,6 +118,7 @@ def explain(
         apply_suggestion=apply_suggestion,
         prefer=prefer,
         withstand=withstand,
+        sampling=sampling,
         seed=seed,
     )
     arguments = arguments_of(pods)

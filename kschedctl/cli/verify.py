@@ -22,6 +22,14 @@ def verify(
     *,
     namespace: Annotated[str, namespace_option("Compare pods of this namespace only. Default: all.")] = "",
     all_namespaces: AllNamespacesOption = False,
+    sampling: Annotated[
+        bool,
+        typer.Option(
+            "--sampling",
+            help="Also compare the nodes of the pods that were scheduled last with the choices of every start of "
+            "kube-scheduler's search (percentageOfNodesToScore).",
+        ),
+    ] = False,
     record: Annotated[
         str,
         typer.Option(
@@ -58,6 +66,10 @@ def verify(
     port or exclusive disk, a pod whose affinity names another node, a rejection by an out-of-tree plugin. Running pods
     that fit without the what-ifs are no difference either.
 
+    With --sampling, up to 100 pods that were scheduled last are decided for again, in the cluster without the pods that
+    were bound later. A node that is a best one of a sample is listed with the number of starts that lead to it. A node
+    that no start leads to is listed, too, and is no difference: pods that ended since are not in the snapshot.
+
     The test case of --record is one line of JSON in the input format of batch: {"id", "objects", "pod", "config"}, with
     kube-scheduler's message as "theirs". Names are pseudonyms; read the file before you submit it.
 
@@ -85,7 +97,7 @@ def verify(
     snapshot = request.read(handle)
     before = replace(request, what_ifs=WhatIfs()).over(snapshot, handle) if request.what_ifs.given else None
     loaded = request.require_nodes(request.over(snapshot, handle))
-    asked = VerifyRequest(before=before, namespace="" if all_namespaces else namespace)
+    asked = VerifyRequest(before=before, namespace="" if all_namespaces else namespace, sampling=sampling)
     answer = verify(loaded, asked, handle)
     if record:
         index = differing_pod(loaded.cluster, answer, pod)

@@ -84,6 +84,16 @@ class CycleState(msgspec.Struct):
         value = self._data.get(kind)
         return value if isinstance(value, kind) else None
 
+    def clone(self) -> CycleState:
+        """Return a state with the same values, for plugins that run again without changing this state."""
+        return CycleState(
+            set(self.skip_filter_plugins),
+            set(self.skip_score_plugins),
+            list(self.not_modelled),
+            list(self.effects),
+            dict(self._data),
+        )
+
     def discard(self, kind: type) -> None:
         """Discard the value of a type, if there is one."""
         self._data.pop(kind, None)

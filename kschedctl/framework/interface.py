@@ -361,6 +361,14 @@ class ScorePlugin(Plugin):
         """
         return scores
 
+    def depends_on_feasible_nodes(self, state: CycleState, pod: Pod) -> bool:
+        """Report whether the raw score of a node depends on which other nodes are feasible. Called after PreScore.
+
+        By default, True unless the dependencies of the results are declared, which the other feasible nodes are not
+        part of.
+        """
+        return self.reads is None or (isinstance(self, PreScorePlugin) and self.prepares_from is None)
+
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic | None:
         """Return the arithmetic of a node's raw score; by default ``None``. Called only when the node is explained."""
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.answers.verify import ComparedPodData, Match, Standing, Verification
+from kschedctl.answers.verify import Choice, ComparedPodData, Match, Standing, Verification
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Verbatim, table
@@ -38,6 +38,16 @@ _RESULTS: Final = (
     Kind("not tried yet by kube-scheduler"),
     Kind("not compared", Tone.FAINT),
 )
+_CHOICES: Final = {
+    Choice.SAMPLED: "Pods on a best node of a sample (percentageOfNodesToScore): no difference",
+    Choice.UNEXPLAINED: "Pods on nodes that no start of the search leads to, which a later change may explain",
+}
+_UNEXPLAINED: Final = (
+    "pods that ran then have ended, or nodes have changed since",
+    "kube-scheduler filters nodes in parallel, so that its samples have other nodes at their ends",
+)
+#: kube-scheduler ends no search before it has found 100 feasible nodes.
+_ALWAYS_SEARCHED: Final = 100
 #: The number of pods per reason without ``-o wide``.
 _FEW: Final = 5
 
@@ -54,6 +64,8 @@ def document(found: Verification, view: View) -> Document:
         yield from _messages_section(found, outcome, heading, stored=stored, wide=view.wide)
     for standing, heading in _STANDINGS.items():
         yield from _infeasible_section(found, standing, heading, wide=view.wide)
+    for choice, heading in _CHOICES.items():
+        yield from _choices_section(found, choice, heading, wide=view.wide)
     if found.recorded is not None:
         yield GAP
         recorded = found.recorded
@@ -64,8 +76,15 @@ def document(found: Verification, view: View) -> Document:
         yield GAP
         yield Paragraph(f"not compared: {', '.join(left_out)}", Tone.FAINT)
     yield from cautions(found)
-    if not found.equal and found.recorded is None:
-        yield from next_questions([Question("A test case for a bug report", "verify", options={"record": "case.json"})])
+    if found.recorded is None:
+        yield from next_questions(list(_next(found)))
+
+
+def _next(found: Verification) -> Iterator[Question]:
+    if not found.equal:
+        yield Question("A test case for a bug report", "verify", options={"record": "case.json"})
+    if found.choices is None and found.snapshot.nodes > _ALWAYS_SEARCHED:
+        yield Question("Nodes of the newest pods", "verify", options={"sampling": True})
 
 
 def _agreement(found: Verification) -> Bars:
@@ -132,6 +151,20 @@ def _infeasible_section(found: Verification, standing: Standing, heading: str, *
         yield table(("pod", "node"), [(pod.key, pod.node) for pod in shown], identifiers=(0, 1))
         if len(shown) < len(group.pods):
             yield Paragraph(f"and {len(group.pods) - len(shown)} more: -o wide", Tone.FAINT, INDENT)
+
+
+def _choices_section(found: Verification, choice: Choice, heading: str, *, wide: bool) -> Document:
+    chosen = [each for each in found.choices or () if each.choice is choice]
+    if not chosen:
+        return
+    yield Heading(heading)
+    if choice is Choice.UNEXPLAINED:
+        yield from _causes_section(_UNEXPLAINED)
+    shown = chosen if wide else chosen[:_FEW]
+    rows = [(each.key, each.node, f"{each.starts} of {each.of_starts}", listed(each.best) or "none") for each in shown]
+    yield table(("pod", "node", "starts", "best of all nodes"), rows, identifiers=(0, 1))
+    if len(shown) < len(chosen):
+        yield Paragraph(f"and {len(chosen) - len(shown)} more: -o wide", Tone.FAINT, INDENT)
 
 
 def _named(pods: Sequence[ComparedPodData], *, wide: bool) -> str:

@@ -132,6 +132,17 @@ class Scheduler:
             self._frameworks[scheduler_name] = framework
         return framework
 
+    def percentage_of_nodes_to_score(self, scheduler_name: str) -> int:
+        """Return the percentage that applies to a profile: its own, or that of the whole configuration; 0 if adaptive.
+
+        Raises
+        ------
+        ManifestError
+            If the configuration has no such profile.
+        """
+        own = self.framework(scheduler_name).profile.percentage_of_nodes_to_score
+        return self.configuration.percentage_of_nodes_to_score if own is None else own
+
     def decide(self, pod: Pod) -> Decision:
         """Run the scheduling cycle of a pod, and record features that are not modelled.
 

@@ -67,6 +67,7 @@ _NAMES: Final = (
     "prefer",
     "why",
     "withstand",
+    "sampling",
     "q",
     "limit",
     "cordon",

@@ -31,6 +31,8 @@ from kschedctl.scheduler.outcome import Outcome
 
 #: Up to 8 pods are explained one by one, with suggestions; more are summarized.
 FEW: Final = 8
+#: kube-scheduler ends no search before it has found 100 feasible nodes.
+_ALWAYS_SEARCHED: Final = 100
 _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
 
 
@@ -53,8 +55,10 @@ class ExplainRequest(msgspec.Struct, frozen=True, kw_only=True):
         A node; the answer lists the changes that would move the pod to it. Empty for none.
     withstand : bool
         True to add the failures of nodes and zones after which the pod still fits somewhere.
+    sampling : bool
+        True to end the search for feasible nodes as kube-scheduler does, for all starts; False to score all nodes.
     seed : int or None
-        The seed of the random choice between equally good nodes; ``None`` to choose none.
+        The seed of the random choice between equally good nodes, and of a start; ``None`` to choose none.
     """
 
     pods: tuple[PodSubject, ...]
@@ -64,12 +68,13 @@ class ExplainRequest(msgspec.Struct, frozen=True, kw_only=True):
     apply_suggestion: int | None = None
     prefer: str = ""
     withstand: bool = False
+    sampling: bool = False
     seed: int | None = None
 
     @property
     def can_be_summed_up(self) -> bool:
         """True if there are more than 8 pods and the request needs nothing that a summary leaves out."""
-        return len(self.pods) > FEW and not (self.nodes or self.prefer or self.withstand)
+        return len(self.pods) > FEW and not (self.nodes or self.prefer or self.withstand or self.sampling)
 
     @property
     def is_daemon_set(self) -> bool:
@@ -154,6 +159,15 @@ def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod
         from kschedctl.analyses.explain.failure_tolerance import withstand
 
         answer = structs.replace(answer, withstanding=withstand(scheduler, decision))
+    if decision.schedulable and (request.sampling or len(decision.searched) > _ALWAYS_SEARCHED):
+        from kschedctl.analyses.explain.search import search_data, with_samples
+
+        percentage = scheduler.percentage_of_nodes_to_score(decision.framework.profile.scheduler_name)
+        search = search_data(decision, percentage, followed=request.sampling)
+        if request.sampling:
+            answer = with_samples(answer, search, request.seed)
+        else:
+            answer = structs.replace(answer, search=search)
     return decided.standing(answer)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.answers.explain import PodData, PreemptionData, ScoresData, VerdictData
+from kschedctl.answers.explain import PodData, PreemptionData, ScoresData, SearchData, VerdictData
 from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.api.wording import counted, listed
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
 from kschedctl.scheduler.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.search_scope import SearchScope
 
 #: The sentences for pods that are not eligible to preempt, by the reasons of preemption's status.
 _INELIGIBLE: Final[dict[tuple[str, ...], str]] = {
@@ -28,6 +29,7 @@ def summary(
     cause: str = "",
     group: PodGroupData | None = None,
     pod_group_name: str = "",
+    search: SearchData | None = None,
 ) -> str:
     """Return the outcome in one or two sentences.
 
@@ -47,6 +49,8 @@ def summary(
         The decision for the pod's group; ``None`` for a pod that is tried by itself.
     pod_group_name : str
         The pod's group, whether or not it is tried; empty for none.
+    search : SearchData or None
+        The search for feasible nodes, if all of its starts were tried.
     """
     if group is not None and verdict.result is Outcome.UNSCHEDULABLE:
         return _of_group(pod, group, cause)
@@ -80,7 +84,8 @@ def summary(
     with_group = ""
     if group is not None and not pod.node_name:
         with_group = f"The {group.title} is scheduled: {group.count}. "
-    return f"{with_group}{start} fits on {of} and is scheduled to {_destination(pod, verdict, scores)}."
+    where = _destination(pod, verdict, scores) if search is None else _searched(pod, verdict, scores, search)
+    return f"{with_group}{start} fits on {of} and is scheduled to {where}."
 
 
 def _of_group(pod: PodData, group: PodGroupData, cause: str) -> str:
@@ -110,6 +115,42 @@ def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) 
     if len(best) > 1:
         return f"one of {listed(best)} (score {totals[0]} each; kube-scheduler picks at random)"
     return f"{best[0]} (score {totals[0]}, next best {scores.nodes[1].name} with {totals[1]})"
+
+
+def _searched(pod: PodData, verdict: VerdictData, scores: ScoresData | None, search: SearchData) -> str:
+    """Return the nodes that the search leads to, with the reason if all nodes are looked at."""
+    match search.scope:
+        case SearchScope.SAMPLE:
+            return _sampled(verdict, search)
+        case SearchScope.NOMINATED:
+            extent = "kube-scheduler looks at no other node"
+        case SearchScope.ALL_FEASIBLE:
+            extent = f"kube-scheduler scores all of them, as it would stop at {search.nodes_to_find}"
+        case SearchScope.PRE_FILTER:
+            extent = f"its sample of the {search.starts} nodes that PreFilter leaves is not followed"
+        case SearchScope.POD_GROUP:
+            extent = "samples are not followed for pod groups"
+        case SearchScope.ALL_NODES:
+            extent = "kube-scheduler looks at all nodes"
+    return f"{_destination(pod, verdict, scores)}; {extent}"
+
+
+def _sampled(verdict: VerdictData, search: SearchData) -> str:
+    """Return the nodes that the starts of the search lead to."""
+    nodes, of = search.nodes, f"of {counted(search.starts, 'start')}"
+    likely = [node.name for node in nodes if node.chance == nodes[0].chance]
+    each = " each" if len(likely) > 1 else ""
+    starts = f"({nodes[0].starts} {of}{each})"
+    if len(nodes) == 1:
+        where = f"{nodes[0].name} {starts}"
+    elif len(likely) == len(nodes):
+        where = f"one of {counted(len(nodes), 'node')}, all equally likely {starts}"
+    else:
+        where = f"one of {counted(len(nodes), 'node')}, most likely {listed(likely, 'or')} {starts}"
+    if verdict.picked is not None and len(nodes) > 1:
+        where = f"{verdict.picked}, chosen by the seed as {where}"
+    nowhere = f", and nowhere in {search.unscheduled} {of}" if search.unscheduled else ""
+    return f"{where}{nowhere}: kube-scheduler stops at {counted(search.nodes_to_find, 'feasible node')}"
 
 
 def _preemption(preemption: PreemptionData) -> str:

@@ -20,6 +20,8 @@ from kschedctl.analyses.verify.running_pods import BoundPods, check_bound_pods
 from kschedctl.answers.merged_text import merge, shape
 from kschedctl.answers.verify import (
     BoundCountsData,
+    Choice,
+    ChosenNodeData,
     InfeasibleGroupData,
     Match,
     PendingCountsData,
@@ -31,6 +33,7 @@ from kschedctl.api.wording import counted
 from kschedctl.completeness.missing import missing_for_any, require_listed
 from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.disruption import without_computed_status
 
 
@@ -44,10 +47,13 @@ class VerifyRequest:
         The cluster as it was read, if what-ifs have changed it: differences that only what-ifs cause do not count.
     namespace : str
         The only namespace whose pods are compared; empty for all.
+    sampling : bool
+        True to compare the nodes of the pods that were scheduled last with the choices of every start of the search.
     """
 
     before: LoadedCluster | None = None
     namespace: str = ""
+    sampling: bool = False
 
 
 def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandle) -> Verification:
@@ -79,14 +85,16 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         other_scheduler=outcomes[Match.OTHER_SCHEDULER],
     )
     bound = _bound_counts(found, infeasible)
+    choices = _choices(cluster.scheduler, before, found, request, handle) if request.sampling else None
     return Verification(
         equal=not (pending.different or bound.different),
-        summary=_summary(pending, bound),
+        summary=_summary(pending, bound, choices),
         **envelope(cluster.cluster, provenance(cluster, missing_for_any(cluster.cluster))),
         pending=pending,
         bound=bound,
         pending_groups=tuple(_pending_groups(every)),
         infeasible_groups=tuple(_infeasible_groups(infeasible)),
+        choices=choices,
     )
 
 
@@ -94,6 +102,17 @@ def as_stored(cluster: LoadedCluster) -> LoadedCluster:
     """Return the cluster as kube-scheduler reads it, which computes no status of disruption budgets."""
     stored = without_computed_status(cluster.cluster)
     return cluster if stored is cluster.cluster else cluster.over(stored)
+
+
+def _choices(
+    scheduler: Scheduler, before: Scheduler | None, found: BoundPods, request: VerifyRequest, handle: AnalysisHandle
+) -> tuple[ChosenNodeData, ...]:
+    """Return the explanations of chosen nodes, in the cluster without what-ifs."""
+    # Only --sampling compares chosen nodes.
+    from kschedctl.analyses.verify.choices import compare_choices
+
+    misplaced = {scheduler.cluster.pods.key(pod.pod) for pod in found.misplaced}
+    return compare_choices(before or scheduler, misplaced, handle, request.namespace)
 
 
 def _bound_counts(found: BoundPods, infeasible: list[InfeasibleGroupData]) -> BoundCountsData:
@@ -132,11 +151,11 @@ def _infeasible_groups(pods: Iterable[InfeasibleGroupData]) -> Iterator[Infeasib
         yield replace(members[0], pods=tuple(pod for member in members for pod in member.pods))
 
 
-def _summary(pending: PendingCountsData, bound: BoundCountsData) -> str:
+def _summary(pending: PendingCountsData, bound: BoundCountsData, choices: tuple[ChosenNodeData, ...] | None) -> str:
     compared = _with_message(pending) + bound.feasible + bound.infeasible
     if not compared:
         return "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler."
-    return " ".join([_verdict(pending, bound), *_old_messages(pending), *_explained(bound)])
+    return " ".join([_verdict(pending, bound), *_old_messages(pending), *_explained(bound), *_chosen(choices)])
 
 
 def _with_message(pending: PendingCountsData) -> int:
@@ -164,6 +183,16 @@ def _verdict(pending: PendingCountsData, bound: BoundCountsData) -> str:
     if bound.different:
         parts.append(f"{counted(bound.different, 'running pod')} of {bound.feasible + bound.infeasible}")
     return f"{counted(differences, 'difference')} from kube-scheduler: {' and '.join(parts)}."
+
+
+def _chosen(choices: tuple[ChosenNodeData, ...] | None) -> Iterator[str]:
+    """Yield the sentence about chosen nodes."""
+    if choices is None:
+        return
+    counts = Counter(each.choice for each in choices)
+    parts = [f"{counts[Choice.BEST]} on a best node of all", f"{counts[Choice.SAMPLED]} on a best node of a sample"]
+    parts.append(f"{counts[Choice.UNEXPLAINED]} on a node that only a later change would explain")
+    yield f"Of the {counted(len(choices), 'pod')} that were scheduled last: {', '.join(parts)}."
 
 
 def _explained(bound: BoundCountsData) -> Iterator[str]:

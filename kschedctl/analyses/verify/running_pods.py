@@ -31,7 +31,7 @@ from kschedctl.scheduler.scheduler import Scheduler
 
 _encode = msgspec.msgpack.Encoder().encode
 #: The owner kind of a static pod: a kubelet created it from a file of its own, and no scheduler has seen it.
-_STATIC_OWNER: Final = "Node"
+STATIC_OWNER: Final = "Node"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def check_bound_pods(scheduler: Scheduler, handle: AnalysisHandle, namespace: st
         owner = pods.owner(index)
         if rows[index] < 0:
             lost += 1
-        elif owner is not None and owner.kind == _STATIC_OWNER:
+        elif owner is not None and owner.kind == STATIC_OWNER:
             static += 1
         elif record.spec.scheduler_name in scheduler.configuration.profiles:
             asked.append(index)
@@ -138,7 +138,7 @@ def _grouped(scheduler: Scheduler, indices: list[int], apart: Container[str]) ->
     for index in indices:
         record = pods.records[index]
         row = int(pods.node_row[index])
-        key = id(record.spec), row if _names_nodes(record.spec) else -1
+        key = id(record.spec), row if names_nodes(record.spec) else -1
         found = known.get(key)
         if found is None:
             spec = _on_node(record.spec, names[row])
@@ -183,7 +183,7 @@ def _misplaced(scheduler: Scheduler, group: _Alike) -> Iterator[Misplaced]:
         if node_names is not None and framework.cluster.nodes.names[row] not in node_names:
             text = f"node(s) didn't satisfy plugin(s) [{' '.join(outcome.plugins)}]"
             status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,), " ".join(outcome.plugins))
-            refusals, named_elsewhere = (status, *refusals), _names_nodes(group.pod.spec)
+            refusals, named_elsewhere = (status, *refusals), names_nodes(group.pod.spec)
         if status.code is not Code.SUCCESS:
             yield from (Misplaced(index, status, refusals, named_elsewhere) for index in group.by_row[row])
 
@@ -225,7 +225,8 @@ def _required(spec: PodSpec) -> NodeSelector | None:
     return affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
 
 
-def _names_nodes(spec: PodSpec) -> bool:
+def names_nodes(spec: PodSpec) -> bool:
+    """Report whether a pod's required affinity names nodes, as that of the pods of a DaemonSet does."""
     required = _required(spec)
     return required is not None and any(term.match_fields for term in required.node_selector_terms)
 
@@ -241,7 +242,7 @@ def _on_node(spec: PodSpec, node: str) -> PodSpec:
     The pods of a DaemonSet name their node; without that term they are all equal.
     """
     required = _required(spec)
-    if required is None or not _names_nodes(spec):
+    if required is None or not names_nodes(spec):
         return spec
     left: list[NodeSelectorTerm] = []
     for term in required.node_selector_terms:

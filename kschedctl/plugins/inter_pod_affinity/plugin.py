@@ -163,6 +163,10 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         """Scale the scores linearly: the lowest becomes 0, the highest 100."""
         return normalize(scores)
 
+    def depends_on_feasible_nodes(self, state: CycleState, pod: Pod) -> bool:
+        """Return False: PreScore sums over the pods of all nodes."""
+        return False
+
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
         """Report whether the pod has required affinity; fewer pods never violate anti-affinity."""
         found = state.read(_FilterState)

@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterator
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
-from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import PodTopologySpreadArgs
@@ -46,7 +46,9 @@ from kschedctl.plugins.pod_topology_spread.filtering import (
 )
 from kschedctl.plugins.pod_topology_spread.hints import PodTopologySpreadHints
 from kschedctl.plugins.pod_topology_spread.scoring import (
+    MatchingPerDomain,
     SpreadScores,
+    count_matching,
     explain_normalized,
     explain_scores,
     normalize,
@@ -61,8 +63,7 @@ class _FilterState(msgspec.Struct, frozen=True):
 class _ScoreState(msgspec.Struct, frozen=True):
     scores: SpreadScores
     rows: Int64Array
-    cluster: Cluster
-    constraints: tuple[SpreadConstraint, ...]
+    per_domain: MatchingPerDomain
     require_all: bool
 
 
@@ -136,6 +137,11 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Compute the scores by soft constraints; return Skip for pods without soft constraints."""
+        found = state.read(_ScoreState)
+        if found is not None and found.per_domain.cluster is self.handle.cluster:
+            # PreScore runs again for other feasible nodes of the same cycle.
+            state.write(structs.replace(found, scores=spread_scores(found.per_domain, rows), rows=rows))
+            return SUCCESS
         try:
             constraints = self._constraints(pod, SCHEDULE_ANYWAY)
         except PluginError as error:
@@ -143,9 +149,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         if not constraints:
             return SKIP
         require_all = bool(pod.spec.topology_spread_constraints) or not self._system_defaulted
-        cluster = self.handle.cluster
-        scores = spread_scores(cluster, constraints, pod, rows, require_all=require_all)
-        state.write(_ScoreState(scores, rows, cluster, constraints, require_all))
+        per_domain = count_matching(self.handle.cluster, constraints, pod, require_all=require_all)
+        state.write(_ScoreState(spread_scores(per_domain, rows), rows, per_domain, require_all))
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
@@ -154,14 +159,15 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def _scores(self, state: CycleState, pod: Pod) -> SpreadScores:
         prepared = self._prepared(state)
-        own = self.handle.cluster
-        if own is prepared.cluster:
+        own, per_domain = self.handle.cluster, prepared.per_domain
+        if own is per_domain.cluster:
             return prepared.scores
         # Score may see node objects sent back by an extender, and counts the pods of hostname domains on those.
         # All other domains are counted by PreScore, on the original cluster.
-        return spread_scores(
-            prepared.cluster, prepared.constraints, pod, prepared.rows, require_all=prepared.require_all, by_host=own
+        by_host = count_matching(
+            per_domain.cluster, per_domain.constraints, pod, require_all=prepared.require_all, by_host=own
         )
+        return spread_scores(by_host, prepared.rows)
 
     def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
         """Yield each node's domain, number of matching pods and inclusion, per constraint."""
@@ -185,7 +191,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         """Return the arithmetic of the raw score, by constraint."""
-        return explain_scores(self._prepared(state).cluster, self._scores(state, pod), row)
+        return explain_scores(self._prepared(state).per_domain.cluster, self._scores(state, pod), row)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
         """Explain the scaling by the lowest and the highest score."""
@@ -196,6 +202,10 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         """Scale the scores in reverse: fewest matching pods give 100."""
         prepared = self._prepared(state)
         return normalize(scores, prepared.scores.ignored[prepared.rows])
+
+    def depends_on_feasible_nodes(self, state: CycleState, pod: Pod) -> bool:
+        """Return True for pods with soft constraints, whose weights depend on the number of domains."""
+        return state.read(_ScoreState) is not None
 
     def _prepared(self, state: CycleState) -> _ScoreState:
         found = state.read(_ScoreState)

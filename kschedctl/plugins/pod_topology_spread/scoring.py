@@ -64,16 +64,36 @@ class SpreadScores(msgspec.Struct, frozen=True):
     ignored: Mask
 
 
-def spread_scores(
+class MatchingPerDomain(msgspec.Struct, frozen=True):
+    """The part of the scores that does not depend on which nodes are feasible.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster whose nodes are scored.
+    constraints : tuple of SpreadConstraint
+        The soft constraints.
+    labelled : ndarray of bool, shape (n_nodes,)
+        False for the ignored nodes.
+    matching : tuple of ndarray of int64, shape (n_nodes,)
+        The number of matching pods in the domain of each node, per constraint.
+    """
+
+    cluster: Cluster
+    constraints: tuple[SpreadConstraint, ...]
+    labelled: Mask
+    matching: tuple[Int64Array, ...]
+
+
+def count_matching(
     cluster: Cluster,
     constraints: tuple[SpreadConstraint, ...],
     pod: Pod,
-    rows: Int64Array,
     *,
     require_all: bool,
     by_host: Cluster | None = None,
-) -> SpreadScores:
-    """Score feasible nodes by soft constraints.
+) -> MatchingPerDomain:
+    """Count the matching pods by domain.
 
     Parameters
     ----------
@@ -81,8 +101,6 @@ def spread_scores(
         The soft constraints.
     pod : Pod
         The pod to place.
-    rows : ndarray of int64
-        The rows of the feasible nodes.
     require_all : bool
         True if nodes without the label of any constraint are ignored; False for the system's defaults.
     by_host : Cluster, optional
@@ -90,25 +108,41 @@ def spread_scores(
     """
     nodes = cluster.nodes
     labelled = nodes_with_all_keys(cluster, constraints) if require_all else np.ones(len(nodes), dtype=np.bool_)
-    candidates = rows[labelled[rows]]
-    total = np.zeros(len(nodes))
     counts = []
     for constraint in constraints:
-        per_node = _matching(cluster, constraint, pod)
-        column = nodes.labels[constraint.topology_key]
         if constraint.topology_key == HOSTNAME:
-            size = len(candidates)
-            matching = per_node if by_host is None else _matching(by_host, constraint, pod)
-        else:
-            # Nodes without the label form one domain, unless they are ignored.
-            codes = column.codes
+            counts.append(_matching(by_host or cluster, constraint, pod))
+            continue
+        # Nodes without the label form one domain, unless they are ignored.
+        column = nodes.labels[constraint.topology_key]
+        included = labelled & nodes_included(cluster, constraint, pod)
+        by_domain = np.zeros(len(column.values) + 1, dtype=np.int64)
+        np.add.at(by_domain, column.codes[included], _matching(cluster, constraint, pod)[included])
+        counts.append(by_domain[column.codes])
+    return MatchingPerDomain(cluster, constraints, labelled, tuple(counts))
+
+
+def spread_scores(per_domain: MatchingPerDomain, rows: Int64Array) -> SpreadScores:
+    """Score feasible nodes by soft constraints.
+
+    Parameters
+    ----------
+    per_domain : MatchingPerDomain
+        The matching pods by domain.
+    rows : ndarray of int64
+        The rows of the feasible nodes.
+    """
+    labelled = per_domain.labelled
+    candidates = rows[labelled[rows]]
+    total = np.zeros(len(labelled))
+    counts = []
+    for constraint, matching in zip(per_domain.constraints, per_domain.matching, strict=True):
+        column = per_domain.cluster.nodes.labels[constraint.topology_key]
+        size = len(candidates)
+        if constraint.topology_key != HOSTNAME:
             seen = np.zeros(len(column.values) + 1, dtype=np.bool_)
-            seen[codes[candidates]] = True
+            seen[column.codes[candidates]] = True
             size = int(np.count_nonzero(seen))
-            included = labelled & nodes_included(cluster, constraint, pod)
-            by_domain = np.zeros(len(column.values) + 1, dtype=np.int64)
-            np.add.at(by_domain, codes[included], per_node[included])
-            matching = by_domain[codes]
         weight = math.log(size + 2)
         counts.append(ConstraintCounts(constraint, matching, size))
         total += np.where(column.present, matching * weight + float(constraint.max_skew - 1), 0.0)

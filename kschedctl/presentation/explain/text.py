@@ -24,6 +24,7 @@ from kschedctl.presentation.frame import View, cautions, header, next_questions
 from kschedctl.presentation.pod_group import pod_group_section, whose_nodes
 from kschedctl.presentation.tone import Tone
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.search_scope import SearchScope
 
 #: The plugin column for nodes that are rejected before any filter runs.
 _BEFORE_FILTERS: Final = "PreFilter"
@@ -68,7 +69,7 @@ class ExplainView(View):
 
 
 #: The options of ``explain`` that only add output; next questions remove them.
-_PLAIN: Final = {"node": None, "nodes": None, "why": None, "prefer": None, "withstand": None, "show_admission": None}
+_PLAIN: Final = dict.fromkeys(("node", "nodes", "why", "prefer", "withstand", "sampling", "show_admission"))
 
 
 def _explain(text: str, explanation: Explanation, **options: object) -> Question:
@@ -136,6 +137,11 @@ def _cluster_section(explanation: Explanation, view: ExplainView) -> Document:
             yield from scores_in_full(explanation.scores, every_node=view.every_node)
         else:
             yield from scores_section(explanation.scores, explanation.verdict.nodes, every_node=view.every_node)
+    if explanation.search is not None:
+        # Small clusters have no such section.
+        from kschedctl.presentation.explain.search import search_section
+
+        yield from search_section(explanation.search, every_node=view.every_node)
     rejection = explanation.pre_filter
     if rejection is not None and rejection.code != "Success":
         yield GAP
@@ -305,6 +311,9 @@ def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Questi
         yield _explain("Scores in detail", explanation, why=True)
     if not view.every_node and len(explanation.nodes) > 1:
         yield _explain("All nodes", explanation, nodes=True)
+    search = explanation.search
+    if search is not None and search.scope is SearchScope.SAMPLE and not search.followed:
+        yield _explain("Nodes that kube-scheduler may choose", explanation, sampling=True)
     lead = explanation.scores.lead if explanation.scores is not None else None
     if view.why and explanation.schedulable and lead is not None:
         if explanation.preference is None:

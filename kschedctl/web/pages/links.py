@@ -32,7 +32,18 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 #: The options of next questions that pages have as parameters.
 _OPTIONS: Final = frozenset(
-    ("by", "ignore_daemonsets", "node", "output", "place_pending_first", "prefer", "sort_by", "why", "withstand")
+    (
+        "by",
+        "ignore_daemonsets",
+        "node",
+        "output",
+        "place_pending_first",
+        "prefer",
+        "sampling",
+        "sort_by",
+        "why",
+        "withstand",
+    )
 )
 _workloads: WeakKeyDictionary[Cluster, frozenset[tuple[str, str, str]]] = WeakKeyDictionary()
 

@@ -36,6 +36,9 @@ class ExplainOptions(Query, frozen=True, kw_only=True):
     suggest: _Suggest = None
     prefer: Annotated[str, Meta(description="Search for changes that would move the pod to this node.")] = ""
     withstand: Annotated[bool, Meta(description="Add the failures that the pod survives.")] = False
+    sampling: Annotated[
+        bool, Meta(description="End the search for feasible nodes as kube-scheduler does, from every possible start.")
+    ] = False
     seed: Seed = None
 
     def request(self, pods: list[PodSubject]) -> ExplainRequest:
@@ -47,6 +50,7 @@ class ExplainOptions(Query, frozen=True, kw_only=True):
             suggest=self.suggest,
             prefer=self.prefer,
             withstand=self.withstand,
+            sampling=self.sampling,
             seed=self.seed,
         )
 

@@ -34,6 +34,7 @@ SAME = {
     "pods/shop/web-7/explain?node=node-3&why=true": "explain shop/web-7 --node node-3 --why",
     "pods/shop/web-7/explain?prefer=node-3&suggest=2": "explain shop/web-7 --prefer node-3 --suggest 2",
     "pods/shop/web-7/explain?withstand=true": "explain shop/web-7 --withstand",
+    "pods/shop/web-7/explain?sampling=true": "explain shop/web-7 --sampling",
     "pods/shop/web-7/explain?seed=7": "explain shop/web-7 --seed 7",
     "pods/shop/search-3/preempt": "preempt shop/search-3",
     "pods/data/postgres-0/volumes": "volumes pod/postgres-0 -n data",
