@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -114,10 +114,19 @@ def read_snapshot(
     live: LiveContext | None = None,
     max_unpacked: int | None = None,
     call_extenders: bool = False,
+    note_of_cache: Callable[[str], None] | None = None,
 ) -> Snapshot:
-    """Read the snapshot that ``load`` runs a scheduler on; parameters and errors are those of ``load``."""
+    """Read the snapshot that ``load`` runs a scheduler on; parameters and errors are those of ``load``.
+
+    ``note_of_cache`` receives notes about the cache file; without it, none is used.
+    """
     # Requests to extenders contain whole objects.
     written = OriginalObjects() if call_extenders else None
+    if paths and note_of_cache is not None and written is None and stdin is None and not more:
+        # Most runs use no cache.
+        from kschedctl.snapshot.cached_load import load_cached
+
+        return load_cached(paths, max_unpacked=max_unpacked, note=note_of_cache)
     if paths:
         snapshot = load_snapshot(paths, stdin=stdin, more=more, max_unpacked=max_unpacked, written=written)
     else:

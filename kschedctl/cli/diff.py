@@ -75,7 +75,9 @@ class AgainstOptions(OptionGroup):
         """
         from kschedctl.requests.cluster import ClusterSource
 
-        source = ClusterSource(paths=tuple(self.against or ()), max_bytes=first.source.max_bytes)
+        source = ClusterSource(
+            paths=tuple(self.against or ()), max_bytes=first.source.max_bytes, cache=first.source.cache
+        )
         return replace(
             first,
             source=source if self.against else first.source,

@@ -22,6 +22,8 @@ _NAMESPACE: Final = "namespace"
 #: The option groups that every next question inherits, and (``_CARRIED``) single options that it inherits.
 _CARRIED_GROUPS: Final = (SourceOptions.title, WhatIfOptions.title)
 _CARRIED: Final = ("no_admission", "validate", *_SUBJECTS)
+#: The options that change no answer, so that no next question inherits them.
+_NEVER_CARRIED: Final = frozenset({"cache"})
 _SOURCE: Final = frozenset(field.name for field in fields(SourceOptions))
 #: The options that are commonly written in their short form.
 _SHORT: Final = ("-f", "-n", "-A", "-l", "-o")
@@ -63,6 +65,7 @@ class Invocation:
             name: self.values[name]
             for name, parameter in parameters.items()
             if name in self.values
+            and name not in _NEVER_CARRIED
             and _group(parameter) != OutputOptions.title
             and (same or _is_carried(name, own.get(name, parameter)))
         }

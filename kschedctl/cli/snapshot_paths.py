@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 SNAPSHOT_VARIABLE: Final = "KSCHEDCTL_SNAPSHOT"
+STDIN: Final = "-"
+CACHE_VARIABLE: Final = "KSCHEDCTL_CACHE"
 
 
 def snapshot_paths(given: Sequence[str] | None, *, live: bool) -> tuple[str, ...]:

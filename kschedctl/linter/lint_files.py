@@ -30,6 +30,7 @@ from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
 from kschedctl.text.tree import NoTreeError, YamlNode, yaml_trees
 from kschedctl.text.yaml import yaml_value
+from kschedctl.text.yaml_lines import LineReader
 
 #: The separator before a document: no quoted, folded or literal scalar may contain it at the beginning of a line.
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -199,6 +200,7 @@ def read_files(
     """
     found = ReadResult()
     unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
+    lines = LineReader(items_as_text=False)
     seen = set()
     excluded = ExcludedPaths((), Path()) if excluded is None else excluded
     for source in _sources(paths, stdin, found.summary, unpacking, excluded):
@@ -210,7 +212,7 @@ def read_files(
         seen.add(source.identity)
         try:
             whole = whole_source(source, unpacking) if source.path else source
-            found.files += _files(whole, stdin_name)
+            found.files += _files(whole, stdin_name, lines)
         except InputError as error:
             found.errors.append(error)
     return found
@@ -232,14 +234,14 @@ def _sources(
         yield from read_sources([each.name], None, summary, unpacking)
 
 
-def _files(source: Source, stdin_name: str) -> Iterator[LintFile]:
+def _files(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
     text = utf8_text(source.content, source.name)
     if source.name == "standard input":
         yield from rendered_files(text, stdin_name)
         return
     # Decompressed files and members of archives are never written.
     on_disk = Path(source.name).is_file() and not source.name.endswith(".gz")
-    yield read_text(text, source.name.removeprefix("./"), on_disk=on_disk)
+    yield read_text(text, source.name.removeprefix("./"), on_disk=on_disk, lines=lines)
 
 
 def rendered_files(text: bytes, name: str) -> Iterator[LintFile]:
@@ -258,12 +260,14 @@ def rendered_files(text: bytes, name: str) -> Iterator[LintFile]:
         yield read_text(part, template_path(source, chart_folder) if source else "-", rendered=True)
 
 
-def read_text(text: bytes, name: str, *, on_disk: bool = False, rendered: bool = False) -> LintFile:
-    """Read the text of one file."""
+def read_text(
+    text: bytes, name: str, *, on_disk: bool = False, rendered: bool = False, lines: LineReader | None = None
+) -> LintFile:
+    """Read the text of one file; ``lines`` is the reader of the files of one run, for plain data."""
     file = LintFile(name, text, on_disk, rendered)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file, begin):
-        file.documents = list(_yaml_documents(file))
+        file.documents = list(_yaml_documents(file, lines or LineReader(items_as_text=False)))
     return file
 
 
@@ -297,7 +301,7 @@ def _read_json(file: LintFile, begin: int) -> bool:
     return bool(documents)
 
 
-def _yaml_documents(file: LintFile) -> Iterator[LintDocument]:
+def _yaml_documents(file: LintFile, lines: LineReader) -> Iterator[LintDocument]:
     text = file.text
     # A directive comes before the separator of its document, so such files are not split.
     starts = [] if _DIRECTIVE.search(text) else [found.start() for found in _SEPARATOR.finditer(text)]
@@ -305,14 +309,14 @@ def _yaml_documents(file: LintFile) -> Iterator[LintDocument]:
     number, before = 0, 0
     for start, end in pairwise(bounds):
         chunk = text[start:end]
-        lines = before
+        n_before = before
         before += chunk.count(b"\n")
         if start == 0 and starts and _SAYS_SOMETHING.search(chunk) is None:
             continue
         number += 1
-        document = LintDocument(file, number, chunk, lines, start)
+        document = LintDocument(file, number, chunk, n_before, start)
         try:
-            document.value, document.may_repeat = yaml_value(chunk, file.name, number)
+            document.value, document.may_repeat = yaml_value(chunk, file.name, number, lines)
         except InputError as error:
             (finding,) = error.findings
             document.broken = finding

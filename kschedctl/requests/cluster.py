@@ -39,6 +39,9 @@ class ClusterSource:
         The longest that a request may take, in seconds; ``None`` for the default.
     max_bytes : int or None
         The most bytes to unpack from the snapshot and from manifests; ``None`` for the default.
+    cache : bool
+        True to load the snapshot from the cache file of an earlier run, and to write that file. Standard input, and
+        whole objects for extenders, are read every time.
     needs_nodes : bool
         True if nothing can be answered without the permission to list nodes.
     """
@@ -48,6 +51,7 @@ class ClusterSource:
     kubeconfig: str = ""
     request_seconds: float | None = None
     max_bytes: int | None = None
+    cache: bool = False
     needs_nodes: bool = True
 
     def read(self, handle: AnalysisHandle, *, call_extenders: bool = False) -> Snapshot:
@@ -63,6 +67,8 @@ class ClusterSource:
         KschedctlError
             As ``kschedctl.load``.
         """
+        if self.cache and call_extenders:
+            handle.note("the cache is not used, because extenders get whole objects")
         # Reading a running cluster shows its own progress.
         with handle.busy("reading the snapshot") if self.paths else nullcontext():
             return read_snapshot(
@@ -71,6 +77,7 @@ class ClusterSource:
                 live=None if self.paths else self.live(handle),
                 max_unpacked=self.max_bytes,
                 call_extenders=call_extenders,
+                note_of_cache=handle.note if self.cache else None,
             )
 
     def live(self, handle: AnalysisHandle) -> LiveContext:

@@ -17,7 +17,7 @@ from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.text.positions import json_position, position_in_tree
 from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
 from kschedctl.text.tree import Step, YamlNode, read_tree
-from kschedctl.text.yaml import yaml_documents, yaml_values
+from kschedctl.text.yaml import Unread, yaml_documents, yaml_values
 
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 T = TypeVar("T")
@@ -119,7 +119,9 @@ class Document:
         return None if tree is None else position_in_tree(tree, self.text.text, field, inside=inside, key=key)
 
 
-def documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[Document | InputError]:
+def documents(
+    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None
+) -> Iterator[Document | InputError]:
     """Yield the documents of a file.
 
     Parameters
@@ -131,6 +133,9 @@ def documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[D
         raised.
     as_data : bool
         True to decode YAML to plain data, which takes many times the memory of its text, instead of JSON.
+    is_unread : Unread, optional
+        The YAML documents of which only ``apiVersion`` and ``kind`` are needed, as for ``yaml_documents``; not with
+        ``as_data``.
 
     Yields
     ------
@@ -142,7 +147,7 @@ def documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[D
     InputError
         If the text is broken, so that the rest cannot be read.
     """
-    for document in any_documents(content, file, as_data=as_data):
+    for document in any_documents(content, file, as_data=as_data, is_unread=is_unread):
         try:
             _ = document.envelope
         except InputError as error:
@@ -154,12 +159,14 @@ def documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[D
             yield document
 
 
-def any_documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[Document]:
+def any_documents(
+    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None
+) -> Iterator[Document]:
     """Yield the documents of a file, objects or not; parameters and errors are those of ``documents``."""
     text = utf8_text(content, file)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"["):
-        yield from _yaml(text, file, as_data=as_data)
+        yield from _yaml(text, file, as_data=as_data, is_unread=is_unread)
         return
     number = end = 0
     try:
@@ -182,7 +189,13 @@ def any_documents(content: bytes, file: str, *, as_data: bool = False) -> Iterat
 
 
 def _yaml(
-    text: bytes, file: str, first: int = 1, *, broken: NotJsonError | None = None, as_data: bool
+    text: bytes,
+    file: str,
+    first: int = 1,
+    *,
+    broken: NotJsonError | None = None,
+    as_data: bool,
+    is_unread: Unread | None = None,
 ) -> Iterator[Document]:
     whole = YamlText(text)
     try:
@@ -191,7 +204,7 @@ def _yaml(
                 envelope = _first_look(value)
                 yield Document(Location(file, number), value, envelope, whole, number - first + 1, may_repeat)
         else:
-            for number, json in yaml_documents(text, file, first):
+            for number, json in yaml_documents(text, file, first, is_unread):
                 yield Document(Location(file, number), memoryview(json), _first_look(json), whole, number - first + 1)
     except InputError:
         if broken is None:

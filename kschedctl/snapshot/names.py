@@ -23,6 +23,8 @@ NOT_REACHED: Final = "cannot be opened"
 IS_ONE: Final = frozenset({NESTED_ARCHIVE, OTHER_PACKING})
 #: Folders of version control systems, whose content is never reported as part of the cluster.
 VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn"})
+#: The beginning of the names of our own cache files, which are in no snapshot.
+CACHE_PREFIX: Final = ".kschedctl-cache-"
 
 
 def why_not_read(name: str) -> str | None:

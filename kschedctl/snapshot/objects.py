@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Final
@@ -53,6 +54,10 @@ CARRIERS: Final = {
     ("", _STATUS): "an error of the API server in place of objects",
 }
 _LEADER: Final = LEADER_ANNOTATION.encode()
+#: YAML that may hide a time or the annotation of a lock: escapes of their characters, an escaped line break within
+#: them, and the beginnings of tags, one of which encodes text.
+_ESCAPES: Final = re.compile(rb"\\[xuU/\n]")
+_TAGS: Final = (b"!!", b"!<")
 
 
 class _EnoughError(Exception):
@@ -200,7 +205,8 @@ class Reading:
         n_met = n_documents = 0
         seems = False
         try:
-            for document in documents(source.content, source.name, as_data=self._as_data):
+            is_unread = None if self._as_data else self._is_unread
+            for document in documents(source.content, source.name, as_data=self._as_data, is_unread=is_unread):
                 n_documents += 1
                 if isinstance(document, InputError):
                     problem = document
@@ -228,6 +234,17 @@ class Reading:
         for problem in no_objects:
             self.note(problem)
         self._count_file(source)
+
+    def _is_unread(self, api_version: str, kind: str, text: bytes) -> bool:
+        """Report whether an object, given as YAML, is only counted: nothing in its text changes the result."""
+        return (
+            is_only_counted(api_version, kind)
+            and (lock_type(api_version, kind) is None or _LEADER not in text)
+            and BRACES.encode() not in text
+            and _ESCAPES.search(text) is None
+            and not any(tag in text for tag in _TAGS)
+            and not self.summary.may_have_newer(text)
+        )
 
     def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
         """Return the objects of a document, or ``None`` if its format is unknown."""
@@ -339,12 +356,15 @@ class Reading:
 
     def _other_kind(self, value: JsonValue, api_version: str, kind: str, location: Location) -> None:
         """Count an object of a kind that scheduling does not depend on."""
+        group = api_version.rpartition("/")[0]
+        if is_only_counted(api_version, kind):
+            self.summary.left_out[f"{kind}.{group}" if group else kind] += 1
+            return
         if _KIND.fullmatch(kind) is None:
             where = described(location, api_version, kind, value)
             hint = "a kind has letters and digits alone, such as Pod"
             self.note(InputError(f"{shown(kind)} is not a kind", where=where, path="kind", hint=hint))
             return
-        group = api_version.rpartition("/")[0]
         if (reason := CARRIERS.get((group, kind), "")) and (kind != _STATUS or _is_failure(value)):
             self.summary.passed.append(SkippedFile(str(location), reason, True))
             return
@@ -375,6 +395,21 @@ class Reading:
             where=", ".join(map(str, self._paths)),
             hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
         )
+
+
+@lru_cache
+def is_only_counted(api_version: str, kind: str) -> bool:
+    """Report whether objects of a kind are counted, and nothing else of them is read but times and locks."""
+    group = api_version.rpartition("/")[0]
+    return not (
+        kind_type(api_version, kind)
+        or file_type(api_version, kind)
+        or kind.endswith(_LIST)
+        or kind == _VERSION_KIND
+        or (group, kind) in CARRIERS
+        or _KIND.fullmatch(kind) is None
+        or meant_kind(api_version, kind)
+    )
 
 
 def _is_list_kind(api_version: str, kind: str) -> bool:

@@ -14,7 +14,15 @@ from kschedctl.errors import InputError
 from kschedctl.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
 from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, passed_file
 from kschedctl.snapshot.file_state import State, check_unchanged, state
-from kschedctl.snapshot.names import FOLDER_LINK, HIDDEN, NOT_A_FILE, NOT_REACHED, VERSION_CONTROL, why_not_read
+from kschedctl.snapshot.names import (
+    CACHE_PREFIX,
+    FOLDER_LINK,
+    HIDDEN,
+    NOT_A_FILE,
+    NOT_REACHED,
+    VERSION_CONTROL,
+    why_not_read,
+)
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.unpacking import Unpacking, drained, size_text
 from kschedctl.text.encoding import utf8_text
@@ -63,6 +71,8 @@ def read_sources(
     summary: ReadSummary,
     unpacking: Unpacking,
     exclusion_below: Callable[[str], Exclusion] | None = None,
+    *,
+    contents: bool = True,
 ) -> Iterator[Source | InputError]:
     """Yield the files at the given paths, one at a time, in a fixed order.
 
@@ -79,6 +89,8 @@ def read_sources(
         The limits on decompressed data.
     exclusion_below : callable or None
         Returns the paths to leave out below a folder of ``paths``; ``None`` to read all.
+    contents : bool
+        False to yield each regular file by its path only, as if it were large; archives are not opened.
 
     Yields
     ------
@@ -92,10 +104,10 @@ def read_sources(
                 yield from _read_stdin(stdin, summary, unpacking)
             elif Path(path).is_dir():
                 exclusion = exclusion_below(name) if exclusion_below is not None else _read_all
-                yield from _read_folder(name, summary, unpacking, exclusion)
+                yield from _read_folder(name, summary, unpacking, exclusion, LARGE if contents else 0)
             else:
                 with open(path, "rb", buffering=0) as raw:
-                    yield from _read_named(raw, name, summary, unpacking)
+                    yield from _read_named(raw, name, summary, unpacking, contents=contents)
         except (OSError, ValueError) as error:
             # A path with a NUL is a ValueError.
             yield cannot_read(name, error)
@@ -116,14 +128,16 @@ def _read_stdin(stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacki
     yield from _read_endless(stdin, "standard input", None, summary, unpacking)
 
 
-def _read_named(raw: FileIO, name: str, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
+def _read_named(
+    raw: FileIO, name: str, summary: ReadSummary, unpacking: Unpacking, *, contents: bool
+) -> Iterator[Source | InputError]:
     """Read a file that the user named, which may also be a pipe or a device."""
     before = os.fstat(raw.fileno())
     if not stat.S_ISREG(before.st_mode):
         yield from _read_endless(raw, name, before.st_mtime, summary, unpacking)
         return
     head = os.pread(raw.fileno(), HEAD, 0)
-    if before.st_size >= LARGE and not _is_packed(head):
+    if not contents or (before.st_size >= LARGE and not _is_packed(head)):
         yield Source(name, b"", True, before.st_mtime, name, state(before), (before.st_dev, before.st_ino))
         return
     try:
@@ -208,7 +222,7 @@ def _read_all(_: str, __: bool) -> str:
 
 
 def _read_folder(
-    folder: str, summary: ReadSummary, unpacking: Unpacking, exclusion: Exclusion
+    folder: str, summary: ReadSummary, unpacking: Unpacking, exclusion: Exclusion, large: int
 ) -> Iterator[Source | InputError]:
     # A stack instead of recursion, as folders can be nested deeper than Python calls.
     waiting: list[tuple[str, bool]] = [(folder, False)]
@@ -225,12 +239,14 @@ def _read_folder(
             yield cannot_read(path, error)
             continue
         if not is_folder:
-            yield from _read_entry(path, summary, unpacking, hidden=hidden)
+            yield from _read_entry(path, summary, unpacking, large, hidden=hidden)
             continue
         if not hidden:
             of = os.stat(path)
             summary.identities.add((of.st_dev, of.st_ino))
         for name in reversed(entries):
+            if name.startswith(CACHE_PREFIX):
+                continue
             if name in VERSION_CONTROL:
                 summary.passed.append(SkippedFile(os.path.join(path, name), HIDDEN))
             else:
@@ -238,7 +254,7 @@ def _read_folder(
 
 
 def _read_entry(
-    path: str, summary: ReadSummary, unpacking: Unpacking, *, hidden: bool
+    path: str, summary: ReadSummary, unpacking: Unpacking, large: int, *, hidden: bool
 ) -> Iterator[Source | InputError]:
     """Read a file that was found in a folder."""
     reason = HIDDEN if hidden else why_not_read(os.path.basename(path))
@@ -263,7 +279,7 @@ def _read_entry(
         summary.passed.append(_passed_file(path, reason, identity))
     else:
         try:
-            yield _found(path, unpacking)
+            yield _found(path, unpacking, large)
         except (OSError, InputError) as error:
             yield error if isinstance(error, InputError) else cannot_read(path, error)
 
@@ -276,11 +292,11 @@ def _passed_file(path: str, reason: str, identity: Hashable) -> SkippedFile:
         return SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity)
 
 
-def _found(path: str, unpacking: Unpacking) -> Source:
+def _found(path: str, unpacking: Unpacking, large: int) -> Source:
     with open(path, "rb", buffering=0) as raw:
         of = os.fstat(raw.fileno())
         identity = of.st_dev, of.st_ino
-        if of.st_size >= LARGE and not path.endswith(".gz"):
+        if of.st_size >= large and not (large and path.endswith(".gz")):
             return Source(path, b"", False, of.st_mtime, path, state(of), identity)
         content = gunzipped(raw.read(), path, unpacking)
         check_unchanged(raw.fileno(), path, state(of))

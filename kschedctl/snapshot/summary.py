@@ -21,6 +21,8 @@ _SEEN: Final = re.compile(
     rb'"(?:lastTransitionTime|lastHeartbeatTime|lastProbeTime|lastUpdateTime|renewTime|time|eventTime|lastTimestamp'
     rb'|lastObservedTime)":\s*"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z"'
 )
+#: A time in any text, to the second, with its date before it.
+_TIME: Final = re.compile(rb"T(?=[0-9]{2}:[0-9]{2}:[0-9]{2})(?<=[0-9]{4}-[0-9]{2}-[0-9]{2}T)")
 #: The value of ``Unread.kind`` for files, whose kinds are unknown.
 FILE: Final = "File"
 
@@ -116,6 +118,10 @@ class ReadSummary:
     def note_times(self, text: JsonText) -> None:
         """Record the observation times in an object, given as JSON."""
         self.newest = max((self.newest, *_SEEN.findall(text)))
+
+    def may_have_newer(self, text: bytes) -> bool:
+        """Report whether a text, JSON or not, contains any time newer than the newest observation time."""
+        return any(text[at.start() - 10 : at.start() + 9] > self.newest for at in _TIME.finditer(text))
 
     def note_version(self, value: dict[str, Any]) -> None:
         """Record the server version from the output of ``kubectl version`` or of an API server's ``/version``."""

@@ -27,9 +27,10 @@ The three cases that differ here: an empty first document is skipped; text after
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -37,10 +38,16 @@ from kschedctl.errors import InputError
 from kschedctl.findings.location import Location, Position
 from kschedctl.text.yaml_entries import NotPlainError
 from kschedctl.text.yaml_events import BadNodeError, EventReader
+from kschedctl.text.yaml_header import yaml_header
 from kschedctl.text.yaml_lines import LineReader, document_spans, may_be_plain
 
+#: Reports, from ``apiVersion``, ``kind`` and text of a document, whether nothing else of it is needed.
+Unread: TypeAlias = Callable[[str, str, bytes], bool]
 
-def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Iterator[tuple[int, bytes]]:
+
+def yaml_documents(
+    text: bytes | memoryview, file: str, first: int = 1, is_unread: Unread | None = None
+) -> Iterator[tuple[int, bytes]]:
     """Yield the documents of a YAML text as JSON, without empty ones.
 
     Parameters
@@ -51,6 +58,9 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
         The file's name, for error messages.
     first : int
         The number of the first document.
+    is_unread : Unread, optional
+        The documents of which only ``apiVersion`` and ``kind`` are needed. They have no other fields in the result if
+        their first lines determine both; the rest of their text is then not parsed, and its errors are not found.
 
     Yields
     ------
@@ -62,24 +72,8 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
     InputError
         If the text is not valid YAML, or has no equivalent in JSON; with line and column.
     """
-    text = bytes(text)
-    number = first
-    rest = 0
-    if may_be_plain(text):
-        reader = LineReader()
-        for marker, start, end in document_spans(text):
-            rest = marker
-            try:
-                value = reader.document(text[start:end])
-            except NotPlainError:
-                break
-            if value is not None:
-                yield number, msgspec.json.encode(value)
-            if value is not None or marker != start:
-                number += 1
-        else:
-            return
-    yield from documents_by_events(text, file, number, rest)
+    for number, value, _ in _values(bytes(text), file, first, is_unread, items_as_text=True):
+        yield number, msgspec.json.encode(value)
 
 
 def documents_by_events(text: bytes, file: str, first: int = 1, start: int = 0) -> Iterator[tuple[int, bytes]]:
@@ -92,9 +86,38 @@ def yaml_values(text: bytes, file: str, first: int = 1) -> Iterator[tuple[int, A
     """Yield the documents of a YAML text as plain data.
 
     Parameters and errors are those of ``yaml_documents``. The last element of each tuple is True if a mapping
-    contained a key that it already had: repeated, or merged by ``<<``.
+    contained a key that it already had: repeated, or merged by ``<<``. Equal values may be shared.
     """
-    return _by_events(text, file, first, 0, items_as_text=False)
+    return _values(text, file, first, items_as_text=False)
+
+
+def _values(
+    text: bytes, file: str, first: int, is_unread: Unread | None = None, *, items_as_text: bool
+) -> Iterator[tuple[int, Any, bool]]:
+    number = first
+    rest = 0
+    if may_be_plain(text):
+        reader = LineReader(items_as_text=items_as_text)
+        for marker, start, end in document_spans(text):
+            rest = marker
+            document = text[start:end]
+            if is_unread is not None and (header := yaml_header(document)) is not None:
+                api_version, kind = header
+                if is_unread(api_version, kind, document):
+                    yield number, {"apiVersion": api_version, "kind": kind}, False
+                    number += 1
+                    continue
+            try:
+                value = reader.document(document)
+            except NotPlainError:
+                break
+            if value is not None:
+                yield number, value, reader.repeated
+            if value is not None or marker != start:
+                number += 1
+        else:
+            return
+    yield from _by_events(text, file, number, rest, items_as_text=items_as_text)
 
 
 def _by_events(
@@ -112,7 +135,7 @@ def _by_events(
             told.number = number
 
 
-def yaml_value(text: bytes, file: str, number: int = 1) -> tuple[Any, bool]:
+def yaml_value(text: bytes, file: str, number: int = 1, lines: LineReader | None = None) -> tuple[Any, bool]:
     r"""Return the value of a text that is one document, and whether a key may be repeated in it.
 
     Parameters
@@ -121,11 +144,13 @@ def yaml_value(text: bytes, file: str, number: int = 1) -> tuple[Any, bool]:
         The YAML text, in UTF-8.
     file, number : str and int
         The file's name and the document's number, for error messages.
+    lines : LineReader, optional
+        A reader of plain data, whose cache of lines is used again for other texts.
 
     Returns
     -------
     value : Any
-        Plain data; ``None`` if the document is empty.
+        Plain data; ``None`` if the document is empty. Equal values may be shared with other texts.
     repeated : bool
         True if a mapping contained a key that it already had: repeated, or merged by ``<<``.
 
@@ -139,12 +164,25 @@ def yaml_value(text: bytes, file: str, number: int = 1) -> tuple[Any, bool]:
     >>> yaml_value(b"a: 1\nb: [x]\na: 2\n", "pod.yaml")
     ({'a': 2, 'b': ['x']}, True)
     """
+    lines = LineReader(items_as_text=False) if lines is None else lines
+    document = _only_document(text) if may_be_plain(text) else None
+    if document is not None:
+        with suppress(NotPlainError):
+            return lines.document(document), lines.repeated
     with _told(file, number=number):
         reader = EventReader(text, items_as_text=False)
         value = reader.document() if reader.next_document() else None
         if reader.next_document():
             raise BadNodeError("has more than one document", None)
         return value, reader.repeated
+
+
+def _only_document(text: bytes) -> bytes | None:
+    """Return the text of the only document of a text, without its marker; ``None`` if there may be several."""
+    spans = list(islice(document_spans(text), 3))
+    if len(spans) == 2 and spans[1][0] == 0:
+        del spans[0]
+    return text[spans[0][1] : spans[0][2]] if len(spans) == 1 else None
 
 
 class _Told:

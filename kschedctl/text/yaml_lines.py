@@ -78,13 +78,26 @@ def document_spans(text: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 class LineReader:
-    """A parser that builds plain data from lines, and caches parsed lines across documents."""
+    """A parser that builds plain data from lines, and caches parsed lines across documents.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    items_as_text : bool
+        True if the elements of ``items`` are encoded as JSON, as by `EventReader`.
+
+    Attributes
+    ----------
+    repeated : bool
+        True if a mapping of the last document may contain a key that it already had, as for `EventReader`.
+    """
+
+    def __init__(self, *, items_as_text: bool = True) -> None:
+        self.repeated = False
+        self._items_as_text = items_as_text
         #: The parsed lines; ``None`` for blank lines and comments.
         self._known: dict[str, Entry | None] = {}
         #: The entries that the event parser has read, by their text, and the number of its calls.
-        self._others: dict[str, _Container] = {}
+        self._others: dict[str, tuple[_Container, bool]] = {}
         self._n_others = 0
         self._n_lines = 0
 
@@ -99,8 +112,8 @@ class LineReader:
         Returns
         -------
         dict, list or None
-            The value that `EventReader` would build, with the elements of ``items`` encoded; ``None`` if there is no
-            line with content.
+            The value that `EventReader` would build; ``None`` if there is no line with content. Equal values may be
+            shared with other documents.
 
         Raises
         ------
@@ -110,7 +123,8 @@ class LineReader:
         # Most lines are handled in one loop without function calls, since they dominate the time.
         known = self._known
         lines = _Lines(text)
-        nesting = _Nesting()
+        nesting = _Nesting(items_as_text=self._items_as_text)
+        self.repeated = repeated = False
         # The innermost container, the column of its keys, and the key whose value may be on the next lines.
         container: Any = None
         key_column = _NO_KEYS
@@ -136,12 +150,15 @@ class LineReader:
                     self._read_other(lines, start, number, key, nesting)
                 elif key is None:
                     container.append(value)
-                elif value is FOLLOWS:
-                    container[key] = None
-                    open_key = key
                 else:
-                    container[key] = value
+                    repeated |= key in container
+                    if value is FOLLOWS:
+                        container[key] = None
+                        open_key = key
+                    else:
+                        container[key] = value
         self._n_lines += lines.n_dropped + len(lines)
+        self.repeated |= repeated
         return nesting.root
 
     def _parse(self, line: str) -> Entry | None:
@@ -163,19 +180,23 @@ class LineReader:
             The entry's key; ``None`` for an item.
         """
         entry = lines.read_entry(start, number, nesting.column)
-        found = self._others.get(entry)
-        if found is None:
-            found = _by_events(entry)
+        known = self._others.get(entry)
+        if known is None:
+            known = _by_events(entry, items_as_text=self._items_as_text)
             self._n_others += 1
             if self._n_others > max(_FEW, (self._n_lines + lines.n_dropped + number) // _LINES_PER_OTHER):
                 # With more such entries the event parser alone is faster.
                 raise NotPlainError
             if len(entry) <= _MAX_REMEMBERED and len(self._others) < _MAX_OTHERS:
-                self._others[entry] = found
+                self._others[entry] = known
+        found, repeated = known
+        self.repeated |= repeated
         container = nesting.container
         if isinstance(container, list) and isinstance(found, list) and len(found) == 1:
             container[len(container) - (start < number) :] = found
         elif isinstance(container, dict) and isinstance(found, dict) and found.keys() == {key}:
+            # The entry that the line continues is in the container already.
+            self.repeated |= key in container and start == number
             container.update(found)
         else:
             raise NotPlainError
@@ -196,9 +217,10 @@ class _Nesting:
         The column of its keys; ``_NO_KEYS`` for a list.
     """
 
-    __slots__ = ("_around", "_items", "column", "container", "key_column", "root")
+    __slots__ = ("_around", "_items", "_items_as_text", "column", "container", "key_column", "root")
 
-    def __init__(self) -> None:
+    def __init__(self, *, items_as_text: bool) -> None:
+        self._items_as_text = items_as_text
         self.root: _Container | None = None
         self.container: Any = None
         self.column = -1
@@ -248,7 +270,7 @@ class _Nesting:
             self.container[open_key] = inner
         self._around.append((self.container, self.column))
         self.container, self.column = inner, column
-        if open_key == "items" and len(self._around) == 2 and inner.__class__ is list:
+        if self._items_as_text and open_key == "items" and len(self._around) == 2 and inner.__class__ is list:
             self._items = inner
 
     def _open_item(self, inner: _Container, column: int) -> None:
@@ -351,19 +373,25 @@ class _Lines:
             lines += piece
 
 
-def _by_events(entry: str) -> Any:
-    """Return the value of a text that is one document without anchors; raise ``NotPlainError`` for any other."""
+def _by_events(entry: str, *, items_as_text: bool) -> tuple[Any, bool]:
+    """Return the value of a text that is one document without anchors, and whether a key may be repeated in it.
+
+    Raises
+    ------
+    NotPlainError
+        If it is no such text.
+    """
     import yaml
 
     try:
         # Assume the deepest possible nesting of the entry in its document.
-        reader = EventReader(entry.encode(), MAX_DEPTH)
+        reader = EventReader(entry.encode(), MAX_DEPTH, items_as_text=items_as_text)
         found = reader.document() if reader.next_document() else None
         if reader.next_document() or reader.anchors:
             raise NotPlainError
     except (yaml.YAMLError, BadNodeError):
         raise NotPlainError from None
-    return found
+    return found, reader.repeated
 
 
 def _pieces(text: bytes) -> Iterator[list[str]]:

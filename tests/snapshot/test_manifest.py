@@ -22,6 +22,7 @@ from kschedctl.snapshot.documents import YamlText
 from kschedctl.snapshot.manifest import refuse
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.snapshot.validation import Validation
+from kschedctl.text import yaml_lines
 from kschedctl.text.tree import read_tree
 from kschedctl.text.yaml_events import EventReader
 from kschedctl.text.yaml_lines import LineReader
@@ -75,6 +76,9 @@ class Readings:
         sys.setprofile(None)
 
     def _heard(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_back is not None and frame.f_back.f_code is yaml_lines._by_events.__code__:
+            # The line reader passes single entries on, which are part of the text that it parses.
+            return
         if event == "call" and (name := PARSERS.get(frame.f_code)) is not None:
             # The other files have neither YAML nor kinds that an API server is asked about.
             self.counts[name] += 1

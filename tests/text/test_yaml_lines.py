@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kschedctl.errors import InputError
 from kschedctl.text import yaml_lines
-from kschedctl.text.yaml import documents_by_events, yaml_documents
+from kschedctl.text.yaml import _by_events, documents_by_events, yaml_documents, yaml_value, yaml_values
 from kschedctl.text.yaml_entries import NotPlainError
 from kschedctl.text.yaml_lines import LineReader, document_spans, may_be_plain
 from tests.fuzz.seeds import BLOCK
@@ -33,7 +33,14 @@ def read(documents: Any) -> list[Any]:
 
 
 def same(text: bytes) -> bool:
-    return read(yaml_documents(text, "f")) == read(documents_by_events(text, "f"))
+    """Report whether both parsers have the same JSON, plain data, repeated keys and errors."""
+    data = read(_by_events(text, "f", 1, 0, items_as_text=False))
+    (only,) = read(yaml_value(text, "f") for _ in range(1))
+    return (
+        read(yaml_documents(text, "f")) == read(documents_by_events(text, "f"))
+        and read(yaml_values(text, "f")) == data
+        and (isinstance(only, str) or only == (data[0][1:] if data else (None, False)))
+    )
 
 
 def is_plain(text: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -19,7 +20,7 @@ from kschedctl.cli.options.shared import (
     request_seconds,
 )
 from kschedctl.cli.options.whatif import NO_WHAT_IFS, WhatIfOptions
-from kschedctl.cli.snapshot_paths import SNAPSHOT_VARIABLE, snapshot_paths
+from kschedctl.cli.snapshot_paths import CACHE_VARIABLE, SNAPSHOT_VARIABLE, STDIN, snapshot_paths
 
 if TYPE_CHECKING:
     from kschedctl.requests.cluster import ClusterRequest, ClusterSource
@@ -100,6 +101,15 @@ class SourceOptions(OptionGroup):
 class ClusterOptions(SourceOptions):
     """The cluster, and the rules that apply to it."""
 
+    cache: Annotated[
+        bool,
+        typer.Option(
+            "--cache",
+            help="With a snapshot: load it from the cache file of an earlier run, and write that file beside it. "
+            f"Default: off, unless ${CACHE_VARIABLE} is set.",
+            show_default=False,
+        ),
+    ] = False
     config: ConfigOption = ""
     kubernetes_version: VersionOption = ""
     gates: GatesOption = None
@@ -117,10 +127,15 @@ class ClusterOptions(SourceOptions):
         Raises
         ------
         typer.BadParameter
-            If two clusters are given, or a feature gate is invalid.
+            If two clusters are given, a feature gate is invalid, or ``--cache`` has no files.
         """
         gates = feature_gates(self.gates)
         source = self.source()
+        if self.cache and not source.paths:
+            raise typer.BadParameter("requires a snapshot: a running cluster is not cached", param_hint="--cache")
+        if self.cache and STDIN in source.paths:
+            raise typer.BadParameter("standard input is not cached: name a file or folder", param_hint="--cache")
+        source = replace(source, cache=self.cache or bool(os.environ.get(CACHE_VARIABLE)))
 
         from kschedctl.requests.cluster import ClusterRequest
 

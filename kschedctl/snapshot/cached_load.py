@@ -1,0 +1,57 @@
+"""Loading of a snapshot through a cache file: the second time, its files are hashed instead of read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from kschedctl.errors import InputError
+from kschedctl.snapshot.cache_entry import decode_entry, encode_entry, snapshot_of
+from kschedctl.snapshot.cache_file import CacheFile
+from kschedctl.snapshot.fingerprint import find_files
+from kschedctl.snapshot.load import Snapshot, load_snapshot
+
+
+def load_cached(
+    paths: Sequence[str | Path], *, max_unpacked: int | None = None, note: Callable[[str], None] = lambda _: None
+) -> Snapshot:
+    """Load a cluster from files, or from the cache of an earlier loading of the same files.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files, folders and archives.
+    max_unpacked : int, optional
+        As for ``load_snapshot``.
+    note : callable
+        Receives a sentence if the cache cannot be written beside the snapshot.
+
+    Raises
+    ------
+    SnapshotError
+        As for ``load_snapshot``.
+    """
+    files = find_files(paths, max_unpacked)
+    try:
+        key = b"" if files is None else files.fingerprint()
+    except (InputError, OSError):
+        key = b""
+    if files is None or not key:
+        # Reading reports what is wrong.
+        return load_snapshot(paths, max_unpacked=max_unpacked)
+    cache = CacheFile(paths)
+    content = cache.read(key)
+    if content is not None:
+        with suppress(msgspec.MsgspecError, LookupError):
+            entry = decode_entry(content)
+            if entry.times in (b"", files.times):
+                return snapshot_of(entry, tuple(map(str, paths)))
+    snapshot = load_snapshot(paths, max_unpacked=max_unpacked)
+    encoded = encode_entry(snapshot, files.times)
+    # Files that changed between hashing and reading would be stored under the wrong key.
+    if encoded is not None and find_files(paths, max_unpacked) == files and (told := cache.write(key, encoded)):
+        note(told)
+    return snapshot
