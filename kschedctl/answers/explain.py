@@ -16,11 +16,11 @@ from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.node_story import NodeStoryData
 from kschedctl.answers.operands import OperandsData
 from kschedctl.answers.pod_group import PodGroupData
+from kschedctl.answers.search import SearchData
 from kschedctl.answers.tried_changes import AppliedData, ThenData, TriedData
 from kschedctl.frames import Cell, ColumnType, Tabular
 from kschedctl.framework.operands import Operands
 from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.search_scope import SearchScope
 
 if TYPE_CHECKING:
     from kschedctl.framework.status import Reason
@@ -322,57 +322,6 @@ class PreemptionData(Data, frozen=True):
         Meta(description="The nodes that can be nominated; kube-scheduler picks one of several at random."),
     ]
     candidates: Annotated[tuple[CandidateData, ...], Meta(description="The nodes on which evictions let the pod fit.")]
-
-
-class SampledNodeData(Data, frozen=True):
-    """A node that some start of the search leads to."""
-
-    name: Annotated[str, Meta(description="The name of the node.")]
-    starts: Annotated[int, Meta(description="The number of starts for which the node is a best node of the sample.")]
-    chance: Annotated[
-        float,
-        Meta(
-            description="The probability of the node if all starts are equally likely, from 0 to 1; equally good "
-            "nodes of a sample share the probability of its starts."
-        ),
-    ]
-
-
-class SearchData(Data, frozen=True):
-    """The search for feasible nodes, as kube-scheduler makes it (percentageOfNodesToScore)."""
-
-    scope: Annotated[
-        SearchScope,
-        Meta(
-            description="The nodes that the search looks at. sample: it ends early, so that its start decides which "
-            "nodes are scored; allNodes: it looks for as many feasible nodes as there are nodes; allFeasible: it finds "
-            "all feasible nodes, as there are no more than it looks for; nominated: the pod fits on the node that it "
-            "is nominated to; preFilter and podGroup: samples are not followed, because PreFilter leaves nodes in a "
-            "random order, or because the pod is tried with its group."
-        ),
-    ]
-    percentage: Annotated[
-        int, Meta(description="The percentageOfNodesToScore of the profile; 0 if it depends on the number of nodes.")
-    ]
-    starts: Annotated[
-        int, Meta(description="The number of possible starts, which is the number of nodes that are searched.")
-    ]
-    nodes_to_find: Annotated[int, Meta(description="The number of feasible nodes at which the search ends.")]
-    followed: Annotated[bool, Meta(description="True if all starts were tried (--sampling).")] = False
-    nodes: Annotated[
-        tuple[SampledNodeData, ...],
-        Meta(
-            description="The nodes that the pod can be scheduled to over all starts, the most likely first; empty if "
-            "the starts were not tried."
-        ),
-    ] = ()
-    unscheduled: Annotated[
-        int,
-        Meta(
-            description="The number of starts for which the pod is scheduled nowhere: extenders reject every node of "
-            "the sample, or a plugin ends the cycle with an error."
-        ),
-    ] = 0
 
 
 class WorkloadData(Data, frozen=True):

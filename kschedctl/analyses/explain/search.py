@@ -7,7 +7,8 @@ import random
 from msgspec import structs
 
 from kschedctl.analyses.explain.summary import summary
-from kschedctl.answers.explain import Explanation, SampledNodeData, SearchData
+from kschedctl.answers.explain import Explanation
+from kschedctl.answers.search import SampledNodeData, SearchData
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.sampling import nodes_to_find, sampled_choice, search_scope
 from kschedctl.scheduler.search_scope import SearchScope

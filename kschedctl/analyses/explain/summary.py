@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.answers.explain import PodData, PreemptionData, ScoresData, SearchData, VerdictData
+from kschedctl.answers.explain import PodData, PreemptionData, ScoresData, VerdictData
 from kschedctl.answers.pod_group import PodGroupData
+from kschedctl.answers.search import SearchData
 from kschedctl.api.wording import counted, listed
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
 from kschedctl.scheduler.outcome import GroupOutcome, Outcome
