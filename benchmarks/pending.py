@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from benchmarks import synthetic
+from benchmarks.rows import Row, report, timed
 from benchmarks.suggestions import waiting
 from kschedctl.api.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
@@ -22,20 +22,19 @@ SIZES = ((14, 93, 23), (1_213, 6_823, 40))
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pending", description=__doc__)
-    parser.parse_args()
+    report(parser, measure)
+
+
+def measure(_: argparse.Namespace) -> Iterator[Row]:
+    """Yield the CPU time of the report on each cluster; notes have the part of the decisions."""
     for n_nodes, n_pods, n_pending in SIZES:
         scheduler = Scheduler(synthetic.cluster(n_nodes, n_pods - n_pending))
         pods = list(pending(n_pending))
         scheduler = scheduler.moved(scheduler.cluster.with_pods(added=pods))
-        start = time.process_time()
-        groups = group_pending_pods(scheduler, pods)
-        grouped = time.process_time()
-        found = unblock(scheduler, groups)
-        done = time.process_time()
-        print(
-            f"{n_nodes:5} nodes, {n_pending} of {n_pods} pods pending in {len(groups)} groups: {done - start:.2f} s of "
-            f"CPU, {grouped - start:.2f} of them to decide; {len(found.changes)} changes place {len(found.together)}"
-        )
+        groups, decided = timed(group_pending_pods, scheduler, pods)
+        found, searched = timed(unblock, scheduler, groups)
+        note = f"{len(groups)} groups, {decided:.0f} ms to decide; {len(found.changes)} changes"
+        yield Row(f"{n_pending} pending pods of {n_pods:,}, {n_nodes:,} nodes", decided + searched, "ms", note)
 
 
 def pending(number: int) -> Iterator[Pod]:
