@@ -40,7 +40,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
                 times = [timed(scheduler.decide, other)[1] for other in others]
             again = timed(scheduler.decide, others[-1])[1]
             note = f"first {first:.1f} ms, best {min(times):.2f} ms, again {again:.2f} ms"
-            what = f"a {kind} pod, {n_nodes:,} nodes"
+            what = f"a pod of the kind {kind}, {n_nodes:,} nodes"
             yield Row(what, statistics.median(times), "ms", f"{note}; {_outcome(decision)}")
 
 

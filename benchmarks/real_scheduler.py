@@ -11,6 +11,7 @@ import argparse
 import json
 import statistics
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import chain
@@ -38,8 +39,6 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=150_000, help="pods that run already")
     parser.add_argument("--bind", type=int, default=500, help="pods of each kind to bind")
     parser.add_argument("--judge", type=Path, default=built(LATEST.version), help="the program (of the newest release)")
-    if parser.parse_args().judge is None:
-        parser.error(f"the program is not built: python -m conformance build {LATEST.version}")
     report(parser, measure)
 
 
@@ -72,6 +71,8 @@ class RealScheduler:
 
 def measure(args: argparse.Namespace) -> Iterator[Row]:
     """Yield the real scheduler's CPU time as a multiple of ours for each kind of pods; notes have both times."""
+    if args.judge is None:
+        sys.exit(f"the program is not built: python -m conformance build {LATEST.version}")
     cluster = synthetic.cluster(args.nodes, args.pods)
     size = f"{args.nodes:,} nodes and {args.pods:,} pods"
     with RealScheduler(args.judge, args.nodes, args.pods) as real:
@@ -86,7 +87,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
                 scheduler, milliseconds = timed(reduce, bind, turn, scheduler)
                 ours.append(milliseconds / len(turn))
                 theirs.append(real.milliseconds(turn) / len(turn))
-            yield _compared(f"a {kind} pod placed, {size}", ours, theirs)
+            yield _compared(f"a pod of the kind {kind} placed, {size}", ours, theirs)
         preempting = [with_other_request(synthetic.pod_to_place("preempt"), i) for i in range(N_PREEMPTING + 1)]
         scheduler = Scheduler(cluster)
         both = [(timed(scheduler.decide, pod)[1], real.milliseconds([pod])) for pod in preempting][1:]
