@@ -51,10 +51,10 @@ def _outcome(decision: Decision) -> str:
     return f"fits on {len(decision.scores.rows) if decision.scores is not None else 0:,} nodes"
 
 
-def with_other_request(pod: Pod, number: int) -> Pod:
+def with_other_request(pod: Pod, number: int, **requested: str) -> Pod:
     """Return the pod with a memory request of 256 MiB plus ``number`` bytes, so that no cache knows its spec."""
     container = pod.spec.containers[0]
-    requests = {**container.resources.requests, "memory": str(2**28 + number)}
+    requests = {**container.resources.requests, "memory": str(2**28 + number), **requested}
     resources = replace(container.resources, requests=requests)
     return replace(pod, spec=replace(pod.spec, containers=(replace(container, resources=resources),)))
 

@@ -27,7 +27,7 @@ def main() -> None:
     report(parser, measure)
 
 
-def measure(_: argparse.Namespace) -> Iterator[Row]:
+def measure(_args: argparse.Namespace) -> Iterator[Row]:
     """Yield the CPU time of the report on each cluster; notes have the part of the decisions."""
     for n_nodes, n_pods, n_pending in SIZES:
         pods = list(pending(n_pending))

@@ -37,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real_scheduler", description=__doc__)
     parser.add_argument("--nodes", type=int, default=5_000)
     parser.add_argument("--pods", type=int, default=150_000, help="pods that run already")
-    parser.add_argument("--bind", type=int, default=500, help="pods of each kind to bind")
+    parser.add_argument("--bind", type=int, default=200, help="pods of each kind to bind")
     parser.add_argument("--judge", type=Path, default=built(LATEST.version), help="the program (of the newest release)")
     report(parser, measure)
 

@@ -29,9 +29,11 @@ from kschedctl.cli.start import OBJECTS_BETWEEN_COLLECTIONS
 from kschedctl.simulate.drain import DrainOptions
 
 #: The numbers of nodes, each with the number of processes whose median counts.
-SIZES: Final = {50: 5, 500: 5, 5_000: 1, 50_000: 1}
+SIZES: Final = {50: 3, 500: 3, 5_000: 1, 50_000: 1}
 PODS_PER_NODE: Final = 20
 N_PENDING: Final = 20
+#: Half a core less than a large node has: with pods on it, it is free on none.
+PREEMPTING_CPU: Final = "62.5"
 #: Later answers are measured so often; only once if one takes more than a second.
 N_LATER: Final = 5
 _DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
@@ -104,14 +106,14 @@ def _answers(path: Path, profile: str) -> list[Row]:
 def _questions(cluster: kschedctl.SchedulingCluster) -> dict[str, Callable[[int], object]]:
     """Return functions that answer a question, by name; with another number, the pod or node is another one."""
 
-    def pod(kind: str, number: int) -> Pod:
-        return with_other_request(synthetic.pod_to_place(kind), number)
+    def pod(kind: str, number: int, **requested: str) -> Pod:
+        return with_other_request(synthetic.pod_to_place(kind), number, **requested)
 
     return {
         "explain": lambda i: cluster.explain(pod("plain", i)),
         "explain, spread": lambda i: cluster.explain(pod("spread", i)),
         "explain, anti": lambda i: cluster.explain(pod("anti", i)),
-        "preempt": lambda i: cluster.preempt(pod("preempt", i)),
+        "preempt": lambda i: cluster.preempt(pod("preempt", i, cpu=PREEMPTING_CPU)),
         "pending": lambda i: cluster.pending(),
         "drain": lambda i: cluster.drain(f"node-{i % len(cluster.nodes)}", _DRAIN),
     }
