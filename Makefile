@@ -81,10 +81,8 @@ conformance:  ## Ask the real scheduler: RELEASE=1.37 [SEED=1] [THEME=spread] [C
 decisions:  ## Every decision over fixtures/ that differs from the last commit (or REV=...)
 	python -m tools.decisions $(REV)
 
-bench:  ## How fast it is: start-up, loading, one warm explain
-	python -m benchmarks.startup
-	python -m benchmarks.load
-	python -m benchmarks.cycle
+bench:  ## Measure everything, beside the last release (or BASE=...), into benchmarks/RESULTS.md; QUICK=1 prints small benchmarks
+	python -m benchmarks.results $(if $(BASE),--base $(BASE)) $(if $(QUICK),--quick)
 
 licences:  ## The licence of every package that users install; an error if one is not allowed
 	python -m tools.licences

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import cProfile
-import pstats
 import random
 import statistics
-import time
 from collections.abc import Iterator
 
 import msgspec
 from msgspec.structs import replace
 
 from benchmarks import synthetic
+from benchmarks.rows import Row, profiled, report, timed
 from benchmarks.synthetic import Object
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.api.pod import PodResourceClaim
-from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.scheduler import Scheduler
 
 DRIVER = "gpu.example.com"
@@ -31,41 +28,26 @@ def main() -> None:
     parser.add_argument("--devices", type=int, default=8, help="per node")
     parser.add_argument("--repeat", type=int, default=10, help="the median of so many is shown")
     parser.add_argument("--profile", type=int, default=0, metavar="N", help="show the N most expensive functions")
-    args = parser.parse_args()
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the CPU time of decisions on alike and on different nodes; notes have the first one of a cluster."""
+    plain = synthetic.pod_to_place("plain")
+    claims = (PodResourceClaim(name="gpus", resource_claim_name="gpus"),)
+    pod = replace(plain, spec=replace(plain.spec, resource_claims=claims))
     for alike in (True, False):
         base = synthetic.cluster(args.nodes, 0)
         objects = list(device_objects(args.nodes, args.devices, alike=alike))
-        plain = synthetic.pod_to_place("plain")
-        claims = (PodResourceClaim(name="gpus", resource_claim_name="gpus"),)
-        pod = replace(plain, spec=replace(plain.spec, resource_claims=claims))
-        times = []
-        for _ in range(args.repeat):
-            # A fresh cluster in each round: nothing about its devices is cached.
-            scheduler = Scheduler(with_objects(base, objects))
-            start = time.process_time()
-            decision = scheduler.decide(pod)
-            times.append(time.process_time() - start)
-        warm = []
-        for _ in range(args.repeat):
-            start = time.process_time()
-            scheduler.decide(pod)
-            warm.append(time.process_time() - start)
+        # A fresh cluster for each: nothing about its devices is cached.
+        schedulers = [Scheduler(base.with_added(objects)) for _ in range(args.repeat)]
+        with profiled(args.profile):
+            first = statistics.median(timed(each.decide, pod)[1] for each in schedulers)
+        later = statistics.median(timed(schedulers[0].decide, pod)[1] for _ in schedulers)
+        decision = schedulers[0].decide(pod)
         feasible = len(decision.scores.rows) if decision.scores is not None else 0
-        print(
-            f"nodes {'alike' if alike else 'all different'}: first {statistics.median(times) * 1e3:6.1f} ms median, "
-            f"then {statistics.median(warm) * 1e3:6.1f} ms; fits on {feasible} of {args.nodes} nodes"
-        )
-        if args.profile:
-            profile = cProfile.Profile()
-            profile.enable()
-            Scheduler(with_objects(base, objects)).decide(pod)
-            profile.disable()
-            pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
-
-
-def with_objects(cluster: Cluster, objects: list[ResourceSlice | ResourceClaim | DeviceClass]) -> Cluster:
-    """Return the cluster with the devices added; nothing from earlier decisions is cached."""
-    return cluster.with_added(objects)
+        what = f"a claim for 4 devices, {args.nodes:,} nodes of {args.devices}, {'alike' if alike else 'all different'}"
+        yield Row(what, later, "ms", f"first {first:.0f} ms; fits on {feasible:,} nodes")
 
 
 def device_objects(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import cProfile
-import pstats
 import statistics
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -15,19 +12,21 @@ from msgspec.structs import replace
 
 from benchmarks import synthetic
 from benchmarks.cycle import with_other_request
+from benchmarks.rows import Row, profiled, report, timed
 from benchmarks.synthetic import Object
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.pod import Pod, PodSchedulingGroup
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.runtime import Framework
 from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.pod_group_cycle import schedule_pod_group
+from kschedctl.scheduler.pod_group_decision import PodGroupDecision
 from kschedctl.scheduler.scheduler import Scheduler
 
-#: All nodes; a placement per rack; or nodes that are full of pods of low priority.
-KINDS: Final = ("nodes", "racks", "preempt")
+KINDS: Final = {"nodes": "any node", "racks": "one of the racks", "preempt": "nodes full of pods of low priority"}
 GPU: Final = "nvidia.com/gpu"
 RACK: Final = "example.com/rack"
 GPUS_PER_NODE: Final = 8
@@ -41,35 +40,32 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=150_000, help="pods that run already")
     parser.add_argument("--members", type=int, default=256, help="pods of the gang, all of them needed")
     parser.add_argument("--racks", type=int, default=40)
-    parser.add_argument("--kind", action="append", choices=KINDS, help="only this kind of gang (repeatable)")
+    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS, help="the kinds of gangs")
     parser.add_argument("--repeat", type=int, default=5, help="the median of so many is shown")
     parser.add_argument("--profile", type=int, default=0, metavar="N", help="show the N most expensive functions")
-    args = parser.parse_args()
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the CPU time of the decision for a gang of each kind; notes have the first one."""
     release = LATEST.with_features({GENERIC_WORKLOAD: True, TOPOLOGY_AWARE: True})
     free = with_gpus(synthetic.cluster(args.nodes, args.pods), args.racks)
-    print(f"{args.nodes} nodes in {args.racks} racks, {args.pods} pods; a gang of {args.members}")
-    for kind in args.kind or KINDS:
-        names = [f"gang-{number}" for number in range(args.repeat + 1)]
-        gangs = {name: members(name, number, args.members) for number, name in enumerate(names)}
-        cluster = (full(free) if kind == "preempt" else free).with_added(group(kind, gang) for gang in gangs.values())
-        cluster = cluster.with_pods(added=[pod for gang in gangs.values() for pod in gang])
+    for kind in args.kind:
+        gangs = [members(f"gang-{number}", number, args.members) for number in range(args.repeat + 1)]
+        cluster = (full(free) if kind == "preempt" else free).with_added(group(kind, gang) for gang in gangs)
+        cluster = cluster.with_pods(added=[pod for gang in gangs for pod in gang])
         framework = Scheduler(cluster, release).framework(DEFAULT_SCHEDULER_NAME)
-        profile = cProfile.Profile()
-        times: list[float] = []
-        for name, gang in gangs.items():
-            if args.profile and times:
-                profile.enable()
-            begin = time.process_time()
-            decision = schedule_pod_group(framework, gang[0].namespace, name, gang)
-            times.append((time.process_time() - begin) * 1e3)
-            profile.disable()
-        print(
-            f"{kind:7} first {times[0]:7.0f} ms, then {statistics.median(times[1:]):6.0f} ms median of {args.repeat}; "
-            f"{sum(member.fits for member in decision.members)} members find a node in the best of "
-            f"{len(decision.placements)} placements; {len(decision.victims)} victims: {decision.outcome}"
-        )
-        if args.profile:
-            pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
+        last, first = timed(_decide, framework, gangs[0])
+        with profiled(args.profile):
+            times = [timed(_decide, framework, gang)[1] for gang in gangs[1:]]
+        fitting = sum(member.fits for member in last.members)
+        note = f"{len(last.placements)} placements, {fitting} members find a node, {len(last.victims)} victims"
+        what = f"a gang of {args.members} pods, {args.nodes:,} nodes: {KINDS[kind]}"
+        yield Row(what, statistics.median(times), "ms", f"first {first:.0f} ms; {note}")
+
+
+def _decide(framework: Framework, gang: Sequence[Pod]) -> PodGroupDecision:
+    return schedule_pod_group(framework, gang[0].namespace, gang[0].spec.pod_group_name, gang)
 
 
 def with_gpus(cluster: Cluster, n_racks: int) -> Cluster:

@@ -1,25 +1,22 @@
 """Loading speed of a snapshot, compared with plain typed decoding of the same bytes: python -m benchmarks.load
 
 The file is the output of ``kubectl get nodes,pods -A -o json`` for a synthetic cluster, about 17 KB per pod. With
-``--yaml`` it is the output of ``-o yaml``, and the comparison is with libyaml's event parser. The last row is loading
-from the cache file that an earlier loading has written.
+``--yaml`` it is the output of ``-o yaml``, and the comparison is with libyaml's event parser. The cache is the file that
+an earlier loading with ``--cache`` has written.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
-import resource
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from benchmarks import synthetic
+from benchmarks.rows import Row, in_a_process, peak_megabytes, report, timed
 from kschedctl.api.pod import Pod
 from kschedctl.snapshot.cached_load import load_cached
 from kschedctl.snapshot.load import load_snapshot
@@ -37,33 +34,32 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="the best of so many is shown")
     parser.add_argument("--compact", action="store_true", help="JSON without kubectl's indentation")
     parser.add_argument("--yaml", action="store_true", help="YAML in place of JSON")
-    args = parser.parse_args()
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield speed and peak memory of the loading and of its lower bound; each run has its own process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / ("snapshot.yaml" if args.yaml else "snapshot.json")
+        items = chain(synthetic.nodes(args.nodes), synthetic.pods(args.pods, args.nodes, full=True))
         if args.yaml:
-            _write_yaml(path, args.nodes, args.pods)
+            _write_yaml(path, items)
         else:
-            _write(path, args.nodes, args.pods, indent=None if args.compact else 4)
+            synthetic.write_list(path, items, indent=not args.compact)
         megabytes = path.stat().st_size / 1e6
-        print(f"{megabytes:.0f} MB, {args.nodes} nodes, {args.pods} pods, {megabytes * 1e3 / args.pods:.1f} KB a pod")
-        bound = ("libyaml, events", _read_events) if args.yaml else ("msgspec, typed", _decode)
+        form = "YAML" if args.yaml else "compact JSON" if args.compact else "JSON"
+        bound = ("events of libyaml", _read_events) if args.yaml else ("typed msgspec", _decode)
         # A process of its own writes the cache file: the peak memory of this one would count for all others.
-        _best_of(1, _load_cached, path)
-        for name, run in (bound, ("load_snapshot", _load), ("load_cached", _load_cached)):
-            seconds, peak = _best_of(args.repeat, run, path)
-            print(f"{name:16} {seconds:6.2f} s {megabytes / seconds:6.0f} MB/s  peak {peak:5.0f} MB above the imports")
+        in_a_process(_measured, _load_cached, path)
+        for name, called in (("load", _load), ("load from the cache", _load_cached), bound):
+            milliseconds, peak = min(in_a_process(_measured, called, path) for _ in range(args.repeat))
+            what = f"{name}, {args.pods:,} pods in {form}"
+            note = f"{megabytes:,.0f} MB in {milliseconds / 1e3:.2f} s"
+            yield Row(what, megabytes / milliseconds * 1e3, "MB/s", note)
+            yield Row(f"{what}: peak memory", peak, "MB")
 
 
-def _write(path: Path, n_nodes: int, n_pods: int, indent: int | None) -> None:
-    with path.open("w") as file:
-        file.write('{\n"apiVersion": "v1",\n"items": [\n')
-        for i, obj in enumerate(chain(synthetic.nodes(n_nodes), synthetic.pods(n_pods, n_nodes, full=True))):
-            file.write(",\n" if i else "")
-            file.write(json.dumps(obj, indent=indent))
-        file.write('],\n"kind": "List"\n}\n')
-
-
-def _write_yaml(path: Path, n_nodes: int, n_pods: int) -> None:
+def _write_yaml(path: Path, items: Iterator[synthetic.Object]) -> None:
     import yaml
 
     class Dumper(yaml.CSafeDumper):
@@ -72,8 +68,8 @@ def _write_yaml(path: Path, n_nodes: int, n_pods: int) -> None:
 
     with path.open("w") as file:
         file.write("apiVersion: v1\nitems:\n")
-        for obj in chain(synthetic.nodes(n_nodes), synthetic.pods(n_pods, n_nodes, full=True)):
-            file.write(yaml.dump([obj], Dumper=Dumper))
+        for item in items:
+            file.write(yaml.dump([item], Dumper=Dumper))
         file.write("kind: List\n")
 
 
@@ -96,18 +92,11 @@ def _load_cached(path: Path) -> None:
     load_cached([path])
 
 
-def _best_of(n: int, run: Callable[[Path], None], path: Path) -> tuple[float, float]:
-    """Return the shortest time in seconds and its peak memory in MB; each of the ``n`` runs has its own process."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(1, maxtasksperchild=1) as pool:
-        return min(pool.apply(_timed, (run, path)) for _ in range(n))
-
-
-def _timed(run: Callable[[Path], None], path: Path) -> tuple[float, float]:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    run(path)
-    return time.perf_counter() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3
+def _measured(called: Callable[[Path], None], path: Path) -> tuple[float, float]:
+    """Return the CPU time in milliseconds, and the peak memory above the imports in MB."""
+    before = peak_megabytes()
+    _, milliseconds = timed(called, path)
+    return milliseconds, peak_megabytes() - before
 
 
 if __name__ == "__main__":

@@ -7,16 +7,17 @@ bind the pod to it, and update cluster and scheduler. Times are CPU times, to ex
 from __future__ import annotations
 
 import argparse
-import cProfile
-import pstats
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import chain, islice
 from typing import Final
 
 from msgspec.structs import replace
 
 from benchmarks import synthetic
+from benchmarks.rows import Row, profiled, report, timed
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.scheduler import Scheduler
@@ -35,35 +36,23 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=5_000)
     parser.add_argument("--pods", type=int, default=150_000, help="pods that run already")
     parser.add_argument("--bind", type=int, default=10_000, help="pods to bind")
-    parser.add_argument("--kind", action="append", choices=KINDS, help="only this kind of pod (repeatable)")
+    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS, help="the kinds of pods")
     parser.add_argument("--profile", type=int, default=0, metavar="N", help="show the N most expensive functions")
-    args = parser.parse_args()
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rates of bound and of simulated pods, and the times of whole answers and of changes."""
     cluster = synthetic.cluster(args.nodes, args.pods)
-    print(f"{args.nodes} nodes, {args.pods} pods, {len(cluster.pods.classes)} classes")
-    for kind in args.kind or KINDS:
-        scheduler = Scheduler(cluster)
-        pods = list(deployments(kind, args.bind))
-        # Data that is computed once per cluster is computed before the measurement, as in benchmarks.cycle.
-        scheduler = bind(scheduler, synthetic.pod_to_place(kind))
-        profile = cProfile.Profile()
-        if args.profile:
-            profile.enable()
-        begin = time.process_time()
-        for pod in pods:
-            scheduler = bind(scheduler, pod)
-        seconds = time.process_time() - begin
-        profile.disable()
-        print(f"{kind:7} {args.bind / seconds:7.0f} pods/s, {seconds / args.bind * 1e6:6.0f} us per pod")
-        if args.profile:
-            pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
-    for kind in args.kind or KINDS:
-        bound, simulated = loop_rates(cluster, kind, args.bind)
-        share = f"{100 * simulated / bound:.0f} % of {bound:.0f} pods/s bound in turn"
-        print(f"simulate of {args.bind} {kind} pods: {simulated:.0f} pods/s, {share}")
-    for what, seconds in whole_answers(cluster, args.bind):
-        print(f"{what:42} {seconds:6.2f} s")
-    for what, milliseconds in changes(Scheduler(cluster)):
-        print(f"{what:42} {milliseconds:6.2f} ms")
+    size = f"{args.nodes:,} nodes"
+    for kind in args.kind:
+        with profiled(args.profile):
+            bound, simulated = loop_rates(cluster, kind, args.bind)
+        yield Row(f"{args.bind:,} {kind} pods bound one after another, {size}", bound, "pods/s")
+        share = f"{100 * simulated / bound:.0f} % of the pods bound one after another"
+        yield Row(f"simulation of {args.bind:,} {kind} pods, {size}", simulated, "pods/s", share)
+    for what, milliseconds in chain(whole_answers(cluster), changes(Scheduler(cluster))):
+        yield Row(f"{what}, {size}", milliseconds, "ms")
 
 
 def deployments(kind: str, n_pods: int) -> Iterator[Pod]:
@@ -87,34 +76,23 @@ def loop_rates(cluster: Cluster, kind: str, n_pods: int) -> tuple[float, float]:
     Both take turns of 50 pods, so that they see the same load of the machine; the medians count.
     """
     pods = list(deployments(kind, n_pods))
+    # Data that is computed once per cluster is computed before the measurement, as in benchmarks.cycle.
     scheduler = bind(Scheduler(cluster), synthetic.pod_to_place(kind))
     simulation = Simulation(scheduler)
-    begin = time.process_time()
-    simulation.create(pods)
-    created = time.process_time() - begin
+    _, created = timed(simulation.create, pods)
     attempts = iter(simulation)
     bound, simulated = [], []
     for start in range(0, n_pods, TURN):
-        begin = time.process_time()
-        for pod in pods[start : start + TURN]:
-            scheduler = bind(scheduler, pod)
-        middle = time.process_time()
-        for _ in range(TURN):
-            next(attempts, None)
-        bound.append(middle - begin)
-        simulated.append(time.process_time() - middle)
-    turns = len(bound)
-    return n_pods / (statistics.median(bound) * turns), n_pods / (statistics.median(simulated) * turns + created)
+        scheduler, milliseconds = timed(reduce, bind, pods[start : start + TURN], scheduler)
+        bound.append(milliseconds)
+        simulated.append(timed(list, islice(attempts, TURN))[1])
+    turns = len(bound) / 1e3
+    return n_pods / (statistics.median(bound) * turns), n_pods / (statistics.median(simulated) * turns + created / 1e3)
 
 
-def whole_answers(cluster: Cluster, n_pods: int) -> Iterator[tuple[str, float]]:
-    """Yield the CPU time in seconds of a simulation, a capacity estimate and a drain, each on a warm scheduler."""
+def whole_answers(cluster: Cluster) -> Iterator[tuple[str, float]]:
+    """Yield the CPU time in milliseconds of a capacity estimate and a drain, each on a warm scheduler."""
     pod = synthetic.pod_to_place("plain")
-
-    def simulated(scheduler: Scheduler) -> object:
-        simulation = Simulation(scheduler)
-        simulation.create(deployments("plain", n_pods))
-        return list(simulation)
 
     def counted(scheduler: Scheduler) -> object:
         return capacity(scheduler, lambda i: replace(pod, metadata=replace(pod.metadata, name=f"copy-{i}", uid="")))
@@ -124,15 +102,12 @@ def whole_answers(cluster: Cluster, n_pods: int) -> Iterator[tuple[str, float]]:
         return list(drain(Simulation(scheduler), cluster.nodes.names[:50], options))
 
     for what, answer in (
-        (f"simulate of {n_pods} plain pods", simulated),
-        ("capacity of a plain pod: 400,000 copies", counted),
-        ("drain of 50 nodes: 1,500 pods", drained),
+        ("capacity of a plain pod", counted),
+        ("drain of 50 nodes", drained),
     ):
         scheduler = Scheduler(cluster)
         scheduler.decide(pod)
-        begin = time.process_time()
-        answer(scheduler)
-        yield what, time.process_time() - begin
+        yield what, timed(answer, scheduler)[1]
 
 
 def changes(scheduler: Scheduler) -> Iterator[tuple[str, float]]:
@@ -141,8 +116,12 @@ def changes(scheduler: Scheduler) -> Iterator[tuple[str, float]]:
     cluster = scheduler.cluster
     nodes = cluster.nodes.objects
     cordoned = replace(nodes[7], spec=replace(nodes[7].spec, unschedulable=True))
+    fiftieth = range(0, len(cluster.pods), len(cluster.pods) // 50)
     every: tuple[tuple[str, Callable[[], Scheduler]], ...] = (
-        ("50 pods deleted", lambda: scheduler.moved(cluster.with_pods(removed=range(0, 150_000, 3_000)))),
+        (
+            "50 pods deleted",
+            lambda: scheduler.moved(cluster.with_pods(removed=fiftieth)),
+        ),
         ("a node cordoned", lambda: scheduler.moved(cluster.with_nodes((*nodes[:7], cordoned, *nodes[8:])))),
         ("a node gone", lambda: scheduler.moved(cluster.with_nodes((*nodes[:7], *nodes[8:])))),
     )

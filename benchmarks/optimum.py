@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from benchmarks.rows import Row, report
 from kschedctl.api.core import Namespace, Node
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
@@ -44,28 +45,32 @@ def main() -> None:
     parser.add_argument("--goal", choices=[goal.value for goal in FinalGoal], default=FinalGoal.SCORES.value)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--evicting", action="store_true", help="whether running pods may be evicted")
-    args = parser.parse_args()
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the wall-clock time of the search, and of the simulation of the same pods; notes have the goals."""
     scheduler = Scheduler(cluster(args.nodes, args.pods, args.fill / 100, args.seed))
     final = FinalGoal(args.goal)
+    what = f"{args.pods:,} pods requesting {args.fill} % of what {args.nodes:,} nodes have free"
     begin = time.monotonic()
     simulation = simulate_pending(scheduler)
-    print(f"multi-step: {time.monotonic() - begin:.1f} s")
-    begin = time.monotonic()
+    simulated = time.monotonic() - begin
     question = pose(scheduler, None if args.evicting else no_evictions)
     known = placement_of(question, simulation)
-    print(f"{len(question.kinds)} kinds, {len(question.occupants)} occupants: {time.monotonic() - begin:.1f} s")
-    for goal in goals_of(question, final):
-        print(f"  multi-step {goal.name}: {goal.value(question, known)}")
+    goals = "; ".join(f"{goal.name} {goal.value(question, known)}" for goal in goals_of(question, final))
+    yield Row(f"simulation of {what}", simulated, "s", goals)
     begin = time.monotonic()
     # A multi-step result with evictions is not a valid start where evictions are not allowed.
     evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     may_know = args.evicting or not evicted
     found = best(question, seconds=args.seconds, final=final, known=[known] if may_know else [])
-    for standing in found.standings:
-        gap = "not known" if standing.gap is None else f"{standing.gap:.2f} %"
-        print(f"  optimum {standing.goal.name}: {standing.value}, bound {standing.bound}, gap {gap}")
-    how = "proven" if found.proven else "not proven"
-    print(f"{how}, {found.n_refused} refused: {time.monotonic() - begin:.1f} s")
+    seconds = time.monotonic() - begin
+    goals = "; ".join(
+        f"{each.goal.name} {each.value}" + ("" if each.gap is None else f", gap {each.gap:.2f} %")
+        for each in found.standings
+    )
+    yield Row(f"best placement of {what}", seconds, "s", f"{goals}; {'proven' if found.proven else 'not proven'}")
 
 
 def cluster(n_nodes: int, n_pods: int, fill: float, seed: int = 1) -> Cluster:

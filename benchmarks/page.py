@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from benchmarks import synthetic
+from benchmarks.rows import Row, report
 from tests.browser.browser import Browser, Look, missing_programs, script
 from tests.cli.in_process import run
 
@@ -22,9 +24,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
     parser.add_argument("--nodes", type=int, default=5_000)
     parser.add_argument("--repeat", type=int, default=5, help="the median of so many is shown (5)")
-    args = parser.parse_args()
     if missing := missing_programs():
         parser.error(missing)
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the wall-clock time until a page is open; notes have its size, and the times to unfold and filter."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         snapshot = synthetic.write_snapshot(folder, args.nodes)
@@ -32,10 +38,12 @@ def main() -> None:
             for command, arguments in COMMANDS.items():
                 page = folder / f"{command}.html"
                 page.write_text(run(*arguments, "-o", "html", "--snapshot", str(snapshot)).out)
-                print(f"{command:8} {page.stat().st_size / 1e6:.2f} MB, {_times(browser, page, args.repeat)}")
+                opened, note = _times(browser, page, args.repeat)
+                note = f"{page.stat().st_size / 1e6:.2f} MB; {note}"
+                yield Row(f"page of {command} opened, {args.nodes:,} nodes", opened, "ms wall", note)
 
 
-def _times(browser: Browser, page: Path, repeat: int) -> str:
+def _times(browser: Browser, page: Path, repeat: int) -> tuple[float, str]:
     browser.look(Look(1280, "light"))
     rows = 0
     times: list[tuple[float, float, float]] = []
@@ -46,10 +54,7 @@ def _times(browser: Browser, page: Path, repeat: int) -> str:
         rows, unfolded, filtered = browser.evaluate(script("filtering_time"))
         times.append((opened, unfolded, filtered))
     opened, unfolded, filtered = (statistics.median(column) for column in zip(*times, strict=True))
-    return (
-        f"open after {opened:.0f} ms; its table of {rows} rows is unfolded in {unfolded:.0f} ms "
-        f"and filtered in {filtered:.0f} ms"
-    )
+    return opened, f"a table of {rows:,} rows unfolded in {unfolded:.0f} ms and filtered in {filtered:.0f} ms"
 
 
 if __name__ == "__main__":

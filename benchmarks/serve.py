@@ -12,12 +12,14 @@ import statistics
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import msgspec
 
 from benchmarks import synthetic
+from benchmarks.rows import Row, report
 from tests.web.running import Running, running
 
 
@@ -27,7 +29,11 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--workers", type=int, default=2)
-    args = parser.parse_args()
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rate, CPU time and memory of the server, and the time of the slowest tenth of the answers."""
     with tempfile.TemporaryDirectory() as folder:
         snapshot = synthetic.write_snapshot(Path(folder), args.nodes)
         names = [
@@ -35,10 +41,12 @@ def main() -> None:
             for pod in synthetic.pods(3 * args.nodes, args.nodes)
         ]
         with running("--snapshot", str(snapshot), "--workers", str(args.workers)) as server:
-            asyncio.run(_load(server, names, args.clients, args.seconds))
+            rows = asyncio.run(_load(server, names, args.clients, args.seconds))
+    for what, value, unit, note in rows:
+        yield Row(f"{what}, {args.nodes:,} nodes, {args.clients} clients", value, unit, note)
 
 
-async def _load(server: Running, names: list[tuple[str, str]], clients: int, seconds: float) -> None:
+async def _load(server: Running, names: list[tuple[str, str]], clients: int, seconds: float) -> list[Row]:
     times: list[float] = []
     statuses: Counter[int] = Counter()
     # The processes load the cluster, and build the columns that the pods need.
@@ -58,15 +66,21 @@ async def _load(server: Running, names: list[tuple[str, str]], clients: int, sec
     watching.cancel()
     took = time.monotonic() - began
     cut = statistics.quantiles(times, n=20)
-    print(
-        f"{clients} clients, {took:.0f} s: {len(times)} answers, {len(times) / took:.0f} per second, {dict(statuses)}"
-    )
     cpu = server.cpu_seconds() - cpu
-    print(f"CPU time of the server: {cpu / len(times) * 1e3:.0f} ms per answer, {cpu / took:.1f} cores")
-    print(f"median {cut[9] * 1e3:.0f} ms, slowest tenth {cut[17] * 1e3:.0f} ms, slowest {max(times) * 1e3:.0f} ms")
     quarter = max(1, len(memory) // 4)
     shown = (statistics.mean(memory[i * quarter : (i + 1) * quarter]) for i in range(4))
-    print(f"memory of all processes by quarter of the time: {', '.join(f'{each:.0f}' for each in shown)} MB")
+    quarters = f"by quarter of the time: {', '.join(f'{each:.0f}' for each in shown)} MB"
+    return [
+        Row("answers of a server", len(times) / took, "answers/s", f"{took:.0f} s, by status: {dict(statuses)}"),
+        Row("CPU time of an answer", cpu / len(times) * 1e3, "ms", f"{cpu / took:.1f} cores used"),
+        Row(
+            "slowest tenth",
+            cut[17] * 1e3,
+            "ms wall",
+            f"median {cut[9] * 1e3:.0f} ms, slowest {max(times) * 1e3:.0f} ms",
+        ),
+        Row("memory of a server", max(memory), "MB", quarters),
+    ]
 
 
 async def _client(

@@ -8,8 +8,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
+from benchmarks.rows import Row, report
 
 UNIT: Final = "import typer"
 _RUN: Final = ["-c", "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.start import run; run()"]
@@ -29,26 +32,28 @@ COMMANDS: Final = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.startup", description=__doc__)
     parser.add_argument("--runs", type=int, default=9, help="runs of each command, in turn (default: 9)")
-    n_runs = parser.parse_args().runs
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the median of each command as a ratio to that of ``import typer``; notes have the milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         # An installed package has its bytecode; a checkout may have none.
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         times: dict[str, list[float]] = {name: [] for name in COMMANDS}
-        for i in range(n_runs + 1):
+        for i in range(args.runs + 1):
             for name, arguments in COMMANDS.items():
                 milliseconds = _cpu_milliseconds([sys.executable, *arguments], environment)
                 # The first run compiles the modules.
                 if i:
                     times[name].append(milliseconds)
-    unit = times[UNIT]
-    print(f"CPU time, median and minimum of {n_runs} runs in turn, as ratios to {UNIT}")
+    unit = statistics.median(times[UNIT])
     for name, own in times.items():
-        median, least = statistics.median(own), min(own)
-        ratios = f"{median / statistics.median(unit):5.2f} times {least / min(unit):5.2f} times"
-        print(f"{name:38} {median:5.0f} ms {least:5.0f} ms   {ratios}")
+        median = statistics.median(own)
+        yield Row(name, median / unit, "times", f"{median:.0f} ms, least {min(own):.0f} ms")
 
 
 def _cpu_milliseconds(command: list[str], environment: dict[str, str]) -> float:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import time
+import statistics
+from collections.abc import Iterator
+from typing import Final
 
 from msgspec.structs import replace
 
 from benchmarks import synthetic
+from benchmarks.cycle import with_other_request
+from benchmarks.rows import Row, report, timed
 from kschedctl.api.meta import LabelSelector
 from kschedctl.api.pod import Pod, TopologySpreadConstraint
 from kschedctl.api.well_known import ZONE
@@ -16,6 +20,9 @@ from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import unblock
 
+#: The median of so many searches is shown.
+N_REPEATS: Final = 5
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.suggestions", description=__doc__)
@@ -23,26 +30,24 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=150_000)
     parser.add_argument("--most", type=int, default=5, help="as many as explain looks for (5)")
     parser.add_argument("--waiting", type=int, default=1_000, help="pods that wait (1000)")
-    args = parser.parse_args()
-    cluster = synthetic.cluster(args.nodes, args.pods)
-    scheduler = Scheduler(cluster)
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the CPU time of the search for each pod that does not fit, and of the report of all pending pods."""
+    scheduler = Scheduler(synthetic.cluster(args.nodes, args.pods))
     for kind, pod in waiting().items():
-        start = time.perf_counter()
-        decision = scheduler.decide(pod)
-        answered = time.perf_counter()
-        found = suggest(decision, args.most)
-        done = time.perf_counter()
-        print(
-            f"{kind:24} answer {(answered - start) * 1e3:7.1f} ms, then {(done - answered) * 1e3:7.1f} ms for "
-            f"{len(found.suggestions)} of {found.tried} changes tried: "
-            f"{found.suggestions[0].summary if found.suggestions else decision.message or 'fits'}"
-        )
-
-    print(_pending(scheduler, args.waiting))
+        decisions = [scheduler.decide(with_other_request(pod, i)) for i in range(N_REPEATS)]
+        found = suggest(scheduler.decide(pod), args.most)
+        searched = statistics.median(timed(suggest, decision, args.most)[1] for decision in decisions)
+        first = f": {found.suggestions[0].summary}" if found.suggestions else ""
+        note = f"{len(found.suggestions)} of {found.tried} changes tried{first}"
+        yield Row(f"suggestions, {kind}, {args.nodes:,} nodes", searched, "ms", note)
+    yield _pending(scheduler, args.waiting)
 
 
-def _pending(scheduler: Scheduler, number: int) -> str:
-    """Measure the report of ``number`` pending pods in ten classes, and return the result as a line."""
+def _pending(scheduler: Scheduler, number: int) -> Row:
+    """Measure the report of ``number`` pending pods in ten classes."""
     kinds = list(waiting().values())
     kinds += [_requesting(pod, "memory", f"{200 + i}Gi") for i, pod in enumerate(kinds)][: 10 - len(kinds)]
     pods = [
@@ -50,12 +55,11 @@ def _pending(scheduler: Scheduler, number: int) -> str:
         for i in range(number)
     ]
     scheduler = scheduler.moved(scheduler.cluster.with_pods(added=pods))
-    start = time.perf_counter()
-    groups = group_pending_pods(scheduler, pods)
-    found = unblock(scheduler, groups)
-    seconds = time.perf_counter() - start
+    groups, decided = timed(group_pending_pods, scheduler, pods)
+    found, searched = timed(unblock, scheduler, groups)
     changes = "; ".join(f"{one.summary} ({len(one.placed)})" for one in found.changes)
-    return f"{number} pods that wait in {len(groups)} groups: {seconds:.1f} s; would place: {changes}"
+    what = f"{number:,} pending pods in {len(groups)} groups, {len(scheduler.cluster.nodes):,} nodes"
+    return Row(what, decided + searched, "ms", f"would place: {changes}")
 
 
 def waiting() -> dict[str, Pod]:

@@ -8,21 +8,23 @@ overhead of using several cores at the same time.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from benchmarks import synthetic
+from benchmarks.rows import Row, report
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.sweep.pool import default_jobs, run_here
-from kschedctl.sweep.row import Row
+from kschedctl.sweep.row import Row as SweepRow
 
 _DEPLOYMENT: Final = {
     "apiVersion": "apps/v1",
@@ -61,17 +63,19 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=1_000)
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=1, help="of several, turn by turn, the fastest counts")
-    args = parser.parse_args()
+    report(parser, measure)
+
+
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the cases per second of wall-clock time for each number of processes; notes have the CPU time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, args.nodes, args.pods)
         job = SweepJob(read_plan(folder / "plan.yaml"), folder)
-        begin = time.perf_counter()
         job.start(job.variation(1).base)
-        print(f"{args.nodes} nodes, {args.pods} pods: loaded in {time.perf_counter() - begin:.1f} s")
-        print(f"{default_jobs()} cores, {os.getloadavg()[0]:.1f} busy before")
+        busy = os.getloadavg()[0]
         numbers = range(1, min(args.cases, len(job.read.cases)) + 1)
-        table: list[Row] = []
+        table: list[SweepRow] = []
         fastest: dict[int, tuple[float, float]] = {}
         for _ in range(args.rounds):
             for jobs in args.jobs:
@@ -83,10 +87,10 @@ def main() -> None:
                 assert rows == table, "the table is another one"
         first = fastest[args.jobs[0]][0]
         for jobs, (seconds, used) in fastest.items():
-            told = f"{jobs} {'process' if jobs == 1 else 'processes'}: {len(table)} cases in {seconds:.1f} s"
-            print(
-                f"{told}, {len(table) / seconds:.1f} a second, {first / seconds:.2f} times the first, {used:.1f} s CPU"
-            )
+            processes = "one process" if jobs == 1 else f"{jobs} processes"
+            what = f"sweep of {len(table):,} what-ifs, {args.nodes:,} nodes, {processes}"
+            note = f"{seconds:.1f} s, {used:.1f} s CPU; {default_jobs()} cores, {busy:.1f} busy before"
+            yield Row(what, len(table) / seconds, "cases/s", f"{first / seconds:.2f} times the first; {note}")
 
 
 def cpu_seconds() -> float:
@@ -97,12 +101,8 @@ def cpu_seconds() -> float:
 
 def write(folder: Path, n_nodes: int, n_pods: int) -> None:
     """Write the snapshot, the manifest and the plan."""
-    namespaces = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"namespace-{i}"}}
-        for i in range(synthetic.N_NAMESPACES)
-    ]
-    items = [*namespaces, *synthetic.nodes(n_nodes), *synthetic.pods(n_pods, n_nodes)]
-    (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    items = chain(synthetic.namespaces(), synthetic.nodes(n_nodes), synthetic.pods(n_pods, n_nodes))
+    synthetic.write_list(folder / "cluster.json", items)
     (folder / "web.yaml").write_text(yaml.safe_dump(_DEPLOYMENT))
     (folder / "plan.yaml").write_text(yaml.safe_dump(_PLAN, sort_keys=False))
 

@@ -7,7 +7,7 @@ same cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +31,12 @@ _MEMORY: Final = ("64Mi", "128Mi", "256Mi", "512Mi")
 PENDING: Final = "new-preempt"
 #: Every tenth application has a preferred anti-affinity between its replicas.
 _WITH_ANTI_AFFINITY: Final = 10
+
+
+def namespaces() -> Iterator[Object]:
+    """Yield the namespaces of the pods."""
+    for i in range(N_NAMESPACES):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"namespace-{i}"}}
 
 
 def nodes(n_nodes: int) -> Iterator[Object]:
@@ -113,13 +119,23 @@ def pod_to_place(kind: str, app: int = 7 * _WITH_ANTI_AFFINITY + 1) -> Pod:
 def cluster(n_nodes: int, n_pods: int) -> Cluster:
     """Return a cluster as columns."""
     builder = ClusterBuilder()
-    for i in range(N_NAMESPACES):
-        builder.add(msgspec.convert({"metadata": {"name": f"namespace-{i}"}}, Namespace))
+    for namespace in namespaces():
+        builder.add(msgspec.convert(namespace, Namespace))
     for node in nodes(n_nodes):
         builder.add(msgspec.convert(node, Node))
     for pod in pods(n_pods, n_nodes):
         builder.add(msgspec.convert(pod, Pod))
     return builder.build()
+
+
+def write_list(path: Path, items: Iterable[Object], *, indent: bool = True) -> None:
+    """Write objects as ``kubectl get -o json`` prints them, or without its indentation."""
+    with path.open("wb") as file:
+        file.write(b'{\n    "apiVersion": "v1",\n    "items": [\n')
+        for i, item in enumerate(items):
+            text = msgspec.json.encode(item)
+            file.write((b",\n" if i else b"") + (msgspec.json.format(text, indent=4) if indent else text))
+        file.write(b'\n    ],\n    "kind": "List"\n}\n')
 
 
 def write_snapshot(folder: Path, n_nodes: int) -> Path:

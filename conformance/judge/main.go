@@ -28,6 +28,7 @@ func main() {
 	workers := flag.Int("workers", 4, "how many cases to work on at once; they mostly wait for informers")
 	printVersion := flag.Bool("version", false, "print the Kubernetes version that this program was built from")
 	gates := flag.Bool("gates", false, "list the feature gates of the scheduler with their defaults")
+	timing := flag.Bool("bench", false, "time the scheduler's own cycle; bench.go describes the lines of standard input")
 	flag.Parse()
 	if *printVersion {
 		fmt.Println(version.Get().GitVersion)
@@ -44,7 +45,11 @@ func main() {
 	klog.SetLogger(logr.Discard())
 	metrics.Register()
 	err := errors.Join(corev1.AddToScheme(defaults), addGroupsToScheme(defaults))
-	if err == nil {
+	switch {
+	case err != nil:
+	case *timing:
+		err = bench(os.Stdin, os.Stdout)
+	default:
 		err = serve(os.Stdin, os.Stdout, *workers)
 	}
 	if err != nil {

@@ -12,12 +12,12 @@ from typing import Final
 from kschedctl.cli.exit_code import ExitCode
 
 #: Python's own threshold is 700 objects: the imports of a command then cause 180 searches for garbage that find none.
-_OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
+OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
 
 
 def run() -> None:
     """Run the command line."""
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     # A program that is started in the background may have Ctrl-C ignored.
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from itertools import islice
@@ -97,6 +98,16 @@ def test_the_table_of_feature_gates_is_what_the_scheduler_lists(release: str, ju
         for name, gate in known_gates(release).items()
     }
     assert dict(line.split() for line in listed.stdout.splitlines()) == known
+
+
+def test_the_bench_places_pods_one_after_another_and_finds_candidates(release: str, judge: Judge) -> None:
+    lines = [node("a", cpu="2"), pod("low", nodeName="a", priority=0), [pod("fits")], [pod("p", cpu="2", priority=10)]]
+    given = "".join(f"{json.dumps(line)}\n" for line in lines)
+    program = builds.cache() / release / "judge"
+    printed = subprocess.run([program, "-bench"], input=given, capture_output=True, text=True, check=True).stdout
+    answers = [json.loads(line) for line in printed.splitlines()]
+    assert [(answer["placed"], answer["candidates"]) for answer in answers] == [(1, 0), (0, 1)]
+    assert all(answer["seconds"] >= 0 for answer in answers)
 
 
 def test_a_wrong_configuration_is_refused(judge: Judge) -> None:

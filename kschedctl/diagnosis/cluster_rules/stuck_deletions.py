@@ -27,12 +27,13 @@ def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """Yield the unhealthy nodes with pods of StatefulSets whose deletion does not end."""
     cluster = situation.cluster
     by_node: dict[int, list[int]] = {}
-    for index in np.flatnonzero(cluster.pods.node_row >= 0).tolist():
-        metadata = cluster.pods.records[index].metadata
+    pods = cluster.pods
+    for index in np.flatnonzero(pods.class_terminating[pods.class_id] & (pods.node_row >= 0)).tolist():
+        metadata = pods.records[index].metadata
         ends, owner = metadata.deletion_timestamp, metadata.controller
         if ends is None or owner is None or owner.kind != "StatefulSet":
             continue
-        row = int(cluster.pods.node_row[index])
+        row = int(pods.node_row[index])
         if is_unhealthy(cluster.nodes.objects[row]) and situation.seconds_since(ends) > _PATIENCE:
             by_node.setdefault(row, []).append(index)
     for row, members in by_node.items():

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import numpy as np
-
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
@@ -35,9 +33,8 @@ _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """Yield the pods that have had a node for more than ten minutes and are still in phase Pending."""
     pods = situation.cluster.pods
-    for index in np.flatnonzero(pods.node_row >= 0).tolist():
-        record = pods.records[index]
-        if record.status.phase != "Pending" or record.metadata.deletion_timestamp is not None:
+    for index, (row, record) in enumerate(zip(pods.node_row.tolist(), pods.records, strict=True)):
+        if row < 0 or record.status.phase != "Pending" or record.metadata.deletion_timestamp is not None:
             continue
         age = situation.seconds_since(record.status.start_time or record.metadata.creation_timestamp)
         if age > _PATIENCE:

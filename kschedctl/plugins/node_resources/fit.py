@@ -262,10 +262,11 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         allocatable = int(columns.allocatable[index, row])
         delta = nodes.delta((self.name, resource), columns.per_class[index])
         used = int(columns.requested[index, row] + delta[position if len(delta) > 1 else 0])
-        wanted_by = columns.per_class[index][nodes.pods.class_id]
-        nominated = [pod for pod in nodes.nominated_in(position).tolist() if wanted_by[pod]]
-        pods = tuple(nodes.pods.key(pod) for pod in nominated)
-        kept = int(wanted_by[nominated].sum()) if nominated else 0
+        nominated = nodes.nominated_in(position)
+        # Of the nominated pods alone: a column of all pods for each node that is shown would be quadratic.
+        wanted_by = columns.per_class[index][nodes.pods.class_id[nominated]]
+        pods = tuple(nodes.pods.key(pod) for pod in nominated[wanted_by != 0].tolist())
+        kept = int(wanted_by.sum())
         return Reason(reason_text(resource), InsufficientResource(resource, amount, used, allocatable, kept, pods))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
