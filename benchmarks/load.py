@@ -1,8 +1,8 @@
 """Loading speed of a snapshot, compared with plain typed decoding of the same bytes: python -m benchmarks.load
 
 The file is the output of ``kubectl get nodes,pods -A -o json`` for a synthetic cluster, about 17 KB per pod. With
-``--yaml`` it is the output of ``-o yaml``, and the comparison is with libyaml's event parser. The cache is the file that
-an earlier loading with ``--cache`` has written.
+``--yaml`` it is the output of ``-o yaml``, and the comparison is with libyaml's event parser. The cache is the file
+that an earlier loading with ``--cache`` has written.
 """
 
 from __future__ import annotations
