@@ -40,8 +40,8 @@ class Row(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """The figure with its unit, to three digits: ``1.25 ms``, ``12.5 s``."""
-        in_seconds = self.unit == "ms" and self.value >= 10_000
+        """The figure with its unit, to three digits: ``1.25 ms``, ``1.25 s``."""
+        in_seconds = self.unit == "ms" and self.value >= 1_000
         value, unit = (self.value / 1e3, "s") if in_seconds else (self.value, self.unit)
         digits = 0 if value >= 100 else 1 if value >= 10 else 2
         return f"{value:,.{digits}f} {unit}".strip()

@@ -297,11 +297,26 @@ def delete_command(keys: Sequence[str]) -> str:
     >>> delete_command(["shop/web-1", "shop/web-2", "batch/job"])
     'kubectl delete pod -n shop web-1 web-2 && kubectl delete pod -n batch job'
     """
+    return _for_pods("delete pod", keys)
+
+
+def wait_command(keys: Sequence[str]) -> str:
+    """Return the kubectl command that waits until pods are gone, given as ``namespace/name``.
+
+    Examples
+    --------
+    >>> wait_command(["shop/web-1"])
+    'kubectl wait --for=delete --timeout=5m pod -n shop web-1'
+    """
+    return _for_pods("wait --for=delete --timeout=5m pod", keys)
+
+
+def _for_pods(verb: str, keys: Sequence[str]) -> str:
     by_namespace: dict[str, list[str]] = {}
     for key in keys:
         namespace, _, name = key.partition("/")
         by_namespace.setdefault(namespace, []).append(name)
-    return " && ".join(f"kubectl delete pod -n {namespace} {' '.join(of)}" for namespace, of in by_namespace.items())
+    return " && ".join(f"kubectl {verb} -n {namespace} {' '.join(of)}" for namespace, of in by_namespace.items())
 
 
 def pod_deleted(cluster: Cluster, key: str) -> Iterator[ObjectDeletion]:

@@ -28,6 +28,7 @@ from kschedctl.framework.remedy import (
     delete_command,
     min_count_lowered,
     pod_deleted,
+    wait_command,
 )
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity
@@ -42,6 +43,8 @@ _MOST_ROWS: Final = 64
 _FEW_PODS: Final = 300
 #: At most 5 pods are deleted to free capacity.
 _MOST_DELETED: Final = 5
+#: The seconds after the end of its grace period from which a pod counts as stuck.
+_PATIENCE: Final = 300
 #: The filters whose result for a node no pod changes.
 _WITHOUT_PODS: Final = frozenset((
     "NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodeDeclaredFeatures", "VolumeBinding",
@@ -212,9 +215,10 @@ def _comes_back(decision: Decision, index: int) -> bool:
 def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) -> Iterator[Remedy]:
     """Yield the deletion of pods of a node that frees what the pod requests: as few and unimportant pods as possible.
 
-    If the deletion of a single pod suffices, the least important such pod is deleted; else up to 5 are, those that free
-    most first. Pods that their controller recreates on the same node are kept. Nothing is yielded if the node rejects
-    the pod for anything but a shortage.
+    If pods that are being deleted free enough, only the wait for their end is yielded. If the deletion of a single pod
+    suffices, the least important such pod is deleted; else up to 5 are, those that free most first. Pods that their
+    controller recreates on the same node are kept. Nothing is yielded if the node rejects the pod for anything but a
+    shortage.
 
     Parameters
     ----------
@@ -230,13 +234,20 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
     if len(per_class) < len(lacking):
         return
     pods = cluster.pods
-    amounts = {
+    held = {
         index: {name: int(per_class[name][pods.class_id[index]]) for name in lacking}
         for index in pods.on_node(row).tolist()
-        if can_make_way(cluster, index, decision.pod)
-        and pods.key(index) not in kept
-        # A pod that is ending frees its resources without another deletion.
-        and pods.records[index].metadata.deletion_timestamp is None
+    }
+    ending = {index: has for index, has in held.items() if pods.records[index].metadata.deletion_timestamp is not None}
+    soon = [index for index in ending if _ends_soon(decision, index)]
+    if all(sum(ending[index][name] for index in soon) >= lacking[name] for name in lacking):
+        enough = [index for index in soon if all(ending[index][name] >= lacking[name] for name in lacking)]
+        yield _awaited(decision, row, enough[:1] or [index for index in soon if any(ending[index].values())])
+        return
+    amounts = {
+        index: has
+        for index, has in held.items()
+        if index not in ending and can_make_way(cluster, index, decision.pod) and pods.key(index) not in kept
     }
     own = decision.pod.spec.priority or 0
 
@@ -262,6 +273,27 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
         left = {name: more for name, amount in left.items() if (more := amount - amounts[index][name]) > 0}
     if not left:
         yield _freed(decision, row, lacking, taken)
+
+
+def _ends_soon(decision: Decision, index: int) -> bool:
+    """Report whether a pod that is being deleted will end: its grace period is not long over."""
+    ends, now = decision.cluster.pods.records[index].metadata.deletion_timestamp, decision.cluster.taken_at
+    return ends is not None and (now is None or (now - ends).total_seconds() <= _PATIENCE)
+
+
+def _awaited(decision: Decision, row: int, awaited: list[int]) -> Remedy:
+    cluster = decision.cluster
+    keys = tuple(sorted(map(cluster.pods.key, awaited)))
+    has = "has" if len(keys) == 1 else "have"
+    return Remedy(
+        summary=f"wait until {_pods(keys)} {has} ended on {cluster.nodes.names[row]}",
+        scope=RemedyScope.NODE,
+        changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
+        risk=Risk.WAIT,
+        family="end",
+        within=len(keys),
+        command=wait_command(keys),
+    )
 
 
 def _lacking(decision: Decision, row: int) -> dict[str, int]:

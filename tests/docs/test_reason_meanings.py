@@ -40,7 +40,12 @@ def test_every_kind_of_operands_is_in_the_table() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [kind for kind in Operands.__subclasses__() if kind.remedies is not Operands.remedies],
+    [
+        kind
+        for kind in Operands.__subclasses__()
+        # Tests define kinds of their own.
+        if kind.remedies is not Operands.remedies and kind.__module__.startswith("kschedctl.")
+    ],
     ids=lambda kind: kind.__name__,
 )
 def test_cures_are_told_as_instructions(kind: type[Operands]) -> None:

@@ -148,6 +148,7 @@ WORDS = {
 @example(seed=101494)
 @example(seed=2214)
 @example(seed=722447)
+@example(seed=23077)
 def test_every_kind_that_helps_is_among_the_suggestions(theme: str, seed: int) -> None:
     case = msgspec.convert(generate.case(theme, seed, seed % 150), Case)
     try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.api.classes import PriorityClass
@@ -400,6 +402,34 @@ def test_a_request_is_lowered_to_what_its_siblings_use() -> None:
     assert lower in summaries(told(pod, [make_node("a")], [running], usage))
     busy = make_object(PodMetrics, "w-1", namespace="default", containers=[{"name": "c", "usage": {"cpu": "900m"}}])
     assert not any("request" in one for one in summaries(told(pod, [make_node("a")], [running], busy)))
+
+
+@pytest.mark.parametrize(
+    ("ending", "taken_at", "expected"),
+    [
+        pytest.param(["3"], "10:00:00", ["wait until default/end-0 has ended on a"], id="one frees enough"),
+        pytest.param(
+            ["1", "2"],
+            "10:00:00",
+            ["wait until default/end-0 and default/end-1 have ended on a"],
+            id="two free enough together",
+        ),
+        pytest.param(["1", "1"], "10:00:00", ["free 3 cpu on a: delete default/stays"], id="they free too little"),
+        pytest.param(["3"], "10:10:00", ["free 3 cpu on a: delete default/stays"], id="it is stuck"),
+        pytest.param(["3"], "", ["wait until default/end-0 has ended on a"], id="a snapshot without a time"),
+    ],
+)
+def test_pods_that_are_being_deleted_are_waited_for(ending: list[str], taken_at: str, expected: list[str]) -> None:
+    end = datetime(2026, 11, 20, 10, 0, 30, tzinfo=UTC)
+    pods = [make_pod("stays", node="a", requests={"cpu": "3"})]
+    for number, cpu in enumerate(ending):
+        pod = make_pod(f"end-{number}", node="a", requests={"cpu": cpu})
+        pods.append(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=end)))
+    cluster = make_cluster([make_node("a", cpu=str(3 + sum(map(int, ending))))], pods)
+    if taken_at:
+        cluster = cluster.at(datetime.fromisoformat(f"2026-11-20T{taken_at}+00:00"))
+    found = suggest(decide(make_pod("new", requests={"cpu": "3"}), cluster)).suggestions
+    assert [one.summary for one in found if not one.summary.startswith("add a node")] == expected
 
 
 @pytest.mark.parametrize(("priority", "kept", "n_deleting"), [(0, (), 1), (1, (), 0), (0, ("default/x",), 0)])
