@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
@@ -18,7 +19,6 @@ import msgspec
 from benchmarks import synthetic
 from benchmarks.rows import Row, in_a_process, peak_megabytes, report, timed
 from kschedctl.api.pod import Pod
-from kschedctl.snapshot.cached_load import load_cached
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.text.yaml import documents_by_events
 
@@ -49,9 +49,12 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
         megabytes = path.stat().st_size / 1e6
         form = "YAML" if args.yaml else "compact JSON" if args.compact else "JSON"
         bound = ("events of libyaml", _read_events) if args.yaml else ("typed msgspec", _decode)
-        # A process of its own writes the cache file: the peak memory of this one would count for all others.
-        in_a_process(_measured, _load_cached, path)
-        for name, called in (("load", _load), ("load from the cache", _load_cached), bound):
+        ways = [("load", _load), bound]
+        if find_spec("kschedctl.snapshot.cached_load"):
+            # The first run writes the cache file.
+            in_a_process(_measured, _load_cached, path)
+            ways.insert(1, ("load from the cache", _load_cached))
+        for name, called in ways:
             milliseconds, peak = min(in_a_process(_measured, called, path) for _ in range(args.repeat))
             what = f"{name}, {args.pods:,} pods in {form}"
             note = f"{megabytes:,.0f} MB in {milliseconds / 1e3:.2f} s"
@@ -89,6 +92,9 @@ def _load(path: Path) -> None:
 
 
 def _load_cached(path: Path) -> None:
+    # Releases before 0.2 have no cache.
+    from kschedctl.snapshot.cached_load import load_cached
+
     load_cached([path])
 
 
