@@ -173,8 +173,6 @@ class LoadedCluster:
         scheduler = self.scheduler
         index = self._index(pod)
         if index is not None and self.pods.node_row[index] >= 0:
-            # Its plugins and their results then serve the clusters without each of the pods.
-            scheduler.framework(pod.spec.scheduler_name)
             others = without_extended_claim(self.cluster, pod).with_pods(removed=[index])
             scheduler = scheduler.moved(others)
         return scheduler.decide_as_scheduled(pod)

@@ -14,12 +14,10 @@ from typing import Final, NamedTuple
 
 import typer
 
-from kschedctl.cli.snapshot_paths import snapshot_paths
+from kschedctl.cli.snapshot_paths import STDIN, snapshot_paths
 
 _SECONDS: Final = 2.0
-_STDIN: Final = "-"
 _WORKLOADS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
-
 _ROLLED: Final = ("Deployment", "StatefulSet")
 
 
@@ -133,7 +131,7 @@ def _objects(ctx: typer.Context) -> Iterator[NamedObject]:
     if paths and (context or kubeconfig):
         return
     # During completion, standard input is the terminal.
-    if _STDIN in paths:
+    if STDIN in paths:
         return
     asked = json.dumps({"paths": paths, "context": context, "kubeconfig": kubeconfig})
     command = [sys.executable, "-m", "kschedctl.cli.names", asked]

@@ -87,8 +87,6 @@ class Framework:
         The pods whose victims are being evicted; shared in the same way.
     extenders : sequence of Extender
         The extenders to call; empty if extenders are not called.
-    cache : ResultCache, optional
-        The cached results of the profile over a cluster that this one was derived from; by default none.
     """
 
     def __init__(
@@ -101,7 +99,6 @@ class Framework:
         waiting_pods: WaitingPods | None = None,
         preempting: set[str] | None = None,
         extenders: Sequence[Extender] = (),
-        cache: ResultCache | None = None,
     ) -> None:
         self.profile = profile
         self.cluster = cluster
@@ -114,7 +111,7 @@ class Framework:
         self._classes = {name: registry[name] for name in names}
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
         self._plugins = {name: self._made(name) for name in names}
-        self._cache = cache if cache is not None else ResultCache()
+        self._cache = ResultCache()
         self._judging_placements = [name for name in names if issubclass(self._classes[name], PlacementFeasiblePlugin)]
 
     def _made(self, name: str) -> Plugin:

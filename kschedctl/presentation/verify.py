@@ -11,6 +11,7 @@ from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 from kschedctl.presentation.tone import Tone
+from kschedctl.scheduler.search_scope import MIN_FEASIBLE_NODES_TO_FIND
 
 #: The headings of pods with one message, and whether it is the stored one.
 _HEADINGS: Final = {
@@ -46,8 +47,6 @@ _UNEXPLAINED: Final = (
     "pods that ran then have ended, or nodes have changed since",
     "kube-scheduler filters nodes in parallel, so that its samples have other nodes at their ends",
 )
-#: kube-scheduler ends no search before it has found 100 feasible nodes.
-_ALWAYS_SEARCHED: Final = 100
 #: The number of pods per reason without ``-o wide``.
 _FEW: Final = 5
 
@@ -83,7 +82,7 @@ def document(found: Verification, view: View) -> Document:
 def _next(found: Verification) -> Iterator[Question]:
     if not found.equal:
         yield Question("A test case for a bug report", "verify", options={"record": "case.json"})
-    if found.choices is None and found.snapshot.nodes > _ALWAYS_SEARCHED:
+    if found.choices is None and found.snapshot.nodes > MIN_FEASIBLE_NODES_TO_FIND:
         yield Question("Nodes of the newest pods", "verify", options={"sampling": True})
 
 

@@ -34,9 +34,8 @@ from kschedctl.framework.scoring import Scores, normalized_scores
 from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import group_of
-from kschedctl.scheduler.search_scope import SearchScope
+from kschedctl.scheduler.search_scope import MIN_FEASIBLE_NODES_TO_FIND, SearchScope
 
-MIN_FEASIBLE_NODES_TO_FIND: Final = 100
 _MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND: Final = 5
 #: The labels for zone and region; the first one that a node has counts (component-helpers ``GetZoneKey``).
 _ZONE: Final = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")

@@ -16,7 +16,6 @@ from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.extender import Extender, is_interested
 from kschedctl.framework.pod_groups import PodGroupInfo, not_modelled_in
 from kschedctl.framework.registry import Registry
-from kschedctl.framework.result_cache import ResultCache
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.plugins.registry import in_tree_registry
@@ -69,8 +68,6 @@ class Scheduler:
         self.preempting = preempting if preempting is not None else set()
         self.extenders = tuple(extenders)
         self._frameworks: dict[str, Framework] = {}
-        #: The cached results by profile, which schedulers over derived clusters share.
-        self._caches: dict[str, ResultCache] = {}
 
     def moved(self, cluster: Cluster) -> Scheduler:
         """Return the same scheduler over a cluster that was derived from its own.
@@ -92,8 +89,9 @@ class Scheduler:
             self.preempting,
             self.extenders,
         )
-        new._frameworks = {name: framework.moved(cluster) for name, framework in self._frameworks.items()}
-        new._caches = self._caches
+        # Frameworks that were never asked are made here, so that all schedulers that are derived from this one share
+        # their plugins' results.
+        new._frameworks = {name: self.framework(name).moved(cluster) for name in self.configuration.profiles}
         return new
 
     def knows(self, pod: Pod) -> bool:
@@ -127,7 +125,6 @@ class Scheduler:
                 self.waiting_pods,
                 self.preempting,
                 self.extenders,
-                self._caches.setdefault(scheduler_name, ResultCache()),
             )
             self._frameworks[scheduler_name] = framework
         return framework

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+#: No search ends before it has found so many feasible nodes (upstream ``minFeasibleNodesToFind``).
+MIN_FEASIBLE_NODES_TO_FIND: Final = 100
 
 
 class SearchScope(StrEnum):

@@ -34,6 +34,7 @@ from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.workloads.replacement import NODE_BOUND
 
 #: At most 16 kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16
@@ -276,8 +277,11 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
 
 
 def _ends_soon(decision: Decision, index: int) -> bool:
-    """Report whether a pod that is being deleted will end: its grace period is not long over."""
-    ends, now = decision.cluster.pods.records[index].metadata.deletion_timestamp, decision.cluster.taken_at
+    """Report whether a pod that is being deleted makes room: its grace period is not long over, and it stays away."""
+    metadata, now = decision.cluster.pods.records[index].metadata, decision.cluster.taken_at
+    ends, owner = metadata.deletion_timestamp, metadata.controller
+    if owner is not None and owner.kind in NODE_BOUND:
+        return False
     return ends is not None and (now is None or (now - ends).total_seconds() <= _PATIENCE)
 
 

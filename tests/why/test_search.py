@@ -432,6 +432,12 @@ def test_pods_that_are_being_deleted_are_waited_for(ending: list[str], taken_at:
     assert [one.summary for one in found if not one.summary.startswith("add a node")] == expected
 
 
+def test_a_daemon_set_pod_that_is_being_deleted_is_not_waited_for_as_it_comes_back() -> None:
+    pod = make_pod("agent", node="a", requests={"cpu": "3"}, terminating=True, owner=("apps/v1", "DaemonSet", "agent"))
+    found = suggest(decide(make_pod("new", requests={"cpu": "3"}), make_cluster([make_node("a", cpu="4")], [pod])), 50)
+    assert not any(one.summary.startswith("wait") for one in found.suggestions)
+
+
 @pytest.mark.parametrize(("priority", "kept", "n_deleting"), [(0, (), 1), (1, (), 0), (0, ("default/x",), 0)])
 def test_pods_of_higher_priority_and_kept_pods_are_not_deleted(
     priority: int, kept: tuple[str, ...], n_deleting: int

@@ -28,11 +28,10 @@ from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.search_scope import MIN_FEASIBLE_NODES_TO_FIND
 
 #: Up to 8 pods are explained one by one, with suggestions; more are summarized.
 FEW: Final = 8
-#: kube-scheduler ends no search before it has found 100 feasible nodes.
-_ALWAYS_SEARCHED: Final = 100
 _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
 
 
@@ -159,7 +158,7 @@ def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod
         from kschedctl.analyses.explain.failure_tolerance import withstand
 
         answer = structs.replace(answer, withstanding=withstand(scheduler, decision))
-    if decision.schedulable and (request.sampling or len(decision.searched) > _ALWAYS_SEARCHED):
+    if decision.schedulable and (request.sampling or len(decision.searched) > MIN_FEASIBLE_NODES_TO_FIND):
         from kschedctl.analyses.explain.search import search_data, with_samples
 
         percentage = scheduler.percentage_of_nodes_to_score(decision.framework.profile.scheduler_name)
