@@ -93,8 +93,7 @@ class AlikePods:
         self._after: Scheduler | None = None
         self._node = ""
         self._n_bound = 0
-        changes_more = decision.state.effects or decision.pod.status.nominated_node_name or decision.scores is None
-        self._ended = bool(changes_more)
+        self._ended = False
 
     def bound(self, node: str, after: Scheduler) -> None:
         """Take in that the pod of the last search was bound to a node.
@@ -128,8 +127,11 @@ class AlikePods:
 
     def _rank(self) -> Ranking | None:
         first = self._first
+        # A nominated pod leaves its nomination behind; without scores the first pod had no choice.
+        if first.pod.status.nominated_node_name or first.scores is None:
+            return None
         reaches = reaches_of_copies(first.framework, first.pod, _POINTS)
-        if reaches is None or first.scores is None or _reads_budgets(first.framework, reaches):
+        if reaches is None or _reads_budgets(first.framework, reaches):
             return None
         return Ranking(first.framework, first, first.scores, reaches)
 
