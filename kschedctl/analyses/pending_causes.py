@@ -24,28 +24,33 @@ class PendingCauses:
     Parameters
     ----------
     attempts : iterable of Attempt
-        The scheduling cycles of a simulation, in order; the last one of each pod counts.
+        The scheduling cycles of a simulation, in order.
 
     Attributes
     ----------
-    decisions : dict of str to Decision
-        The last decision for each pod, by ``namespace/name``; for a member of a pod group as part of the decision for
-        the group.
+    last : dict of str to Attempt
+        The last cycle of each pod, by ``namespace/name``.
     """
 
     def __init__(self, attempts: Iterable[Attempt]) -> None:
-        last = {attempt.pod: attempt for attempt in attempts}
-        self.decisions: dict[str, Decision] = {key: attempt.part_of_group for key, attempt in last.items()}
-        self._messages = {key: attempt.message for key, attempt in last.items()}
+        self.last = {attempt.pod: attempt for attempt in attempts}
         self._known: dict[tuple[str, ...], str] = {}
+
+    def decision(self, key: str) -> Decision | None:
+        """Return the last decision for a pod; ``None`` if it was not tried.
+
+        The decision for a member of a pod group is part of the decision for the group.
+        """
+        attempt = self.last.get(key)
+        return attempt.part_of_group if attempt is not None else None
 
     def of(self, key: str) -> str:
         """Return the cause for a pod; empty if the pod was scheduled, was not tried, or too many were diagnosed."""
-        decision = self.decisions.get(key)
+        decision = self.decision(key)
         if decision is None or decision.schedulable:
             return ""
         kind, namespace, name = workload_of(decision.cluster, decision.pod.metadata)
-        alike = (self._messages[key], kind, namespace, name) if kind not in _OWN_NEEDS else (key,)
+        alike = (self.last[key].message, kind, namespace, name) if kind not in _OWN_NEEDS else (key,)
         if alike not in self._known:
             if len(self._known) >= _MOST:
                 return ""

@@ -115,10 +115,10 @@ def _pending(found: Rollout) -> str:
     for group in found.waiting:
         for side, pods in (("new", group.new), ("old", group.old)):
             for key in pods[:1]:
-                cause = causes.of(key)
-                if not cause:
+                cause, decision = causes.of(key), causes.decision(key)
+                if decision is None or not cause:
                     return f"the {side} pod {key} is pending: {group.message}" if group.message else ""
-                n_nodes = len(causes.decisions[key].cluster.nodes)
+                n_nodes = len(decision.cluster.nodes)
                 kept = _kept(found) if side == "new" else ""
                 return f"the {side} pod fits on none of {counted(n_nodes, 'node')}: {cause}{kept}"
     return ""
@@ -197,7 +197,7 @@ class _RolloutCures:
         """True if a new pod is pending that some node would have room for without the other pods."""
         causes = PendingCauses(self._found.attempts)
         keys = [key for group in self._found.waiting for key in group.new]
-        decision = causes.decisions.get(keys[0]) if keys else None
+        decision = causes.decision(keys[0]) if keys else None
         statuses = decision.statuses if decision is not None else None
         if decision is None or statuses is None:
             return False
@@ -268,7 +268,7 @@ class _RolloutCures:
         """Yield the changes with which the first pending pod is scheduled, made in the template."""
         causes = PendingCauses(self._found.attempts)
         keys = [key for group in self._found.waiting for key in group.new]
-        decision = causes.decisions.get(keys[0]) if keys else None
+        decision = causes.decision(keys[0]) if keys else None
         if decision is None:
             return
         found = (each for each in suggest(decision).suggestions if _is_harmless(each))

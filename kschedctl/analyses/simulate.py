@@ -145,7 +145,7 @@ def simulation_answer(
     waiting = _pending_by_message(simulation, attempts, causes, groups)
     evicted = preemption_evictions(simulation.timeline)
     n_waiting = sum(len(group.pods) for group in waiting)
-    not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.decision.not_modelled)
+    not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.search.not_modelled)
     return Simulated(
         **envelope(before, provenance(cluster, many=True), not_modelled),
         summary=_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),
@@ -175,9 +175,8 @@ def _cures(causes: PendingCauses, waiting: Sequence[WaitingData], placed: Collec
 
     No cure deletes a pod that was placed in the same run. Cures for a member of a pod group are tried for the group.
     """
-    last = causes.decisions
-    tried = (last[key] for group in waiting for key in group.pods[:1] if key in last and not group.gated)
-    for decision in islice(tried, _MOST_CURED):
+    tried = (causes.decision(key) for group in waiting for key in group.pods[:1] if not group.gated)
+    for decision in islice((each for each in tried if each is not None), _MOST_CURED):
         if not decision.schedulable and not decision.victims:
             yield from pod_cures(decision, _MOST_CURES, placed)
 
@@ -282,7 +281,7 @@ def _attempt(attempt: Attempt) -> SimulatedAttemptData:
         attempt.number,
         attempt.node,
         attempt.waits,
-        attempt.decision.best,
+        attempt.search.best,
         attempt.message,
         attempt.nominated,
         attempt.victims,

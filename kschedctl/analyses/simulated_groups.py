@@ -48,7 +48,7 @@ def _outcome(
     decision = tried[-1].decision if tried else None
     if waiting and decision is not None:
         told = decision.of_member(decision.members[0].pod)
-        failed = next((causes.decisions.get(pod.key) for pod in waiting if pod.key in causes.decisions), told)
+        failed = next((causes.decision(pod.key) for pod in waiting if pod.key in causes.last), told)
         message = decision.status.message if decision.status.code is not Code.SUCCESS else (failed or told).message
         if decision.outcome is GroupOutcome.ERROR:
             cause = message

@@ -174,12 +174,12 @@ class Plugin(ABC):
     def reach_of_copies(self, pod: Pod) -> Reach:
         """Return the extent to which results for copies of a pod change when one of the copies is placed on a node.
 
-        The results are those of PreFilter, Filter, PreScore and Score, and the changes to objects by Reserve and
-        PreBind. Copies differ in name, uid and times only. ``Reach.NOTHING``: no result changes, and no objects
-        are changed. ``Reach.NODE``: the results of Filter and Score for that node may change. ``Reach.CLUSTER``:
-        anything may change, for example because the plugin declares no dependencies.
+        The results are those of PreFilter, Filter, PreScore and Score, and all that the plugin does from Reserve to
+        PostBind. Copies differ in name, uid and times only. ``Reach.NOTHING``: no result changes, and a copy that is
+        bound is nothing to act upon. ``Reach.NODE``: the results of Filter and Score for that node may change.
+        ``Reach.CLUSTER``: anything may change, for example because the plugin declares no dependencies.
         """
-        if self.reads is None or isinstance(self, ReservePlugin | PreBindPlugin) or self.own_part(pod) is not None:
+        if self.reads is None or isinstance(self, _BINDING_CYCLE) or self.own_part(pod) is not None:
             return Reach.CLUSTER
         if isinstance(self, PreFilterPlugin | PreScorePlugin) and (
             self.prepares_from is None or self.prepares_from.pods is not Reach.NOTHING
@@ -520,6 +520,8 @@ class PodGroupPostFilterPlugin(Plugin):
         """Try to make the group schedulable."""
 
 
+#: The plugins that act on the pod once its node is chosen.
+_BINDING_CYCLE: Final = (ReservePlugin, PermitPlugin, PreBindPlugin, BindPlugin, PostBindPlugin)
 EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
     ExtensionPoint.PRE_ENQUEUE: PreEnqueuePlugin,
     ExtensionPoint.QUEUE_SORT: QueueSortPlugin,

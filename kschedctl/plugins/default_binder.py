@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.interface import BindPlugin
 from kschedctl.framework.status import SUCCESS, Status
 
@@ -12,6 +13,10 @@ class DefaultBinder(BindPlugin):
     """Upstream: plugins/defaultbinder."""
 
     name = "DefaultBinder"
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.NOTHING``: no binding depends on another."""
+        return Reach.NOTHING
 
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Return Success for every node."""

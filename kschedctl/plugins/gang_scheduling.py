@@ -10,6 +10,7 @@ from kschedctl.cluster.pod_group_members import group_members, scheduled_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import PermitPlugin, PlacementFeasiblePlugin, PreEnqueuePlugin
 from kschedctl.framework.pod_groups import PlacementProgress, PodGroupInfo
@@ -45,6 +46,10 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         if rules is None or not rules.queues_groups:
             return (*added, created)
         return (*added, created, registered(EventResource.POD_GROUP, ActionType.UPDATE, _is_lowered))
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for members of a group, which wait for each other."""
+        return Reach.CLUSTER if pod.spec.pod_group_name else Reach.NOTHING
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Reject a pod without its PodGroup, and the pods of a gang of which fewer than ``minCount`` exist."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,6 +180,11 @@ class Decision:
         """Features that are not modelled and may change the answer."""
         return tuple(self.state.not_modelled)
 
+    def code(self, row: int) -> Code:
+        """Return the status code of the node in a row, for a decision that reached the filters."""
+        assert self.statuses is not None
+        return Code(int(self.statuses.code[row]))
+
     def node(self, name: str) -> NodeVerdict:
         """Return the verdict on a node.
 
@@ -201,6 +207,24 @@ class Decision:
         end = f"{self.outcome} to {listed(self.best, 'or')}" if self.schedulable else str(self.outcome)
         feasible = len(self.statuses.feasible) if self.statuses is not None else 0
         return f"<Decision {self.pod.key}: {end}, fits on {feasible} of {counted(len(self.cluster.nodes), 'node')}>"
+
+
+class DeferredDecision:
+    """A decision that is made when it is first read.
+
+    Parameters
+    ----------
+    decide : callable
+        Makes the decision.
+    """
+
+    def __init__(self, decide: Callable[[], Decision]) -> None:
+        self._decide = decide
+
+    @cached_property
+    def decision(self) -> Decision:
+        """The decision."""
+        return self._decide()
 
 
 def pick_random_node(nodes: tuple[str, ...], seed: int | None) -> str | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -18,7 +16,7 @@ from kschedctl.framework.node_statuses import ExtenderVerdict, NodeStatuses
 from kschedctl.framework.pod_groups import Placement, PodGroupInfo
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Reason, Status
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.decision import Decision, DeferredDecision
 from kschedctl.scheduler.outcome import GroupOutcome
 
 GROUP_IS_UNSCHEDULABLE: Final = "pod group is unschedulable"
@@ -62,24 +60,6 @@ class GroupStatus(msgspec.Struct, frozen=True):
 
 
 UNSCHEDULABLE: Final = GroupStatus(Code.UNSCHEDULABLE, by_group=True)
-
-
-class DeferredDecision:
-    """A decision that is made when it is first read.
-
-    Parameters
-    ----------
-    decide : callable
-        Makes the decision.
-    """
-
-    def __init__(self, decide: Callable[[], Decision]) -> None:
-        self._decide = decide
-
-    @cached_property
-    def decision(self) -> Decision:
-        """The decision."""
-        return self._decide()
 
 
 @dataclass(frozen=True, slots=True)

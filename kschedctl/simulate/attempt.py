@@ -9,6 +9,7 @@ from kschedctl.api.core import Condition
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import GroupOutcome
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision
+from kschedctl.simulate.alike_pods import RankedDecision
 
 
 @dataclass(slots=True)
@@ -63,8 +64,8 @@ class Attempt:
         The pod's ``namespace/name``.
     number : int
         The number of the attempt for this pod, from 1.
-    decision : Decision
-        The scheduler's decision, over the cluster at that time.
+    search : Decision or RankedDecision
+        The scheduler's decision, over the cluster at that time, or what is known of it before it is made.
     node : str
         The node that the pod is bound to; empty if there is none.
     waits : bool
@@ -82,13 +83,18 @@ class Attempt:
     time: datetime
     pod: str
     number: int
-    decision: Decision
+    search: Decision | RankedDecision
     node: str = ""
     waits: bool = False
     message: str = ""
     nominated: str = ""
     victims: tuple[str, ...] = ()
     group: GroupAttempt | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """The scheduler's decision, over the cluster at that time; it may be made when it is first read."""
+        return self.search if isinstance(self.search, Decision) else self.search.decision
 
     @property
     def part_of_group(self) -> Decision:

@@ -15,9 +15,10 @@ import numpy as np
 
 from kschedctl.arrays import Int64Array
 from kschedctl.framework.runtime import Framework
-from kschedctl.framework.scoring import run_score
+from kschedctl.framework.scoring import Scores, run_score
 from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision
+from kschedctl.simulate.alike_pods import RankedDecision
 
 GATE: Final = "OpportunisticBatching"
 _LONGEST: Final = timedelta(milliseconds=500)
@@ -47,13 +48,15 @@ class OpportunisticBatch:
         self._last_cycle = -1
         self._last_node = ""
 
-    def hint(self, decision: Decision, signature: Hashable | None, cycle: int, now: datetime) -> tuple[str, ...]:
+    def hint(
+        self, search: Decision | RankedDecision, signature: Hashable | None, cycle: int, now: datetime
+    ) -> tuple[str, ...]:
         """Return the best cached nodes, one of which the pod is to take; empty if the pod must be scored.
 
         Parameters
         ----------
-        decision : Decision
-            The decision for the pod, without the batch.
+        search : Decision or RankedDecision
+            The decision for the pod, which fits, without the batch.
         signature : hashable or None
             The pod's signature; ``None`` if it cannot be batched.
         cycle : int
@@ -64,18 +67,18 @@ class OpportunisticBatch:
         kept = self._kept
         if kept is None or not len(kept.rows) or cycle != self._last_cycle + 1:
             return ()
-        rescores = decision.release.queue.batch_rescores
+        framework = search.framework
+        rescores = framework.release.queue.batch_rescores
         if signature is None or signature != kept.signature or now > kept.since + _LONGEST:
             return ()
-        if rescores and decision.pod.status.nominated_node_name:
+        if rescores and search.pod.status.nominated_node_name:
             return ()
-        framework = decision.framework
         row = framework.cluster.nodes.row.get(self._last_node)
-        if row is None or decision.statuses is None or not _prepared(decision):
+        if row is None:
             return ()
-        code = Code(int(decision.statuses.code[row]))
+        code = search.code(row)
         if code is Code.SUCCESS and rescores:
-            self._kept = kept = _with_last(kept, decision, row)
+            self._kept = kept = _with_last(kept, search, row)
         elif not code.rejected:
             return ()
         best = kept.rows[kept.total == kept.total.max()]
@@ -87,7 +90,13 @@ class OpportunisticBatch:
             self._kept = _without(self._kept, framework.cluster.nodes.row[hinted])
 
     def store(
-        self, decision: Decision, signature: Hashable | None, hinted: str, chosen: str, cycle: int, now: datetime
+        self,
+        search: Decision | RankedDecision,
+        signature: Hashable | None,
+        hinted: str,
+        chosen: str,
+        cycle: int,
+        now: datetime,
     ) -> None:
         """Cache the result of a scheduling cycle.
 
@@ -102,15 +111,16 @@ class OpportunisticBatch:
         if hinted == chosen:
             return
         self._kept = None
-        scores = decision.scores
-        alone = decision.pod.status.nominated_node_name == chosen
+        scores = _scores(search)
+        alone = search.pod.status.nominated_node_name == chosen
         if signature is not None and scores is not None and len(scores.rows) > 1 and not alone:
             everything = _Kept(signature, scores.rows, scores.total, now)
-            self._kept = _without(everything, decision.cluster.nodes.row[chosen])
+            self._kept = _without(everything, search.framework.cluster.nodes.row[chosen])
 
 
-def _prepared(decision: Decision) -> bool:
-    return decision.pre_filter is not None and decision.pre_filter.status.code is Code.SUCCESS
+def _scores(search: Decision | RankedDecision) -> Scores | RankedDecision | None:
+    """Return the feasible nodes and their total scores; ``None`` if nothing was scored."""
+    return search if isinstance(search, RankedDecision) else search.scores
 
 
 def _without(kept: _Kept, row: int) -> _Kept:
@@ -118,8 +128,13 @@ def _without(kept: _Kept, row: int) -> _Kept:
     return _Kept(kept.signature, kept.rows[left], kept.total[left], kept.since)
 
 
-def _with_last(kept: _Kept, decision: Decision, row: int) -> _Kept:
+def _with_last(kept: _Kept, search: Decision | RankedDecision, row: int) -> _Kept:
     """Return the cached nodes together with the node chosen last, all of them scored again."""
-    rows = np.append(kept.rows, row)
-    scores = run_score(decision.framework, decision.state, decision.pod, rows)
-    return _Kept(kept.signature, rows, scores.total, kept.since)
+    rows = np.insert(kept.rows, np.searchsorted(kept.rows, row), row)
+    scores = _scores(search)
+    if scores is not None and np.array_equal(rows, scores.rows):
+        return _Kept(kept.signature, rows, scores.total.copy(), kept.since)
+    decision = search if isinstance(search, Decision) else search.decision
+    return _Kept(
+        kept.signature, rows, run_score(decision.framework, decision.state, decision.pod, rows).total, kept.since
+    )

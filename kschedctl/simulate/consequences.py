@@ -17,6 +17,7 @@ from kschedctl.framework.status import Code, Status
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.alike_pods import RankedDecision
 from kschedctl.simulate.batch import GATE, OpportunisticBatch
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pods import on_node, pod_at, without_nomination
@@ -51,7 +52,7 @@ class Consequences(SimulatedCluster):
         self._batches: dict[str, OpportunisticBatch] = {}
         self._waiting: dict[str, tuple[QueuedPodInfo, Decision, str]] = {}
 
-    def _place(self, info: QueuedPodInfo, decision: Decision, node: str) -> tuple[str, bool]:
+    def _place(self, info: QueuedPodInfo, decision: Decision | RankedDecision, node: str) -> tuple[str, bool]:
         """Put a pod on its node and bind it.
 
         Returns
@@ -61,13 +62,18 @@ class Consequences(SimulatedCluster):
         waits : bool
             True if a Permit plugin lets it wait.
         """
-        framework, state = decision.framework, decision.state
         bound = on_node(info.pod, node)
         # Permit plugins see the cluster without the pod, as in kube-scheduler's snapshot.
         permitting = self.scheduler.framework(info.pod.spec.scheduler_name)
         # Nothing reads the phase before the pod is bound; setting it here saves a second, equally costly cluster
         # change.
         self._move(self.cluster.with_pods(added=[self._world.starts(bound) if self._world.kubelet else bound]))
+        if isinstance(decision, RankedDecision):
+            # The plugins of the binding cycle have nothing to do.
+            self.queue.done(info)
+            self._take_bound(info, node)
+            return "", False
+        framework, state = decision.framework, decision.state
         status = run_reserve(framework, state, info.pod, node)
         if status.code is Code.SUCCESS:
             status, waits = run_permit(permitting, state, bound, node)
@@ -82,19 +88,19 @@ class Consequences(SimulatedCluster):
             status = self._bind(info, decision, node)
         return ("" if status.code is Code.SUCCESS else self._forget(info, status)), False
 
-    def _pick(self, info: QueuedPodInfo, decision: Decision, choose: Choose) -> str:
+    def _pick(self, info: QueuedPodInfo, search: Decision | RankedDecision, choose: Choose) -> str:
         """Return the node for a pod: the one that the batch hints at, or one of the best nodes."""
         if not self.scheduler.release.enabled(GATE):
-            return choose(info.pod, decision.best)
+            return choose(info.pod, search.best)
         batch = self._batches.setdefault(info.pod.spec.scheduler_name, OpportunisticBatch())
         hinted = ""
-        nodes = batch.hint(decision, info.signature, self.queue.cycles, self.now())
+        nodes = batch.hint(search, info.signature, self.queue.cycles, self.now())
         if nodes:
             hinted = choose(info.pod, nodes)
-            batch.take(decision.framework, hinted)
-        fits = hinted and decision.statuses is not None and not decision.statuses.code[self.cluster.nodes.row[hinted]]
-        taken = hinted if fits and not info.pod.status.nominated_node_name else choose(info.pod, decision.best)
-        batch.store(decision, info.signature, hinted, taken, self.queue.cycles, self.now())
+            batch.take(search.framework, hinted)
+        fits = hinted and search.code(self.cluster.nodes.row[hinted]) is Code.SUCCESS
+        taken = hinted if fits and not info.pod.status.nominated_node_name else choose(info.pod, search.best)
+        batch.store(search, info.signature, hinted, taken, self.queue.cycles, self.now())
         return taken
 
     def _bind(self, info: QueuedPodInfo, decision: Decision, node: str) -> Status:
@@ -108,6 +114,11 @@ class Consequences(SimulatedCluster):
             run_unreserve(decision.framework, decision.state, info.pod, node)
             return status
         self._take_in(decision.state.effects)
+        self._take_bound(info, node)
+        return status
+
+    def _take_bound(self, info: QueuedPodInfo, node: str) -> None:
+        """Notify the queue and the disruption controller that a pod was bound."""
         bound = on_node(info.pod, node)
         self._note(bound, TimelineEvent.SCHEDULED, node)
         self._changes += 1
@@ -115,7 +126,6 @@ class Consequences(SimulatedCluster):
         self.queue.move_all(ASSIGNED_POD_ADD, None, bound)
         if info.pod.status.nominated_node_name and self.scheduler.release.queue.binding_ends_nomination:
             self._left_nominated_node(info.pod)
-        return status
 
     def _take_in(self, effects: Iterable[ObjectChange]) -> None:
         """Apply the objects that plugins changed to the cluster, and send the events to the queue."""

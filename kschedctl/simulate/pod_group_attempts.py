@@ -180,7 +180,7 @@ class PodGroupAttempts(Consequences):
             time=self.now(),
             pod=info.key,
             number=info.attempts,
-            decision=decision,
+            search=decision,
             node="" if message else member.node,
             waits=waits,
             message=message,
@@ -192,7 +192,7 @@ class PodGroupAttempts(Consequences):
     def _skipped(self, info: QueuedPodInfo, group: GroupAttempt) -> Attempt:
         framework = self.scheduler.framework(info.pod.spec.scheduler_name)
         decision = Decision.untried(framework, info.pod, "", is_error=False)
-        return Attempt(time=self.now(), pod=info.key, number=info.attempts, decision=decision, group=group)
+        return Attempt(time=self.now(), pod=info.key, number=info.attempts, search=decision, group=group)
 
     def _untried(self, member: MemberDecision) -> Decision:
         framework = self.scheduler.framework(member.pod.spec.scheduler_name)

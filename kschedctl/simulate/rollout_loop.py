@@ -182,6 +182,4 @@ def settle(rollout: Rollout, simulation: Simulation, revisions: Revisions, attem
     rollout.refused = revisions.refused
     rollout.after = simulation.cluster
     own: Mapping[str, None] = dict.fromkeys(pod.key for pod in revisions.pods())
-    rollout.not_modelled = list(
-        dict.fromkeys(note for a in attempts if a.pod in own for note in a.decision.not_modelled)
-    )
+    rollout.not_modelled = list(dict.fromkeys(note for a in attempts if a.pod in own for note in a.search.not_modelled))

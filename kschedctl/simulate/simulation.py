@@ -15,6 +15,7 @@ from kschedctl.clock import VirtualClock
 from kschedctl.notebook import ShownInNotebooks
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.alike_pods import AlikePods, RankedDecision
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pod_group_attempts import ChooseInGroup, PodGroupAttempts
@@ -71,6 +72,7 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         self._preemptions: Counter[str] = Counter()
         #: The number of cluster changes (``changes``) when each pod was last tried.
         self._tried: dict[str, int] = {}
+        self._alike: AlikePods | None = None
 
     def __iter__(self) -> Iterator[Attempt]:
         return self.run()
@@ -186,16 +188,27 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
             attempts = self._try_group(entry)
         else:
             assert isinstance(entry, QueuedPodInfo)
-            decision = self.scheduler.decide(entry.pod)
-            attempts = ((self._schedule if decision.best else self._fail)(entry, decision),)
+            attempts = (self._try(entry),)
         self._tried[name] = self._changes
         self._settle_waiting()
         return attempts
 
-    def _schedule(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
-        node = self._pick(info, decision, self._choose)
-        message, waits = self._place(info, decision, node)
-        return self._attempt(info, decision, node="" if message else node, waits=waits, message=message)
+    def _try(self, info: QueuedPodInfo) -> Attempt:
+        alike = self._alike
+        search = alike.search(self.scheduler, info.pod) if alike is not None else None
+        if alike is not None and search is not None:
+            return self._schedule(info, search, alike)
+        self._alike = None
+        decision = self.scheduler.decide(info.pod)
+        return self._schedule(info, decision, AlikePods(decision)) if decision.best else self._fail(info, decision)
+
+    def _schedule(self, info: QueuedPodInfo, search: Decision | RankedDecision, alike: AlikePods) -> Attempt:
+        node = self._pick(info, search, self._choose)
+        message, waits = self._place(info, search, node)
+        if not message and not waits:
+            alike.bound(node, self.scheduler)
+            self._alike = alike
+        return self._attempt(info, search, node="" if message else node, waits=waits, message=message)
 
     def _fail(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
         info.unschedulable_plugins, info.pending_plugins = rejector_plugins(decision)
@@ -241,7 +254,7 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
     def _attempt(
         self,
         info: QueuedPodInfo,
-        decision: Decision,
+        search: Decision | RankedDecision,
         *,
         node: str = "",
         waits: bool = False,
@@ -253,7 +266,7 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
             time=self.now(),
             pod=info.key,
             number=info.attempts,
-            decision=decision,
+            search=search,
             node=node,
             waits=waits,
             message=message,

@@ -29,13 +29,13 @@ from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Rejections
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
-from kschedctl.releases.release import LATEST
+from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler import pod_group_cycle
-from kschedctl.scheduler.alike_members import Ranking
 from kschedctl.scheduler.cycle import schedule_pod
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.decision import Decision, DeferredDecision
 from kschedctl.scheduler.pod_group_cycle import first_best, schedule_pod_group
-from kschedctl.scheduler.pod_group_decision import DeferredDecision, MemberDecision, PodGroupDecision
+from kschedctl.scheduler.pod_group_decision import MemberDecision, PodGroupDecision
+from kschedctl.scheduler.ranking import Ranking
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import (
     ZONE,
@@ -125,12 +125,16 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def framework_of(cluster: Cluster, config: str = "default") -> Framework:
+def scheduler_of(cluster: Cluster, config: str = "default", release: Release = RELEASE) -> Scheduler:
     registry = in_tree_registry()
     registry.merge(PLUGINS)
-    points, types = registry.extension_points(RELEASE), registry.args_types
-    configuration = load_configuration(CONFIGS[config], release=RELEASE, implements=points, args_types=types)
-    return Scheduler(cluster, RELEASE, configuration, Registry(registry)).framework(DEFAULT_SCHEDULER_NAME)
+    points, types = registry.extension_points(release), registry.args_types
+    configuration = load_configuration(CONFIGS[config], release=release, implements=points, args_types=types)
+    return Scheduler(cluster, release, configuration, Registry(registry))
+
+
+def framework_of(cluster: Cluster, config: str = "default") -> Framework:
+    return scheduler_of(cluster, config).framework(DEFAULT_SCHEDULER_NAME)
 
 
 _first_best = Ranking.first_best

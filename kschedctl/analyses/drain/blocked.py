@@ -72,7 +72,7 @@ class _BlockedCures:
     def _of_one(self, blocked: BlockedEviction) -> Iterator[CureData]:
         cures = [*self._best([(change,) for change in self._changes(blocked)]), *_advice(blocked)]
         if not cures:
-            found = (self._causes.decisions.get(pod.key) for pod in blocked.pending)
+            found = (self._causes.decision(pod.key) for pod in blocked.pending)
             cures += [each for found_one in found if found_one for each in after_the_drain(self._trials, found_one)]
         yield from cures[:MOST_CURES]
 
@@ -116,7 +116,7 @@ class _BlockedCures:
             yield changes.always_allow(blocked)
             return
         for pod in blocked.pending[:1]:
-            decision = self._causes.decisions.get(pod.key)
+            decision = self._causes.decision(pod.key)
             if decision is not None:
                 yield from map(as_change, suggestions_during_drain(self._trials, decision))
         if blocked.never:

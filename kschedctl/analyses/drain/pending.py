@@ -33,8 +33,9 @@ def pending_cures(trials: Trials) -> Iterator[CureData]:
     causes = PendingCauses(trials.run.attempts)
     new = set(newly_pending(trials.run))
     done: set[str] = set()
-    for key, decision in causes.decisions.items():
-        if key not in new or decision.schedulable or causes.of(key) in done:
+    for key in causes.last:
+        decision = causes.decision(key) if key in new else None
+        if decision is None or decision.schedulable or causes.of(key) in done:
             continue
         done.add(causes.of(key))
         suggestions = list(suggestions_during_drain(trials, decision))
