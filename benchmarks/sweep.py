@@ -21,9 +21,10 @@ import yaml
 
 from benchmarks import synthetic
 from benchmarks.rows import Row, report
+from kschedctl.cores import available_cores
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan_reader import read_plan
-from kschedctl.sweep.pool import default_jobs, run_here
+from kschedctl.sweep.pool import run_here
 from kschedctl.sweep.row import Row as SweepRow
 
 _DEPLOYMENT: Final = {
@@ -89,7 +90,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
         for jobs, (seconds, used) in fastest.items():
             processes = "one process" if jobs == 1 else f"{jobs} processes"
             what = f"sweep of {len(table):,} what-ifs, {args.nodes:,} nodes, {processes}"
-            note = f"{seconds:.1f} s, {used:.1f} s CPU; {default_jobs()} cores, {busy:.1f} busy before"
+            note = f"{seconds:.1f} s, {used:.1f} s CPU; {available_cores()} cores, {busy:.1f} busy before"
             yield Row(what, len(table) / seconds, "cases/s", f"{first / seconds:.2f} times the first; {note}")
 
 

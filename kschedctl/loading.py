@@ -83,6 +83,10 @@ def load(
     UnsupportedError
         If a version or feature gate is not modelled.
 
+    Notes
+    -----
+    On Linux, several processes read a YAML file of 8 MiB or more, one per core, if the program runs no other threads.
+
     Examples
     --------
     >>> import kschedctl

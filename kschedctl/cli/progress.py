@@ -8,11 +8,12 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from threading import Lock, Timer
+from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.cli.streams import note, show_progress, warn, warn_of
+from kschedctl.cores import WaitingTimer
 from kschedctl.findings.finding import Finding
 from kschedctl.text.printable import printable
 
@@ -117,8 +118,7 @@ def _spinner(task: str) -> Iterator[None]:
                 if not over:
                     shown.enter_context(Console(stderr=True).status(task))
 
-        timer = Timer(_PATIENCE, show)
-        timer.daemon = True
+        timer = WaitingTimer(_PATIENCE, show)
         timer.start()
         try:
             yield

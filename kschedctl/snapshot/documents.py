@@ -17,7 +17,8 @@ from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.text.positions import json_position, position_in_tree
 from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
 from kschedctl.text.tree import Step, YamlNode, read_tree
-from kschedctl.text.yaml import Unread, yaml_documents, yaml_values
+from kschedctl.text.yaml import yaml_documents, yaml_values
+from kschedctl.text.yaml_header import Shorten, Unread
 
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 T = TypeVar("T")
@@ -120,7 +121,7 @@ class Document:
 
 
 def documents(
-    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None
+    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None, shorten: Shorten | None = None
 ) -> Iterator[Document | InputError]:
     """Yield the documents of a file.
 
@@ -136,6 +137,8 @@ def documents(
     is_unread : Unread, optional
         The YAML documents of which only ``apiVersion`` and ``kind`` are needed, as for ``yaml_documents``; not with
         ``as_data``.
+    shorten : Shorten, optional
+        The shortening of objects that other processes read, as for ``yaml_documents``.
 
     Yields
     ------
@@ -147,7 +150,7 @@ def documents(
     InputError
         If the text is broken, so that the rest cannot be read.
     """
-    for document in any_documents(content, file, as_data=as_data, is_unread=is_unread):
+    for document in any_documents(content, file, as_data=as_data, is_unread=is_unread, shorten=shorten):
         try:
             _ = document.envelope
         except InputError as error:
@@ -160,13 +163,13 @@ def documents(
 
 
 def any_documents(
-    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None
+    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None, shorten: Shorten | None = None
 ) -> Iterator[Document]:
     """Yield the documents of a file, objects or not; parameters and errors are those of ``documents``."""
     text = utf8_text(content, file)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"["):
-        yield from _yaml(text, file, as_data=as_data, is_unread=is_unread)
+        yield from _yaml(text, file, as_data=as_data, is_unread=is_unread, shorten=shorten)
         return
     number = end = 0
     try:
@@ -196,6 +199,7 @@ def _yaml(
     broken: NotJsonError | None = None,
     as_data: bool,
     is_unread: Unread | None = None,
+    shorten: Shorten | None = None,
 ) -> Iterator[Document]:
     whole = YamlText(text)
     try:
@@ -204,7 +208,7 @@ def _yaml(
                 envelope = _first_look(value)
                 yield Document(Location(file, number), value, envelope, whole, number - first + 1, may_repeat)
         else:
-            for number, json in yaml_documents(text, file, first, is_unread):
+            for number, json in yaml_documents(text, file, first, is_unread, shorten):
                 yield Document(Location(file, number), memoryview(json), _first_look(json), whole, number - first + 1)
     except InputError:
         if broken is None:

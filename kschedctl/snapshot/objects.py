@@ -25,6 +25,7 @@ from kschedctl.snapshot.layouts import layout_of
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.names import SUFFIXES
 from kschedctl.snapshot.original_objects import OriginalObjects
+from kschedctl.snapshot.shortening import BEGINNING, shortened
 from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_source
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.templates import BRACES, unrendered
@@ -37,11 +38,6 @@ EMPTY: Final = "empty"
 _LIST: Final = "List"
 #: The kind of a document with the control plane's version in ``gitVersion``.
 _VERSION_KIND: Final = "Info"
-# The beginning of an item as written by API servers and kubectl. A match saves a pass over the item's text. (A second
-# "kind" key further down would be overlooked.)
-_BEGINNING: Final = re.compile(
-    rb'\{\s*(?:"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"|"kind":\s*"(\w+)",\s*"apiVersion":\s*"([\w./-]+)")'
-)
 _KIND: Final = re.compile("[A-Za-z][A-Za-z0-9-]*", re.ASCII)
 _STATUS: Final = "Status"
 #: Kinds that stand for objects without being them, and the reason why they are not read.
@@ -206,7 +202,10 @@ class Reading:
         seems = False
         try:
             is_unread = None if self._as_data else self._is_unread
-            for document in documents(source.content, source.name, as_data=self._as_data, is_unread=is_unread):
+            shorten = self._shorten if self._written is None else None
+            for document in documents(
+                source.content, source.name, as_data=self._as_data, is_unread=is_unread, shorten=shorten
+            ):
                 n_documents += 1
                 if isinstance(document, InputError):
                     problem = document
@@ -245,6 +244,10 @@ class Reading:
             and not any(tag in text for tag in _TAGS)
             and not self.summary.may_have_newer(text)
         )
+
+    def _shorten(self, text: bytes) -> bytes | None:
+        """Shorten an object, as ``Shorten`` describes it; called in other processes."""
+        return shortened(text, self.summary)
 
     def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
         """Return the objects of a document, or ``None`` if its format is unknown."""
@@ -303,7 +306,7 @@ class Reading:
         for number, item in enumerate(items, n_before + 1):
             # An item of a list inside a list has the number of the outer item.
             place = location if location.item is not None else Location(location.file, location.document, number)
-            if isinstance(item, msgspec.Raw) and (match := _BEGINNING.match(item)) is not None:
+            if isinstance(item, msgspec.Raw) and (match := BEGINNING.match(item)) is not None:
                 api_version, kind = (match[1] or match[4]).decode(), (match[2] or match[3]).decode()
                 if not kind.endswith(_LIST):
                     if (read := self._object(item, api_version, kind, place)) is not None:

@@ -115,9 +115,11 @@ class ReadSummary:
         except ValueError:
             return None
 
-    def note_times(self, text: JsonText) -> None:
-        """Record the observation times in an object, given as JSON."""
-        self.newest = max((self.newest, *_SEEN.findall(text)))
+    def note_times(self, text: JsonText) -> bytes:
+        """Record the observation times in an object, given as JSON, and return the newest; empty if there is none."""
+        newest: bytes = max(_SEEN.findall(text), default=b"")
+        self.newest = max(self.newest, newest)
+        return newest
 
     def may_have_newer(self, text: bytes) -> bool:
         """Report whether a text, JSON or not, contains any time newer than the newest observation time."""

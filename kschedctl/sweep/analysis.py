@@ -12,11 +12,12 @@ from msgspec import UNSET
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.answers.sweep import AxisData, CaseData, Sweep, SweepGoalData
 from kschedctl.api.wording import counted
+from kschedctl.cores import available_cores
 from kschedctl.errors import InputError
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.pareto import front
 from kschedctl.sweep.plan_reader import ReadPlan, read_plan
-from kschedctl.sweep.pool import default_jobs, run_here
+from kschedctl.sweep.pool import run_here
 from kschedctl.sweep.results import Results, open_results
 from kschedctl.sweep.row import Row
 
@@ -114,7 +115,7 @@ def _rows(job: SweepJob, left: Sequence[int], request: SweepRequest, handle: Ana
         # If all cases use one snapshot, its error ends the sweep; with several snapshots it fails only their cases.
         if len({job.variation(number).base for number in left}) == 1:
             job.start(first)
-    yield from run_here(job, left, request.jobs or default_jobs())
+    yield from run_here(job, left, request.jobs or available_cores())
 
 
 def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> Sweep:

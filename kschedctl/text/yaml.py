@@ -27,10 +27,10 @@ The three cases that differ here: an empty first document is skipped; text after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
@@ -38,15 +38,19 @@ from kschedctl.errors import InputError
 from kschedctl.findings.location import Location, Position
 from kschedctl.text.yaml_entries import NotPlainError
 from kschedctl.text.yaml_events import BadNodeError, EventReader
-from kschedctl.text.yaml_header import yaml_header
-from kschedctl.text.yaml_lines import LineReader, document_spans, may_be_plain
+from kschedctl.text.yaml_header import Shorten, Unread
+from kschedctl.text.yaml_lines import LineReader, document_spans, documents_by_lines, may_be_plain
 
-#: Reports, from ``apiVersion``, ``kind`` and text of a document, whether nothing else of it is needed.
-Unread: TypeAlias = Callable[[str, str, bytes], bool]
+#: The size in bytes from which several processes read a text.
+LARGE: Final = 8 * 1024**2
 
 
 def yaml_documents(
-    text: bytes | memoryview, file: str, first: int = 1, is_unread: Unread | None = None
+    text: bytes | memoryview,
+    file: str,
+    first: int = 1,
+    is_unread: Unread | None = None,
+    shorten: Shorten | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the documents of a YAML text as JSON, without empty ones.
 
@@ -61,6 +65,9 @@ def yaml_documents(
     is_unread : Unread, optional
         The documents of which only ``apiVersion`` and ``kind`` are needed. They have no other fields in the result if
         their first lines determine both; the rest of their text is then not parsed, and its errors are not found.
+    shorten : Shorten, optional
+        The shortening of objects, which are documents or elements of the ``items`` of a document of the kind ``List``;
+        called in processes that read a large text.
 
     Yields
     ------
@@ -72,7 +79,20 @@ def yaml_documents(
     InputError
         If the text is not valid YAML, or has no equivalent in JSON; with line and column.
     """
-    for number, value, _ in _values(bytes(text), file, first, is_unread, items_as_text=True):
+    text = bytes(text)
+    if len(text) >= LARGE:
+        # Most texts are small, and are read before another process has started.
+        from kschedctl.text.yaml_parts import documents_by_processes
+
+        documents = documents_by_processes(text, is_unread, shorten)
+        if documents is not None:
+            number = first
+            for json, counts in documents:
+                if json:
+                    yield number, json
+                number += counts
+            return
+    for number, value, _ in _values(text, file, first, is_unread, items_as_text=True):
         yield number, msgspec.json.encode(value)
 
 
@@ -98,24 +118,12 @@ def _values(
     rest = 0
     if may_be_plain(text):
         reader = LineReader(items_as_text=items_as_text)
-        for marker, start, end in document_spans(text):
-            rest = marker
-            document = text[start:end]
-            if is_unread is not None and (header := yaml_header(document)) is not None:
-                api_version, kind = header
-                if is_unread(api_version, kind, document):
-                    yield number, {"apiVersion": api_version, "kind": kind}, False
-                    number += 1
-                    continue
-            try:
-                value = reader.document(document)
-            except NotPlainError:
-                break
-            if value is not None:
-                yield number, value, reader.repeated
-            if value is not None or marker != start:
-                number += 1
-        else:
+        with suppress(NotPlainError):
+            for end, value, counts in documents_by_lines(text, reader, is_unread):
+                if value is not None:
+                    yield number, value, reader.repeated
+                number += counts
+                rest = end
             return
     yield from _by_events(text, file, number, rest, items_as_text=items_as_text)
 

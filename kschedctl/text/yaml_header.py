@@ -11,9 +11,15 @@ of a value, and do no harm.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from kschedctl.text.yaml_scalars import plain_scalar
+
+#: Reports, from ``apiVersion``, ``kind`` and text of a document, whether nothing else of it is needed.
+Unread: TypeAlias = Callable[[str, str, bytes], bool]
+#: Returns an object, given as JSON, with the same meaning and fewer fields; ``None`` if none can be left out.
+Shorten: TypeAlias = Callable[[bytes], bytes | None]
 
 #: The next line must begin an entry of the document, or a scalar might continue there.
 _HEADER: Final = re.compile(

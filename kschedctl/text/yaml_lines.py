@@ -20,6 +20,7 @@ import msgspec
 
 from kschedctl.text.yaml_entries import FOLLOWS, MAX_DEPTH, OTHER, Entry, NotPlainError, parse_entry
 from kschedctl.text.yaml_events import BadNodeError, EventReader
+from kschedctl.text.yaml_header import Unread, yaml_header
 
 #: Texts are split into pieces of 256 KiB. Pieces with fewer than 4 bytes per line on average are left to the event
 #: parser, which is as fast there.
@@ -77,6 +78,38 @@ def document_spans(text: bytes) -> Iterator[tuple[int, int, int]]:
     yield marker, start, len(text)
 
 
+def documents_by_lines(
+    text: bytes, reader: LineReader, is_unread: Unread | None = None
+) -> Iterator[tuple[int, Any, bool]]:
+    """Yield the values of the documents of a text that ``may_be_plain`` accepts.
+
+    Parameters
+    ----------
+    is_unread : Unread, optional
+        As for ``yaml_documents``.
+
+    Yields
+    ------
+    tuple of (int, Any, bool)
+        The offset of the document's end; its value, which is ``None`` if it is empty; and True if the document counts
+        in the numbers of documents.
+
+    Raises
+    ------
+    NotPlainError
+        As for `LineReader`: the next document and all after it need the event parser.
+    """
+    for marker, start, end in document_spans(text):
+        document = text[start:end]
+        if is_unread is not None and (header := yaml_header(document)) is not None:
+            api_version, kind = header
+            if is_unread(api_version, kind, document):
+                yield end, {"apiVersion": api_version, "kind": kind}, True
+                continue
+        value = reader.document(document)
+        yield end, value, value is not None or marker != start
+
+
 class LineReader:
     """A parser that builds plain data from lines, and caches parsed lines across documents.
 
@@ -89,10 +122,14 @@ class LineReader:
     ----------
     repeated : bool
         True if a mapping of the last document may contain a key that it already had, as for `EventReader`.
+    open_items : tuple of (int, int) or None
+        The columns of the root and of the elements of its ``items``, if another element could follow the end of the
+        last document; only with ``items_as_text``.
     """
 
     def __init__(self, *, items_as_text: bool = True) -> None:
         self.repeated = False
+        self.open_items: tuple[int, int] | None = None
         self._items_as_text = items_as_text
         #: The parsed lines; ``None`` for blank lines and comments.
         self._known: dict[str, Entry | None] = {}
@@ -159,6 +196,7 @@ class LineReader:
                         container[key] = value
         self._n_lines += lines.n_dropped + len(lines)
         self.repeated |= repeated
+        self.open_items = nesting.open_items
         return nesting.root
 
     def _parse(self, line: str) -> Entry | None:
@@ -227,6 +265,15 @@ class _Nesting:
         self.key_column = _NO_KEYS
         self._around: list[tuple[Any, int]] = []
         self._items: Any = None
+
+    @property
+    def open_items(self) -> tuple[int, int] | None:
+        """The columns of the root and of the elements of its ``items``, if ``items`` is open and encodes elements."""
+        opened = [*self._around, (self.container, self.column)]
+        # The first one is the place of the root.
+        if self._items is None or len(opened) < 3 or opened[2][0] is not self._items:
+            return None
+        return opened[1][1], opened[2][1]
 
     def move_to(self, entry: Entry, open_key: str | None) -> bool:
         """Open and close containers up to the container of an entry.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
 
+from kschedctl.cores import available_cores
 from kschedctl.errors import InputError
 from kschedctl.requests.cluster import ClusterRequest
 
@@ -143,8 +144,3 @@ def read_token(path: str, warn: Callable[[str], None]) -> str:
     if os.name == "posix" and mode & stat.S_IROTH:
         warn(f"{path} can be read by every user of this machine: chmod o-r {path}")
     return token
-
-
-def available_cores() -> int:
-    """Return the number of cores that are available to this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +18,7 @@ from kschedctl.analyses.batch.answer import answer
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.analyses.batch.sequence_answer import sequence_answer
 from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
+from kschedctl.cores import available_cores
 from kschedctl.errors import KschedctlError
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.registry import full_registry
@@ -113,7 +113,7 @@ def decide_lines(decider: Decider, lines: Iterator[Line], jobs: int) -> Iterator
     KschedctlError
         If something else ended a process.
     """
-    jobs = jobs or len(os.sched_getaffinity(0))
+    jobs = jobs or available_cores()
     first = list(islice(lines, _PORTION))
     portions = chain([first], iter(lambda: list(islice(lines, _PORTION)), []))
     # Fewer than 8 cases are answered before another process has started.
