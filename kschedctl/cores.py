@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+#: The CPU time that the processes of a container may use, and the period, in microseconds (cgroup v2).
+_QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
-def available_cores() -> int:
-    """Return the number of cores that are available to this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def available_cores(quota: Path = _QUOTA) -> int:
+    """Return the number of cores that are available to this process, rounded up in a container with a CPU limit."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        most, period = quota.read_text(encoding="ascii").split()
+        return max(1, min(cores, math.ceil(int(most) / int(period))))
+    except (OSError, ValueError):
+        # There is no such file, or the time is unlimited: ``max``.
+        return cores
 
 
 class WaitingTimer(threading.Timer):

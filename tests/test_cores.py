@@ -1,16 +1,39 @@
-"""A fork needs a process without other threads; a timer that waits is none."""
+"""The number of cores, and the threads that make a fork unsafe."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from kschedctl import processes
-from kschedctl.cores import WaitingTimer, runs_other_threads
+from kschedctl.cores import WaitingTimer, available_cores, runs_other_threads
 from kschedctl.processes import answers_of_processes
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"),
+    [
+        pytest.param(None, 4, id="no limit is known"),
+        pytest.param("max 100000", 4, id="unlimited"),
+        pytest.param("200000 100000", 2, id="two cores"),
+        pytest.param("150000 100000", 2, id="one and a half"),
+        pytest.param("10000 100000", 1, id="a tenth"),
+        pytest.param("800000 100000", 4, id="more than there are"),
+    ],
+)
+def test_a_container_has_the_cores_of_its_limit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str | None, cores: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 3}, raising=False)
+    file = tmp_path / "cpu.max"
+    if quota is not None:
+        file.write_text(f"{quota}\n")
+    assert available_cores(file) == cores
 
 
 @contextmanager
