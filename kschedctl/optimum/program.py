@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -340,11 +340,22 @@ class Program:
 def _run(highs: Any) -> None:
     """Run a solver in a thread, which an interrupt of the user stops."""
     highs.HandleUserInterrupt = True
-    thread = Thread(target=highs.run)
+    done = Event()
+
+    def work() -> None:
+        try:
+            highs.run()
+        finally:
+            done.set()
+
+    thread = Thread(target=work)
     thread.start()
     try:
-        thread.join()
+        # Not `join`: in Python 3.11, the thread counts as ended once an interrupt ends `join`.
+        done.wait()
     except BaseException:
         highs.cancelSolve()
-        thread.join()
+        done.wait()
         raise
+    finally:
+        thread.join()

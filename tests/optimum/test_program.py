@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import signal
 import subprocess
 import sys
+import threading
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,3 +110,19 @@ def test_the_solver_prints_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("2 2.0\n", "")
+
+
+def test_an_interrupt_stops_the_solver() -> None:
+    # A market split problem: it has no solution, and the proof takes hours.
+    draw = random.Random(1)
+    program = Program()
+    variables = [program.variable() for _ in range(50)]
+    for _ in range(6):
+        weights = [draw.randrange(100) for _ in variables]
+        program.add(total(w * x for w, x in zip(weights, variables, strict=True)).equals(sum(weights) // 2))
+    before = threading.active_count()
+    main = threading.get_ident()
+    threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        program.optimize(variables[0], maximize=True, seconds=600)
+    assert threading.active_count() == before
