@@ -100,8 +100,8 @@ def optimum(
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.optimum.catalog import read_catalog
-    from kschedctl.optimum.cp_sat import load_solver
     from kschedctl.optimum.goals import FinalGoal
+    from kschedctl.optimum.program import load_solver
     from kschedctl.requests.manifests import load_with_manifests
 
     # A missing solver is reported before anything is read.

@@ -10,9 +10,9 @@ result counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from kschedctl.optimum.comparison import simulate_pending
 from kschedctl.optimum.goals import Evictions, Goal, GoalResult, nodes_in_use
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.program import Linear, total
 from kschedctl.optimum.question import PlacementQuestion, pose
 from kschedctl.optimum.search import Best, best
 from kschedctl.scheduler.scheduler import Scheduler
@@ -31,9 +32,6 @@ from kschedctl.simulate.drain import DrainedNode, DrainOptions, drain
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import is_recreated
 from kschedctl.workloads.replacement import NODE_BOUND
-
-if TYPE_CHECKING:
-    from kschedctl.optimum.cp_sat import Linear
 
 #: The options of the drain: DaemonSet pods stay, and the contents of emptyDir volumes are lost.
 OPTIONS: Final = DrainOptions(ignore_daemon_sets=True, delete_empty_dir_data=True)
@@ -57,25 +55,27 @@ class InUse(Goal):
     name: str = "nodes in use"
     maximize: bool = False
 
+    def limit(self, question: PlacementQuestion, reached: Mapping[str, int]) -> int | None:
+        """Return the number of nodes from which not all pods can move."""
+        return len(self.used - self.movable)
+
     def expression(self, model: Model) -> Linear:
         """Return the number of nodes in use; a node is emptied completely or not at all."""
-        total: Linear = len(self.used - self.movable)
         rows = sorted(self.movable | {site.row for site in model.sites} - self.used)
-        stays = {row: model.cp.new_bool_var("") for row in rows}
+        stays = {row: model.program.variable() for row in rows}
         gone: dict[int, list[Linear]] = {}
         for occupants, variable in zip(model.question.occupants, model.leaving, strict=True):
             if variable is not None:
-                emptied = 1 - stays[occupants.row] if occupants.row in self.movable else 0
-                model.cp.add(variable == len(occupants.pods) * emptied)
+                emptied = 1 - stays[occupants.row] if occupants.row in self.movable else Linear()
+                model.program.add(variable.equals(len(occupants.pods) * emptied))
                 gone.setdefault(occupants.kind, []).append(variable)
         for row, variable in stays.items():
-            total = total + variable
             for _, x in model.at_site(model.site_of_row[row]) if row in model.site_of_row else ():
-                model.cp.add(x == 0).only_enforce_if(~variable)
+                model.program.add(x <= 0, when=1 - variable)
         for k in range(len(model.question.kinds)):
             # Every evicted pod is placed again.
-            model.cp.add(sum(model.of_kind(k)) == sum(gone.get(k, ())))
-        return total
+            model.program.add(total(model.of_kind(k)).equals(total(gone.get(k, ()))))
+        return total((len(self.used - self.movable), *stays.values()))
 
     def value(self, question: PlacementQuestion, placement: Placement) -> int:
         """Return the number of nodes in use after a placement."""

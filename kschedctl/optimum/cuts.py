@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.program import Linear, total
 from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.optimum.trial import OF_OTHERS, OF_THE_NODE, Refusal, related_kinds
-
-if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import IntVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ def cut_of(question: PlacementQuestion, placement: Placement, refusal: Refusal) 
 def exclude(model: Model, cut: Cut) -> None:
     """Add a cut to a model over single nodes."""
 
-    def placed(key: tuple[int, int]) -> IntVar | None:
+    def placed(key: tuple[int, int]) -> Linear | None:
         k, row = key
         return model.placed.get((k, model.site_of_row.get(row, -1)))
 
@@ -69,7 +66,6 @@ def exclude(model: Model, cut: Cut) -> None:
     for changes, rises in ((falling, False), (rising, True)):
         for variable, n in changes:
             if variable is not None:
-                literals.append(model.cp.new_bool_var(""))
-                rule = model.cp.add(variable >= n + 1 if rises else variable <= n - 1)
-                rule.only_enforce_if(literals[-1])
-    model.cp.add_bool_or(literals)
+                literals.append(model.program.variable())
+                model.program.add(variable >= n + 1 if rises else variable <= n - 1, when=literals[-1])
+    model.program.add(total(literals) >= 1)

@@ -17,11 +17,11 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.program import Linear, total
 from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.workloads.replacement import NODE_BOUND
 
 if TYPE_CHECKING:
-    from kschedctl.optimum.cp_sat import Linear
     from kschedctl.optimum.model import Model
 
 
@@ -45,6 +45,11 @@ class Goal(Protocol):
         """True if a higher value is better."""
         ...
 
+    @property
+    def counted(self) -> str:
+        """The things that a better placement has more of, or fewer, as a plural."""
+        return self.name
+
     def placed_weight(self, question: PlacementQuestion, k: int, row: int) -> int:
         """Return the weight of a pod of kind `k` on a node."""
         return 0
@@ -53,12 +58,22 @@ class Goal(Protocol):
         """Return the weight of an evicted pod of occupants `o`."""
         return 0
 
+    def limit(self, question: PlacementQuestion, reached: Mapping[str, int]) -> int | None:
+        """Return a value that no placement exceeds; ``None`` without one that is obvious.
+
+        Parameters
+        ----------
+        reached : mapping of str to int
+            The values of the earlier goals, by their names.
+        """
+        return None if self.maximize else 0
+
     def expression(self, model: Model) -> Linear:
         """Return the value as an expression over the variables of `model`."""
         question = model.question
         placed = [(self.placed_weight(question, k, model.sites[s].row), x) for (k, s), x in model.placed.items()]
         leaving = [(self.leaving_weight(question, o), x) for o, x in enumerate(model.leaving) if x is not None]
-        return sum(weight * x for weight, x in (*placed, *leaving) if weight)
+        return total(weight * x for weight, x in (*placed, *leaving) if weight)
 
     def value(self, question: PlacementQuestion, placement: Placement) -> int:
         """Return the value of a placement."""
@@ -68,19 +83,40 @@ class Goal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Running(Goal):
-    """The number of placed pods of a priority, minus the number of evicted pods of that priority."""
+    """The number of placed pods of a priority, minus the number of evicted pods of that priority.
+
+    Attributes
+    ----------
+    evicts : bool
+        True if pods of the priority can be evicted.
+    """
 
     priority: int
+    evicts: bool = False
     maximize: bool = True
 
     @property
     def name(self) -> str:
         """The name shown to users."""
-        return f"more pods of priority {self.priority} on nodes"
+        what = "placed minus evicted" if self.evicts else "placed"
+        return f"pods of priority {self.priority}, {what}"
+
+    @property
+    def counted(self) -> str:
+        """The things that a better placement has more of, as a plural."""
+        return f"pods of priority {self.priority} on nodes"
 
     def placed_weight(self, question: PlacementQuestion, k: int, row: int) -> int:
         """Return 1 for a kind of the priority."""
         return int(question.kinds[k].priority == self.priority)
+
+    def limit(self, question: PlacementQuestion, reached: Mapping[str, int]) -> int | None:
+        """Return the number of pending pods, plus evicted pods whose group had another priority than they have."""
+        priorities = [kind.priority for kind in question.kinds]
+        pending = sum(len(kind.pods) for kind in question.kinds if kind.priority == self.priority)
+        return pending + sum(
+            len(o.pods) for o in question.occupants if o.kind >= 0 and priorities[o.kind] == self.priority != o.priority
+        )
 
     def leaving_weight(self, question: PlacementQuestion, o: int) -> int:
         """Return -1 for occupants of the priority."""
@@ -96,15 +132,14 @@ class Violations(Goal):
 
     def expression(self, model: Model) -> Linear:
         """Return the sum of a variable per budget: the evictions beyond it."""
-        total: Linear = 0
+        over = []
         for budget in model.question.budgets:
             groups = zip(model.question.occupants, model.leaving, strict=True)
             covered = [(o, x) for o, x in groups if x is not None and budget.classes[o.class_id]]
             if covered:
-                beyond = model.cp.new_int_var(0, sum(len(o.pods) for o, _ in covered), "")
-                model.cp.add(beyond >= sum(x for _, x in covered) - max(budget.allowed, 0))
-                total = total + beyond
-        return total
+                over.append(model.program.variable(sum(len(o.pods) for o, _ in covered)))
+                model.program.add(over[-1] >= total(x for _, x in covered) - max(budget.allowed, 0))
+        return total(over)
 
     def value(self, question: PlacementQuestion, placement: Placement) -> int:
         """Return the number of evictions beyond budgets."""
@@ -127,6 +162,10 @@ class Evictions(Goal):
     def name(self) -> str:
         """The name shown to users."""
         return "pods that move" if self.priority is None else f"evictions of priority {self.priority}"
+
+    def limit(self, question: PlacementQuestion, reached: Mapping[str, int]) -> int | None:
+        """Return the number of pods that are on nodes no more, if those of the priority are counted."""
+        return 0 if self.priority is None else max(-reached.get(Running(self.priority, evicts=True).name, 0), 0)
 
     def leaving_weight(self, question: PlacementQuestion, o: int) -> int:
         """Return 1 for occupants of the priority."""
@@ -168,22 +207,22 @@ class Opened(Goal):
     def expression(self, model: Model) -> Linear:
         """Return the price of the opened nodes; pods are limited to the capacity of opened nodes."""
         prices = self.prices_of(model.question)
-        total: Linear = 0
+        costs = []
         for s, site in enumerate(model.sites):
             price = prices.get(site.row, 0)
             here = model.at_site(s)
             if not price or not here:
                 continue
-            opened = model.cp.new_int_var(0, site.n_nodes, "")
+            opened = model.program.variable(site.n_nodes)
             for k, x in here:
                 most = int(model.capacity.most[k][site.row])
-                model.cp.add(x <= min(most, len(model.question.kinds[k].pods) or most) * opened)
+                model.program.add(x <= min(most, len(model.question.kinds[k].pods) or most) * opened)
             for name, free in model.capacity.free.items():
                 requests = model.requests_at(s, name)
                 if requests:
-                    model.cp.add(sum(amount * x for amount, x in requests) <= int(free[site.row]) * opened)
-            total = total + price * opened
-        return total
+                    model.program.add(total(amount * x for amount, x in requests) <= int(free[site.row]) * opened)
+            costs.append(price * opened)
+        return total(costs)
 
     def value(self, question: PlacementQuestion, placement: Placement) -> int:
         """Return the price of the unused nodes that receive pods."""
@@ -242,7 +281,7 @@ def goals_of(question: PlacementQuestion, final: FinalGoal) -> list[Goal]:
     """Return the goals of a question, in order."""
     leaving = {occupants.priority for occupants in question.occupants}
     priorities = sorted({kind.priority for kind in question.kinds} | leaving, reverse=True)
-    goals: list[Goal] = [Running(priority) for priority in priorities]
+    goals: list[Goal] = [Running(priority, evicts=priority in leaving) for priority in priorities]
     if leaving and question.budgets:
         goals.append(Violations())
     goals += [Evictions(priority) for priority in sorted(leaving, reverse=True)]

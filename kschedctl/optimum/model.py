@@ -10,22 +10,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kschedctl.cluster.labels import LabelColumn
-from kschedctl.optimum.cp_sat import load_solver
 from kschedctl.optimum.gangs import Gang
 from kschedctl.optimum.kinds import Occupants
 from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.program import Linear, Program, total
 from kschedctl.optimum.sites import PodCapacities, Site, is_per_node
 from kschedctl.plugins.inter_pod_affinity.filtering import KeyCounts
 from kschedctl.plugins.node_ports import HostPort, host_ports
 from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts
-
-if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, IntVar
-
-    from kschedctl.optimum.cp_sat import Linear
 
 #: The domain of a site in which every node is a domain of its own.
 _INNER: Final = -2
@@ -43,9 +38,9 @@ class Model:
 
     Attributes
     ----------
-    placed : dict of (int, int) to IntVar
+    placed : dict of (int, int) to Linear
         The number of pods per kind and site, for possible pairs.
-    leaving : list of IntVar or None
+    leaving : list of Linear or None
         The number of evicted pods per group of occupants; ``None`` if none can be evicted.
     """
 
@@ -53,15 +48,15 @@ class Model:
         self.capacity = capacity
         self.question = capacity.question
         self.sites = tuple(sites)
-        self.cp: CpModel = load_solver().CpModel()
-        self.placed: dict[tuple[int, int], IntVar] = {}
-        self.leaving: list[IntVar | None] = []
+        self.program = Program()
+        self.placed: dict[tuple[int, int], Linear] = {}
+        self.leaving: list[Linear | None] = []
         self.site_of_row = {row: number for number, site in enumerate(self.sites) for row in site.rows}
         self._on_row: dict[int, list[int]] = defaultdict(list)
         for number, occupants in enumerate(self.question.occupants):
             self._on_row[occupants.row].append(number)
         self._domains: dict[str, dict[int, list[int]]] = {}
-        self._presence: dict[tuple[int, str, int], IntVar] = {}
+        self._presence: dict[tuple[int, str, int], Linear] = {}
         self._leave(for_preemptors=for_preemptors)
         self._place()
         if for_preemptors:
@@ -77,14 +72,19 @@ class Model:
         with_others = {number for gang in self.question.gangs if gang.leaves_whole for number in gang.occupants}
         for number, occupants in enumerate(self.question.occupants):
             can = not for_preemptors or occupants.row in self.site_of_row or number in with_others
-            variable = self.cp.new_int_var(0, len(occupants.pods), f"leave{number}") if can else None
+            variable = self.program.variable(len(occupants.pods)) if can else None
             self.leaving.append(variable)
+
+    def _any_of(self, variables: Iterable[Linear]) -> Linear:
+        """Return a variable that is 1 if any of some variables is positive."""
+        found = self.program.variable()
+        for x in variables:
+            self.program.add(x <= 0, when=1 - found)
+        return found
 
     def staying(self, number: int) -> Linear:
         """Return the number of occupants that stay."""
-        total = len(self.question.occupants[number].pods)
-        variable = self.leaving[number]
-        return total if variable is None else total - variable
+        return total((len(self.question.occupants[number].pods), -(self.leaving[number] or Linear())))
 
     def _place(self) -> None:
         supply: dict[int, list[Linear]] = defaultdict(list)
@@ -95,21 +95,20 @@ class Model:
                 supply[occupants.kind].append(variable)
                 most_again[occupants.kind] += len(occupants.pods)
         for k, kind in enumerate(self.question.kinds):
-            total = len(kind.pods) + most_again[k]
+            every = len(kind.pods) + most_again[k]
             most = self.capacity.most[k]
             for s, site in enumerate(self.sites):
-                bound = min(total, int(most[site.row]) * site.n_nodes)
+                bound = min(every, int(most[site.row]) * site.n_nodes)
                 if bound > 0:
-                    self.placed[k, s] = self.cp.new_int_var(0, bound, f"x{k},{s}")
+                    self.placed[k, s] = self.program.variable(bound)
             own = self.of_kind(k)
-            if own:
-                self.cp.add(sum(own) <= len(kind.pods) + sum(supply[k]))
+            self.program.add(total(own) <= len(kind.pods) + total(supply[k]))
 
-    def of_kind(self, k: int) -> list[IntVar]:
+    def of_kind(self, k: int) -> list[Linear]:
         """Return the variables of a kind."""
         return [self.placed[k, s] for s in range(len(self.sites)) if (k, s) in self.placed]
 
-    def at_site(self, s: int) -> list[tuple[int, IntVar]]:
+    def at_site(self, s: int) -> list[tuple[int, Linear]]:
         """Return the variables of a site, each with its kind."""
         return [(k, self.placed[k, s]) for k in range(len(self.question.kinds)) if (k, s) in self.placed]
 
@@ -127,22 +126,23 @@ class Model:
         for number, occupants in enumerate(self.question.occupants):
             variable = self.leaving[number]
             if variable is not None and number not in of_groups:
-                self.cp.add(variable <= len(occupants.pods) * sum(self._takers(occupants)))
+                self.program.add(variable <= len(occupants.pods) * total(self._takers(occupants)))
         for numbers in leaving_whole:
-            leaves = self.cp.new_bool_var("")
+            leaves = self.program.variable()
             for number in numbers:
                 variable = self.leaving[number]
                 assert variable is not None
-                self.cp.add(variable == len(self.question.occupants[number].pods) * leaves)
-            self.cp.add(leaves <= sum(x for number in numbers for x in self._takers(self.question.occupants[number])))
+                self.program.add(variable.equals(len(self.question.occupants[number].pods) * leaves))
+            takers = (x for number in numbers for x in self._takers(self.question.occupants[number]))
+            self.program.add(leaves <= total(takers))
 
-    def _takers(self, occupants: Occupants) -> list[IntVar]:
+    def _takers(self, occupants: Occupants) -> list[Linear]:
         """Return the variables of the kinds that may preempt occupants on their node."""
         kinds, site = self.question.kinds, self.site_of_row.get(occupants.row)
         here = self.at_site(site) if site is not None else []
         return [x for k, x in here if kinds[k].preempts and kinds[k].priority > occupants.priority]
 
-    def requests_at(self, s: int, name: str) -> list[tuple[int, IntVar]]:
+    def requests_at(self, s: int, name: str) -> list[tuple[int, Linear]]:
         """Return the requested amount of an offered resource, with the variable of each kind that requests some."""
         if not self.capacity.offered[name][self.sites[s].row]:
             # Devices can provide a resource that is not offered; the real filters decide in the end.
@@ -161,14 +161,10 @@ class Model:
                 here = self._on_row.get(site.row, ())
                 occupied = [(self.capacity.usage(occupants[o].class_id, name), o) for o in here]
                 held = sum(amount * len(occupants[o].pods) for amount, o in occupied)
-                kept = sum(amount * self.staying(o) for amount, o in occupied if amount)
-                rule = self.cp.add(sum(amount * x for amount, x in requests) + kept <= room)
-                if held > room:
-                    # An overcommitted node rejects only pods that request the resource.
-                    any_requests = self.cp.new_bool_var("")
-                    rule.only_enforce_if(any_requests)
-                    for _, x in requests:
-                        self.cp.add(x == 0).only_enforce_if(~any_requests)
+                kept = total(amount * self.staying(o) for amount, o in occupied if amount)
+                # An overcommitted node rejects only pods that request the resource.
+                requested = self._any_of(x for _, x in requests) if held > room else None
+                self.program.add(total(amount * x for amount, x in requests) + kept <= room, when=requested)
 
     def _ports(self) -> None:
         kinds = self.question.kinds
@@ -176,22 +172,22 @@ class Model:
         for (k, s), x in self.placed.items():
             for r in with_ports if kinds[k].filters.ports else ():
                 if r > k and (r, s) in self.placed and _conflict(kinds[k].filters.ports, kinds[r].filters.ports):
-                    self.cp.add(x + self.placed[r, s] <= self.sites[s].n_nodes)
+                    self.program.add(x + self.placed[r, s] <= self.sites[s].n_nodes)
         for number, occupants in enumerate(self.question.occupants if with_ports else ()):
             used = host_ports(self.question.cluster.pods.classes[occupants.class_id].pod)
             for k in with_ports if occupants.row in self.site_of_row else ():
                 if _conflict(kinds[k].filters.ports, used):
                     self._requires_leaving(self.placed.get((k, self.site_of_row[occupants.row])), number)
 
-    def _requires_leaving(self, some: IntVar | None, number: int) -> None:
+    def _requires_leaving(self, some: Linear | None, number: int) -> None:
         """Require all occupants to leave if a variable of at most 1 is 1."""
         if some is None:
             return
         variable = self.leaving[number]
         if variable is None:
-            self.cp.add(some == 0)
+            self.program.add(some <= 0)
         else:
-            self.cp.add(variable >= len(self.question.occupants[number].pods) * some)
+            self.program.add(variable >= len(self.question.occupants[number].pods) * some)
 
     def _prepare_domains(self, key: str, column: LabelColumn) -> None:
         """Group sites by their domain: -1 without the label, ``_INNER`` if every node is a domain of its own."""
@@ -204,19 +200,17 @@ class Model:
             domains[_INNER if inner and site.n_nodes > 1 and code >= 0 else code].append(s)
         self._domains[key] = domains
 
-    def _in_domain(self, key: str, code: int, k: int) -> list[IntVar]:
+    def _in_domain(self, key: str, code: int, k: int) -> list[Linear]:
         return [self.placed[k, s] for s in self._domains[key].get(code, ()) if (k, s) in self.placed]
 
-    def _present(self, k: int, key: str, code: int) -> IntVar | None:
+    def _present(self, k: int, key: str, code: int) -> Linear | None:
         """Return a variable that is 1 if a pod of a kind is in a domain; ``None`` if none can be."""
         sites = [s for s in self._domains[key].get(code, ()) if (k, s) in self.placed]
         if not sites:
             return None
         found = self._presence.get((k, key, code))
         if found is None:
-            found = self._presence[k, key, code] = self.cp.new_bool_var(f"p{k},{key},{code}")
-            for s in sites:
-                self.cp.add(self.placed[k, s] == 0).only_enforce_if(~found)
+            found = self._presence[k, key, code] = self._any_of(self.placed[k, s] for s in sites)
         return found
 
     def _matching_occupants(self, per_class: Iterable[int], column: LabelColumn) -> list[tuple[int, Occupants, int]]:
@@ -253,16 +247,16 @@ class Model:
             for s in sites:
                 own = [self.placed[i, s] for i in {k, r} if (i, s) in self.placed]
                 if own and {k, r} <= alone:
-                    self.cp.add(sum(own) <= self.sites[s].n_nodes)
+                    self.program.add(total(own) <= self.sites[s].n_nodes)
             return
         own = [x for i in sorted({k, r}) for x in self._in_domain(key, code, i)]
         if k == r or {k, r} <= alone:
             if own:
-                self.cp.add(sum(own) <= 1)
+                self.program.add(total(own) <= 1)
             return
         first, second = self._present(k, key, code), self._present(r, key, code)
         if first is not None and second is not None:
-            self.cp.add_at_most_one((first, second))
+            self.program.add(total((first, second)) <= 1)
 
     def _affinity(self) -> None:
         for k, kind in enumerate(self.question.kinds):
@@ -288,14 +282,14 @@ class Model:
             support: list[Linear] = [x for r in helpers for x in self._in_domain(counts.key, code, r)]
             support += [self.staying(number) for number, _, at in occupants if at == code]
             if first:
-                seed = self.cp.new_bool_var("")
+                seed = self.program.variable()
                 seeds.append(seed)
                 support.append(seed)
                 for number, _, _ in occupants:
                     self._requires_leaving(seed, number)
-            self.cp.add(sum(support) >= here)
+            self.program.add(total(support) >= here)
         if seeds:
-            self.cp.add_at_most_one(seeds)
+            self.program.add(total(seeds) <= 1)
 
     def _spread(self) -> None:
         kinds = self.question.kinds
@@ -315,10 +309,10 @@ class Model:
         counted = [r for r, other in enumerate(kinds) if domains.moved[other.class_id]]
         staying = self._staying_by_domain(domains)
         few = int(domains.exists.sum()) < constraint.min_domains
-        least: Linear = 0
+        least = Linear()
         if not few:
-            total = sum(len(kind.pods) for kind in kinds) + sum(len(o.pods) for o in self.question.occupants)
-            least = self.cp.new_int_var(0, total + int(domains.counts.max(initial=0)), "")
+            every = sum(len(kind.pods) for kind in kinds) + sum(len(o.pods) for o in self.question.occupants)
+            least = self.program.variable(every + int(domains.counts.max(initial=0)))
             inner = set()
             for s in self._domains[key].get(_INNER, ()):
                 site = self.sites[s]
@@ -326,11 +320,11 @@ class Model:
                 if domains.included[site.row]:
                     own = [self.placed[r, s] for r in counted if (r, s) in self.placed]
                     there = int(domains.counts[domains.column.codes[site.row]])
-                    self.cp.add(site.n_nodes * least <= site.n_nodes * there + sum(own))
+                    self.program.add(site.n_nodes * least <= site.n_nodes * there + total(own))
             for code in range(len(domains.column.values)):
                 if domains.exists[code] and code not in inner:
                     own = [x for r in counted for x in self._included(domains, code, r)]
-                    self.cp.add(least <= int(domains.counts[code]) + sum(own) + sum(staying.get(code, ())))
+                    self.program.add(least <= int(domains.counts[code]) + total(own) + total(staying.get(code, ())))
         for code, sites in self._domains[key].items():
             if code == _INNER:
                 for s in sites:
@@ -340,48 +334,45 @@ class Model:
             if here is None or not any(domains.included[self.sites[s].row] for s in sites):
                 continue
             own = [x for r in together for x in self._included(domains, code, r)]
-            count: Linear = int(domains.counts[code]) + sum(own) + sum(staying.get(code, ()))
-            # `here` is part of the sum so that it is an expression even if everything else is constant.
-            self.cp.add(count - least <= constraint.max_skew - 1 + here).only_enforce_if(here)
+            count = int(domains.counts[code]) + total(own) + total(staying.get(code, ()))
+            self.program.add(count - least <= constraint.max_skew, when=here)
 
     def _even_inside(self, k: int, s: int, domains: DomainCounts, least: Linear) -> None:
         """Spread a kind over the nodes of a site that are domains of their own."""
         site = self.sites[s]
         room = domains.constraint.max_skew - int(domains.counts[domains.column.codes[site.row]])
         if (k, s) in self.placed and domains.included[site.row] and domains.self_match and room >= 0:
-            self.cp.add(self.placed[k, s] <= site.n_nodes * (room + least))
+            self.program.add(self.placed[k, s] <= site.n_nodes * (room + least))
 
     def _gangs(self) -> None:
         for gang in self.question.gangs:
             own = [(s, x) for (k, s), x in self.placed.items() if k in gang.kinds]
             if not own:
                 continue
-            some = self.cp.new_bool_var("")
-            for _, x in own:
-                self.cp.add(x == 0).only_enforce_if(~some)
-            there = gang.staying + sum(self.staying(number) for number in gang.occupants)
-            self.cp.add(sum(x for _, x in own) + there >= gang.min_count).only_enforce_if(some)
+            some = self._any_of(x for _, x in own)
+            there = gang.staying + total(self.staying(number) for number in gang.occupants)
+            self.program.add(total(x for _, x in own) + there >= gang.min_count, when=some)
             if gang.column is not None:
                 self._in_one_domain(gang, gang.column, own, some)
 
-    def _in_one_domain(self, gang: Gang, column: LabelColumn, own: Sequence[tuple[int, IntVar]], some: IntVar) -> None:
+    def _in_one_domain(self, gang: Gang, column: LabelColumn, own: Sequence[tuple[int, Linear]], some: Linear) -> None:
         """Allow members in one domain; a site of several domains counts as one, which is a relaxation."""
-        chosen: dict[int, IntVar] = {}
+        chosen: dict[int, Linear] = {}
         for s, x in own:
             code = int(column.codes[self.sites[s].row])
             if code < 0 or (gang.domain >= 0 and gang.domain not in column.codes[list(self.sites[s].rows)]):
-                self.cp.add(x == 0)
+                self.program.add(x <= 0)
                 continue
             if code not in chosen:
-                chosen[code] = self.cp.new_bool_var("")
-            self.cp.add(x == 0).only_enforce_if(~chosen[code])
-        self.cp.add_at_most_one(chosen.values())
+                chosen[code] = self.program.variable()
+            self.program.add(x <= 0, when=1 - chosen[code])
+        self.program.add(total(chosen.values()) <= 1)
         for number in gang.occupants:
-            here: Linear = chosen.get(int(column.codes[self.question.occupants[number].row]), 0)
+            here = chosen.get(int(column.codes[self.question.occupants[number].row]), Linear())
             size = len(self.question.occupants[number].pods)
-            self.cp.add(self.staying(number) - size * here <= 0).only_enforce_if(some)
+            self.program.add(self.staying(number) - size * here <= 0, when=some)
 
-    def _included(self, domains: DomainCounts, code: int, r: int) -> list[IntVar]:
+    def _included(self, domains: DomainCounts, code: int, r: int) -> list[Linear]:
         sites = self._domains[domains.constraint.topology_key].get(code, ())
         return [self.placed[r, s] for s in sites if (r, s) in self.placed and domains.included[self.sites[s].row]]
 

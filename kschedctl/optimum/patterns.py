@@ -3,7 +3,7 @@
 A site of many nodes is a choice of patterns, so that no pod is split between two nodes. The linear program over all
 patterns bounds a goal more tightly than a program over counts; an integer program over the generated patterns gives a
 placement. A small program per site prices patterns by the duals of the last round (Gilmore and Gomory). Within a minute
-CP-SAT alone places 444 of the benchmark's 500 pods, and patterns 479 (``benchmarks/README.md``).
+a program over all nodes places 435 of the benchmark's 500 pods, and patterns 482 (``benchmarks/README.md``).
 """
 
 from __future__ import annotations
@@ -13,18 +13,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from kschedctl.optimum.cp_sat import load_solver
 from kschedctl.optimum.distribution import rivals_of
 from kschedctl.optimum.goals import Goal, Opened
 from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.program import Linear, Program, Relaxed, total
 from kschedctl.optimum.sites import PodCapacities, Site, is_per_node
-
-if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel
 
 #: The pods on a node: kinds, each with a positive number.
 Pattern: TypeAlias = tuple[tuple[int, int], ...]
@@ -40,6 +37,10 @@ _VARIATIONS: Final = 12
 _VARIED_BY: Final = 0.3
 #: The relative gap at which the integer program stops.
 _NEAR_ENOUGH: Final = 0.0002
+#: The time limit for the best pattern of a site.
+_MOST_SECONDS: Final = 2.0
+#: The relative gap at which a pattern is as good as the best.
+_NEAR_BEST: Final = 0.0001
 #: The factor that makes weights whole numbers.
 _SCALE: Final = 100_000
 
@@ -48,10 +49,10 @@ _SCALE: Final = 100_000
 class _Row:
     """A constraint: weighted counts per kind and site, plus a multiple of a free variable, are at most a limit."""
 
-    weights: dict[tuple[int, int], float]
-    most: float
+    weights: dict[tuple[int, int], int]
+    most: int
     free: int = -1
-    of_free: float = 0.0
+    of_free: int = 0
 
 
 class Patterns:
@@ -89,7 +90,7 @@ class Patterns:
         float or None
             ``None`` if no time was left, or the known patterns do not reach the earlier goals.
         """
-        master = _Master(self, goal, reached, "GLOP")
+        master = _Master(self, goal, reached)
         best: float | None = None
         for _ in range(_MOST_ROUNDS):
             if time.monotonic() > deadline:
@@ -110,7 +111,7 @@ class Patterns:
 
         The program ignores affinity between placed pods.
         """
-        return _Master(self, goal, reached, "SCIP").placement(seconds)
+        return _Master(self, goal, reached).placement(seconds)
 
 
 class _Master:
@@ -119,69 +120,66 @@ class _Master:
     A column is the number of nodes with a pattern. Pods per kind and site are limited to what the patterns hold.
     """
 
-    def __init__(self, patterns: Patterns, goal: Goal, reached: Reached, backend: str) -> None:
-        from ortools.linear_solver import pywraplp
-
+    def __init__(self, patterns: Patterns, goal: Goal, reached: Reached) -> None:
         self.patterns = patterns
         self.question = patterns.capacity.question
-        self.solver: Any = pywraplp.Solver.CreateSolver(backend)
-        self.variable = self.solver.IntVar if backend == "SCIP" else self.solver.NumVar
-        self.objective = self.solver.Objective()
-        self.objective.SetMaximization()
+        self.program = Program()
+        self.relaxation: Relaxed | None = None
         prices = goal.prices_of(self.question) if isinstance(goal, Opened) else {}
-        self.opening = [-float(prices.get(site.row, 0)) for site in patterns.sites]
-        self.nodes = [self._at_most(site.n_nodes) for site in patterns.sites]
-        self.counts: dict[tuple[int, int], Any] = {}
-        self.held: dict[tuple[int, int], Any] = {}
+        self.opening = [-prices.get(site.row, 0) for site in patterns.sites]
+        self.nodes = [self.program.add(Linear() <= site.n_nodes) for site in patterns.sites]
+        self.counts: dict[tuple[int, int], Linear] = {}
+        self.held: dict[tuple[int, int], int] = {}
+        self.objective: list[Linear] = []
+        # A limit that no variable reaches, so that all prices are those of rows.
+        self.beyond = 1 + self.question.n_waiting + sum(site.n_nodes for site in patterns.sites)
+        self.beyond += sum(abs(row.most) for row in patterns.rows if row.of_free)
         for s, pricing in enumerate(patterns.pricing):
             for k in pricing.kinds:
-                count = self.counts[k, s] = self.variable(0, self.solver.infinity(), "")
-                self.held[k, s] = self._at_most(0)
-                self.held[k, s].SetCoefficient(count, 1)
-                self.objective.SetCoefficient(count, self._weight(goal, k, s))
+                count = self.counts[k, s] = self.program.variable(self.beyond)
+                self.held[k, s] = self.program.add(count <= 0)
+                self.objective.append(self._weight(goal, k, s) * count)
         kept = [
             _Row({(k, s): -weight for k, s in self.counts if (weight := self._weight(each, k, s))}, -value)
             for each, value in reached
         ]
-        free: dict[int, Any] = {}
+        free: dict[int, Linear] = {}
         for row in (*patterns.rows, *kept):
-            constraint = self._at_most(row.most)
-            for key in row.weights.keys() & self.counts.keys():
-                constraint.SetCoefficient(self.counts[key], row.weights[key])
+            weighted = [row.weights[key] * self.counts[key] for key in row.weights if key in self.counts]
             if row.of_free:
                 if row.free not in free:
-                    free[row.free] = self.solver.NumVar(0, self.solver.infinity(), "")
-                constraint.SetCoefficient(free[row.free], row.of_free)
-        self.columns: list[dict[Pattern, Any]] = [{} for _ in patterns.sites]
+                    free[row.free] = self.program.variable(self.beyond)
+                weighted.append(row.of_free * free[row.free])
+            self.program.add(total(weighted) <= row.most)
+        self.columns: list[dict[Pattern, Linear]] = [{} for _ in patterns.sites]
         for s, known in enumerate(patterns.of_site):
             for pattern in known:
                 self._add(s, pattern)
 
-    def _at_most(self, limit: float) -> Any:
-        return self.solver.Constraint(-self.solver.infinity(), limit)
-
-    def _weight(self, goal: Goal, k: int, s: int) -> float:
-        return float(goal.placed_weight(self.question, k, self.patterns.sites[s].row))
+    def _weight(self, goal: Goal, k: int, s: int) -> int:
+        return goal.placed_weight(self.question, k, self.patterns.sites[s].row)
 
     def _add(self, s: int, pattern: Pattern) -> None:
-        column = self.columns[s][pattern] = self.variable(0, self.solver.infinity(), "")
-        self.nodes[s].SetCoefficient(column, 1)
-        self.objective.SetCoefficient(column, self.opening[s] if pattern else 0.0)
+        column = self.columns[s][pattern] = self.program.variable(self.beyond)
+        ((x, _),) = column.terms
+        self.program.extend(self.nodes[s], x, 1)
+        if pattern:
+            self.objective.append(self.opening[s] * column)
         for k, n in pattern:
-            self.held[k, s].SetCoefficient(column, -n)
+            self.program.extend(self.held[k, s], x, -n)
 
     def relaxed(self) -> float | None:
         """Solve the linear program; return its value, ``None`` if it has no solution."""
-        return self.solver.Objective().Value() if self.solver.Solve() == self.solver.OPTIMAL else None
+        self.relaxation = self.program.relax(total(self.objective), self.relaxation)
+        return None if self.relaxation is None else self.relaxation.value
 
     def generate(self) -> tuple[float, bool]:
         """Add the best pattern of each site; return what all patterns can add to the value, and True if any is new."""
         slack, fresh = 0.0, False
-        # Adding a column invalidates the duals.
-        duals = [(self._worth(s), nodes.dual_value()) for s, nodes in enumerate(self.nodes)]
-        for s, (worth, price) in enumerate(duals):
-            pattern, value = self.patterns.pricing[s].best(worth)
-            gain = max(value + self.opening[s], 0.0) - price
+        assert self.relaxation is not None
+        for s, row in enumerate(self.nodes):
+            pattern, value = self.patterns.pricing[s].best(self._worth(s))
+            gain = max(value + self.opening[s], 0.0) - self.relaxation.duals[row]
             if gain > _TINY:
                 slack += gain * self.patterns.sites[s].n_nodes
                 fresh |= self._learn(s, pattern)
@@ -203,8 +201,10 @@ class _Master:
 
         The dual of the held pods can be too high where no pod is placed. The least feasible one needs fewer rounds.
         """
-        kinds = self.patterns.pricing[s].kinds
-        return {k: max(self.held[k, s].dual_value() + self.counts[k, s].reduced_cost(), 0.0) for k in kinds}
+        assert self.relaxation is not None
+        duals, costs = self.relaxation.duals, self.relaxation.reduced_costs
+        keys = ((k, s) for k in self.patterns.pricing[s].kinds)
+        return {k: max(duals[self.held[k, s]] + costs[self.counts[k, s].terms[0][0]], 0.0) for k, s in keys}
 
     def _learn(self, s: int, pattern: Pattern) -> bool:
         """Add a pattern; return False if it is empty or known."""
@@ -216,27 +216,24 @@ class _Master:
 
     def placement(self, seconds: float) -> Placement | None:
         """Solve the integer program, starting from the known placement."""
-        from ortools.linear_solver import pywraplp
-
-        hint: dict[Any, int] = {}
+        start: dict[int, int] = {}
         held: Counter[tuple[int, int]] = Counter()
         for s, columns in enumerate(self.columns):
             for pattern, column in columns.items():
-                hint[column] = self.patterns.of_site[s][pattern]
-                held.update({(k, s): n * hint[column] for k, n in pattern})
-        hint.update({count: held[key] for key, count in self.counts.items()})
-        self.solver.SetHint(list(hint), list(hint.values()))
-        self.solver.SetTimeLimit(int(seconds * 1000))
-        parameters = pywraplp.MPSolverParameters()
-        parameters.SetDoubleParam(parameters.RELATIVE_MIP_GAP, _NEAR_ENOUGH)
-        if self.solver.Solve(parameters) not in (self.solver.OPTIMAL, self.solver.FEASIBLE):
+                times = start[column.terms[0][0]] = self.patterns.of_site[s][pattern]
+                held.update({(k, s): n * times for k, n in pattern})
+        start.update({count.terms[0][0]: held[key] for key, count in self.counts.items()})
+        solution = self.program.optimize(
+            total(self.objective), maximize=True, seconds=seconds, start=start, gap=_NEAR_ENOUGH
+        )
+        if solution is None:
             return None
-        left = {key: round(count.solution_value()) for key, count in self.counts.items()}
+        left = {key: solution.of(count) for key, count in self.counts.items()}
         placed: dict[tuple[int, int], int] = {}
         for s, columns in enumerate(self.columns):
             rows = iter(self.patterns.sites[s].rows)
             for pattern, column in columns.items():
-                for row in (next(rows) for _ in range(round(column.solution_value()))):
+                for row in (next(rows) for _ in range(solution.of(column))):
                     for k, n in pattern:
                         here = min(n, left[k, s])
                         left[k, s] -= here
@@ -247,7 +244,7 @@ class _Master:
 
 def _demand(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:
     for k, kind in enumerate(capacity.question.kinds):
-        yield _Row({(k, s): 1.0 for s in range(len(sites))}, len(kind.pods))
+        yield _Row({(k, s): 1 for s in range(len(sites))}, len(kind.pods))
 
 
 def _anti_affinity(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:
@@ -257,7 +254,7 @@ def _anti_affinity(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_
             if counts.per_class[kind.class_id] > 0 and not is_per_node(counts.column):
                 codes = counts.column.codes
                 for code in range(len(counts.column.values)):
-                    yield _Row({(k, s): 1.0 for s, site in enumerate(sites) if codes[site.row] == code}, 1.0)
+                    yield _Row({(k, s): 1 for s, site in enumerate(sites) if codes[site.row] == code}, 1)
 
 
 def _spread(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:
@@ -274,12 +271,12 @@ def _spread(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:
             # A constraint that is violated at the start still allows domains that receive no pod.
             continue
         counted = [r for r, other in enumerate(capacity.question.kinds) if domains.moved[other.class_id]]
-        of_least = 0.0 if few else 1.0
+        of_least = 0 if few else 1
         for code, there in zip(codes, start, strict=True):
             included = domains.included & (domains.column.codes == code)
             here = [s for s, site in enumerate(sites) if included[site.row]]
-            yield _Row({(k, s): 1.0 for s in here}, skew - there, free, -of_least)
-            yield _Row({(r, s): -1.0 for r in counted for s in here}, there, free, of_least)
+            yield _Row({(k, s): 1 for s in here}, skew - there, free, -of_least)
+            yield _Row({(r, s): -1 for r in counted for s in here}, there, free, of_least)
 
 
 class _Pricing:
@@ -287,25 +284,22 @@ class _Pricing:
 
     def __init__(self, capacity: PodCapacities, site: Site, rivals: set[tuple[int, int]]) -> None:
         question = capacity.question
-        self.cp: CpModel = load_solver().CpModel()
+        self.program = Program()
         self.kinds = [k for k in range(len(question.kinds)) if capacity.most[k][site.row] > 0]
-        self.vars = {
-            k: self.cp.new_int_var(0, min(int(capacity.most[k][site.row]), len(question.kinds[k].pods)), "")
+        self.counts = {
+            k: self.program.variable(min(int(capacity.most[k][site.row]), len(question.kinds[k].pods)))
             for k in self.kinds
         }
         for name, free in capacity.free.items():
-            wanted = [(question.kinds[k].filters.wanted.get(name, 0), x) for k, x in self.vars.items()]
-            if capacity.offered[name][site.row] and any(amount for amount, _ in wanted):
-                self.cp.add(sum(amount * x for amount, x in wanted) <= int(free[site.row]))
-        here = [pair for pair in sorted(rivals) if self.vars.keys() >= set(pair)]
-        present = {k: self.cp.new_bool_var("") for k in sorted({k for pair in here for k in pair})}
+            wanted = [question.kinds[k].filters.wanted.get(name, 0) * x for k, x in self.counts.items()]
+            if capacity.offered[name][site.row]:
+                self.program.add(total(wanted) <= int(free[site.row]))
+        here = [pair for pair in sorted(rivals) if self.counts.keys() >= set(pair)]
+        present = {k: self.program.variable() for k in sorted({k for pair in here for k in pair})}
         for k, some in present.items():
-            self.cp.add(self.vars[k] == 0).only_enforce_if(~some)
+            self.program.add(self.counts[k] <= 0, when=1 - some)
         for k, r in here:
-            if k == r:
-                self.cp.add(self.vars[k] <= 1)
-            else:
-                self.cp.add_at_most_one((present[k], present[r]))
+            self.program.add(self.counts[k] <= 1 if k == r else present[k] + present[r] <= 1)
 
     def best(self, worth: Mapping[int, float]) -> tuple[Pattern, float]:
         """Return the pattern that is worth most, and a limit that no pattern exceeds."""
@@ -313,13 +307,11 @@ class _Pricing:
         weights = {k: int(worth[k] * _SCALE) + (worth[k] > 0) for k in self.kinds}
         if all(weight <= 0 for weight in weights.values()):
             return (), 0.0
-        self.cp.maximize(sum(weight * self.vars[k] for k, weight in weights.items()))
-        cp_model = load_solver()
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.max_time_in_seconds = 2.0
-        status = solver.solve(self.cp)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        objective = total(weight * self.counts[k] for k, weight in weights.items())
+        solution = self.program.optimize(
+            objective, maximize=True, seconds=_MOST_SECONDS, gap=_NEAR_BEST, heuristics=False
+        )
+        if solution is None:
             return (), float("inf")
-        counts = [(k, solver.value(x)) for k, x in self.vars.items()]
-        return tuple((k, n) for k, n in counts if n), solver.best_objective_bound / _SCALE
+        counts = [(k, solution.of(x)) for k, x in self.counts.items()]
+        return tuple((k, n) for k, n in counts if n), solution.bound / _SCALE

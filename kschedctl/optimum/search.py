@@ -26,6 +26,7 @@ from kschedctl.optimum.goals import (
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.patterns import Patterns
 from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.promising import promising_sites
 from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.optimum.sites import PodCapacities, Site, grouped_sites, single_node_sites
 from kschedctl.optimum.solver import SHARE, solve, whole_bound
@@ -34,6 +35,8 @@ from kschedctl.optimum.trial import OF_THE_NODE, Proof, Refusal, prove
 #: The shares of the time for groups of identical nodes, and until the end of the search over patterns.
 _SHARE_GROUPS: Final = 0.08
 _SHARE_PATTERNS: Final = 0.75
+#: The share of the time until the end of the search over promising nodes.
+_SHARE_PROMISING: Final = 0.3
 #: The share of a goal's time for its bound.
 _SHARE_BOUND: Final = 0.5
 #: The number of pairs of a kind and a node from which a gap, in percent, ends the search.
@@ -110,6 +113,8 @@ def best(
     # Patterns know no gangs.
     if not search.done and not question.occupants and not question.gangs and question.n_waiting > _FEW_PODS:
         search.over_patterns(begin + seconds * _SHARE_PATTERNS)
+    if not search.done and search.is_large and question.occupants:
+        search.over_promising_nodes(begin + seconds * _SHARE_PROMISING)
     while not search.done and not search.good_enough and time.monotonic() < deadline:
         if not search.over_single_nodes(deadline):
             break
@@ -168,11 +173,24 @@ class _Search:
         return self.found is not None and all(standing.proven for standing in self.standings())
 
     @property
+    def is_large(self) -> bool:
+        """True if the model of single nodes is large."""
+        return len(self.question.kinds) * len(self.capacity.reachable) >= _MANY
+
+    @property
     def good_enough(self) -> bool:
         """True if the model of single nodes is large and every gap is small."""
-        if len(self.question.kinds) * len(self.capacity.reachable) < _MANY or self.found is None:
-            return False
-        return all(standing.gap is not None and standing.gap <= _GOOD_ENOUGH for standing in self.standings())
+        return self.is_large and all(
+            standing.gap is not None and standing.gap <= _GOOD_ENOUGH for standing in self.standings()
+        )
+
+    def bound_of(self, before: tuple[int, ...]) -> int | None:
+        """Return the known bound of the next goal, given the values of the goals before it."""
+        goal = self.goals[len(before)]
+        names = (each.name for each in self.goals)
+        limit = goal.limit(self.question, dict(zip(names, before, strict=False)))
+        known = [bound for bound in (self.bounds.get(before), limit) if bound is not None]
+        return (min if goal.maximize else max)(known, default=None)
 
     def standings(self) -> tuple[GoalResult, ...]:
         """Return the results of the placement found."""
@@ -180,7 +198,7 @@ class _Search:
         values = [goal.value(self.question, self.found) for goal in self.goals]
         out = []
         for i, (goal, value) in enumerate(zip(self.goals, values, strict=True)):
-            bound = self.bounds.get(tuple(values[:i]))
+            bound = self.bound_of(tuple(values[:i]))
             # A multi-step placement can exceed a bound: a pod can preempt others and then be placed elsewhere.
             if bound is not None and (value > bound if goal.maximize else value < bound):
                 bound = None
@@ -200,7 +218,7 @@ class _Search:
         if len(sites) > _WORTH_IT * len(self.capacity.reachable):
             return
         model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
-        solved = solve(model, self.goals, deadline, self.found, self.bounds)
+        solved = solve(model, self.goals, deadline, known=self.found, bound_of=self.bound_of)
         if solved is None:
             return
         self.note(solved.standings)
@@ -240,31 +258,52 @@ class _Search:
             until = deadline if number == len(self.goals) - 1 else deadline - left * (1 - SHARE)
             before = tuple(value for _, value in reached)
             value = goal.value(self.question, self.found)
-            if self.bounds.get(before) != value:
+            if self.bound_of(before) != value:
                 patterns.take(self.found)
                 bound = patterns.bound(goal, reached, until - (until - time.monotonic()) * (1 - _SHARE_BOUND))
-                if bound is not None:
-                    self.note_bound(before, goal, whole_bound(bound, maximize=goal.maximize))
-            if self.bounds.get(before) != value:
+                whole = None if bound is None else whole_bound(bound, maximize=goal.maximize)
+                if whole is not None:
+                    self.note_bound(before, goal, whole)
+            if self.bound_of(before) != value:
                 placement = patterns.best(goal, reached, max(until - time.monotonic(), 0.1))
                 if placement is not None and self.is_better(placement):
                     self.propose(placement)
             reached.append((goal, goal.value(self.question, self.found)))
 
+    def over_promising_nodes(self, deadline: float) -> None:
+        """Solve over the nodes on which few pods must be evicted; the result is a start, and its bounds do not hold."""
+        self._solve(promising_sites(self.capacity), deadline, near=False)
+
     def over_single_nodes(self, deadline: float) -> bool:
         """Solve over single nodes; return True if a refused solution was excluded."""
-        sites = single_node_sites(self.capacity)
-        model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
-        for cut in self.cuts:
-            exclude(model, cut)
-        solved = solve(model, self.goals, deadline, self.found, self.bounds)
+        solved = self._solve(single_node_sites(self.capacity), deadline, near=self.is_large)
         if solved is None:
             return False
-        self.note(solved.standings)
-        placement = Placement({(k, sites[s].row): n for (k, s), n in solved.counts.items()}, solved.leaving)
-        refusal = self.propose(placement) if self.is_better(placement) else None
+        standings, placement, refusal = solved
+        self.note(standings)
         if refusal is None:
             return False
         self.exact &= refusal.certain or refusal.plugins <= OF_THE_NODE
         self.cuts.append(cut_of(self.question, placement, refusal))
         return True
+
+    def _solve(
+        self, sites: Sequence[Site], deadline: float, *, near: bool
+    ) -> tuple[tuple[GoalResult, ...], Placement, Refusal | None] | None:
+        """Solve over sites of one node and propose the solution; return its results and its refusal by the filters."""
+        model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
+        for cut in self.cuts:
+            exclude(model, cut)
+        solved = solve(
+            model,
+            self.goals,
+            deadline,
+            known=self.found,
+            bound_of=self.bound_of,
+            gap=_GOOD_ENOUGH / 100 if near else 0.0,
+            presolve=not near,
+        )
+        if solved is None:
+            return None
+        placement = solved.at(sites)
+        return solved.standings, placement, self.propose(placement) if self.is_better(placement) else None

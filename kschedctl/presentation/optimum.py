@@ -76,8 +76,9 @@ def _how_good(goal: GoalData) -> str:
     if goal.bound is None or goal.gap_percent is None:
         return "best found"
     side = "at most" if goal.maximize else "at least"
-    if goal.gap_percent > _FAR:
-        return f"{side} {goal.bound}"
+    if goal.gap_percent > _FAR or goal.optimum < 0:
+        # A share of a difference says nothing.
+        return f"not proven: {side} {goal.bound}"
     return f"within {goal.gap_percent:.1f} %: {side} {goal.bound}"
 
 

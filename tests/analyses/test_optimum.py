@@ -87,7 +87,7 @@ SUMMARIES = {
     "as good": "the scheduler places 1 of 1 pod, the best placement 1",
     "stranded": "the scheduler places 1 of 2 pods, the best placement 2",
     "no room": "the scheduler places 0 of 1 pod, the best placement 0",
-    "evicted": "the scheduler places 1 of 1 pod, evicting 1; the best placement 1, evicting 1",
+    "evicted": "the scheduler places 1 of 1 pod and evicts 1; the best placement places 1 and evicts 1",
     "bought": "1 node for 0.25: 2 of 2 pods placed",
     "nothing to buy": "1 of 1 pod placed without new nodes",
     "no kind helps": "0 of 1 pod placed without new nodes",
@@ -189,8 +189,8 @@ def test_broken_budgets_are_in_the_first_line() -> None:
     loaded = make_loaded(make_cluster([make_node("a")], [covered, urgent], budget("web", "web", 0)))
     answer = optimum(loaded, OptimumRequest(seconds=20), AnalysisHandle())
     assert answer.summary == (
-        "the scheduler places 1 of 1 pod, evicting 1 (1 beyond disruption budgets); "
-        "the best placement 1, evicting 1 (1 beyond disruption budgets)"
+        "the scheduler places 1 of 1 pod and evicts 1 (1 beyond disruption budgets); "
+        "the best placement places 1 and evicts 1 (1 beyond disruption budgets)"
     )
 
 

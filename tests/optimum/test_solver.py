@@ -8,11 +8,11 @@ import pytest
 
 from kschedctl.errors import InputError
 from kschedctl.extras import install_command
-from kschedctl.optimum.cp_sat import load_solver
+from kschedctl.optimum.program import load_solver
 
 
 def test_without_the_extra_the_line_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(InputError) as error:
         load_solver()
     assert error.value.lines()[1] == f"  run: {install_command('optimum')}"

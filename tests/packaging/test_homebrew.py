@@ -87,7 +87,7 @@ def test_a_file_that_is_not_of_the_index_is_refused(reported: dict[str, Any]) ->
             "appnope",
         ),
         ({"kschedctl": ["rich[jupyter]"], "rich": ["ipywidgets; extra == 'jupyter'"]}, "ipywidgets"),
-        ({"kschedctl": ["rich", "colorama; os_name == 'nt'", "ortools; extra == 'optimum'"]}, ""),
+        ({"kschedctl": ["rich", "colorama; os_name == 'nt'", "highspy; extra == 'optimum'"]}, ""),
     ],
     ids=["an extra of the formula", "on macOS only", "an extra of a dependency", "not needed"],
 )

@@ -15,8 +15,8 @@ from kschedctl.optimum.adjustments import find_adjustments
 from kschedctl.optimum.catalog import Catalog
 from kschedctl.optimum.comparison import compare
 from kschedctl.optimum.consolidation import empty_nodes
-from kschedctl.optimum.cp_sat import load_solver
 from kschedctl.optimum.goals import FinalGoal
+from kschedctl.optimum.program import load_solver
 from kschedctl.optimum.purchase import buy
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEvent

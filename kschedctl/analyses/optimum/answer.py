@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final
 
 import numpy as np
 
@@ -23,13 +22,10 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.optimum.adjustments import Adjustment
 from kschedctl.optimum.comparison import Comparison, stranded
 from kschedctl.optimum.gangs import notes_of
-from kschedctl.optimum.goals import Goal, Violations
+from kschedctl.optimum.goals import Goal, ScoreGoal, Violations
 from kschedctl.optimum.trial import PlacementStep
 from kschedctl.simulate.world import is_recreated
 from kschedctl.workloads.ownership import workload_of
-
-#: A gap of more than 100 percent is not reported, as it says nothing.
-_FAR: Final = 100
 
 
 def optimum_answer(
@@ -137,16 +133,21 @@ def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) 
     n_evicted, n_left = len(comparison.evicted), len(comparison.left)
     both = f"the scheduler places {multi_step} of {counted(n_pods, 'pod')}, the best placement {placed}"
     if n_evicted or n_left:
-        places = f"the scheduler places {multi_step} of {counted(n_pods, 'pod')}, evicting {n_evicted}"
-        both = f"{places}{_beyond(comparison, comparison.value)}; the best placement {placed}, evicting {n_left}"
-        both += _beyond(comparison, lambda goal: goal.value(comparison.question, comparison.best.placement))
+        both = (
+            f"the scheduler places {multi_step} of {counted(n_pods, 'pod')} and evicts {n_evicted}"
+            f"{_beyond(comparison, comparison.value)}; the best placement places {placed} and evicts {n_left}"
+            f"{_beyond(comparison, lambda goal: goal.value(comparison.question, comparison.best.placement))}"
+        )
     if comparison.best.proven:
         return both
     gaps = [standing for standing in comparison.best.standings if not standing.proven]
     first = gaps[0] if gaps else None
-    if first is None or first.gap is None or first.gap > _FAR:
+    if first is None or first.gap is None or first.bound is None:
         return f"{both}; a better placement may exist"
-    return f"{both}; in {first.goal.name} it may be {first.gap:.1f} % from the optimum"
+    if isinstance(first.goal, ScoreGoal):
+        return f"{both}; its scores are within {first.gap:.1f} % of the best possible"
+    more = "more" if first.goal.maximize else "fewer"
+    return f"{both}; up to {abs(first.bound - first.value)} {more} {first.goal.counted} may be possible"
 
 
 def _beyond(comparison: Comparison, value: Callable[[Goal], int]) -> str:

@@ -1,0 +1,361 @@
+"""Integer programs: variables and linear rules, which the solver HiGHS gets as arrays.
+
+HiGHS (``highspy``) is an optional dependency: it is imported on demand. It runs on one thread, so that a result that is
+found in time is the same in every run.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kschedctl.errors import InputError
+from kschedctl.extras import install_command
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+#: The absolute gap below which an objective with whole coefficients is optimal.
+_LESS_THAN_ONE: Final = 1 - 1e-6
+#: The format of rows in arrays, the sense to maximize, and the status of a solution, as HiGHS numbers them.
+_BY_ROW, _MAXIMIZE, _FEASIBLE = 2, -1, 2
+_NO_HEURISTICS: Final = {
+    "mip_heuristic_effort": 0.0,
+    **dict.fromkeys((f"mip_heuristic_run_{name}" for name in ("rens", "rins", "root_reduced_cost")), False),
+}
+
+
+def load_solver() -> ModuleType:
+    """Import the solver.
+
+    Raises
+    ------
+    InputError
+        If the solver is not installed.
+    """
+    try:
+        import highspy
+    except ImportError:
+        raise InputError(
+            "the best placement needs the solver HiGHS, which is not installed",
+            hint=f"run: {install_command('optimum')}",
+        ) from None
+    _suppress_banner()
+    return highspy
+
+
+@cache
+def _suppress_banner() -> None:
+    """Make the first solver of the process, which prints a banner before any option can forbid it (highspy 1.16)."""
+    import highspy
+
+    solver: Any = highspy
+    output, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        solver.Highs()
+    finally:
+        os.dup2(output, 1)
+        os.close(output)
+        os.close(nowhere)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A linear expression.
+
+    Attributes
+    ----------
+    terms : list of (int, int)
+        The number of each variable and its coefficient; a variable can occur several times.
+    constant : int
+        The constant.
+    """
+
+    terms: list[tuple[int, int]] = field(default_factory=list)
+    constant: int = 0
+
+    def __add__(self, other: Linear | int) -> Linear:
+        return total((self, other))
+
+    def __radd__(self, other: int) -> Linear:
+        return total((self, other))
+
+    def __neg__(self) -> Linear:
+        return self * -1
+
+    def __sub__(self, other: Linear | int) -> Linear:
+        return total((self, -other))
+
+    def __rsub__(self, other: int) -> Linear:
+        return total((-self, other))
+
+    def __mul__(self, factor: int) -> Linear:
+        return Linear([(x, coefficient * factor) for x, coefficient in self.terms], self.constant * factor)
+
+    __rmul__ = __mul__
+
+    def __le__(self, other: Linear | int) -> Rule:
+        return Rule(self - other)
+
+    def __ge__(self, other: Linear | int) -> Rule:
+        return Rule(other - self)
+
+    def equals(self, other: Linear | int) -> Rule:
+        """Return the rule that both sides are equal."""
+        return Rule(self - other, exactly=True)
+
+
+def total(parts: Iterable[Linear | int]) -> Linear:
+    """Return the sum of expressions, in time proportional to their size."""
+    terms: list[tuple[int, int]] = []
+    constant = 0
+    for part in parts:
+        if isinstance(part, Linear):
+            terms += part.terms
+            constant += part.constant
+        else:
+            constant += part
+    return Linear(terms, constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A constraint: an expression is at most zero, or exactly zero."""
+
+    excess: Linear
+    exactly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A solution of a program.
+
+    Attributes
+    ----------
+    values : list of int
+        The value of each variable.
+    value : int
+        The value of the objective.
+    bound : float
+        A limit that no solution exceeds; infinite if unknown.
+    """
+
+    values: list[int]
+    value: int
+    bound: float
+
+    def of(self, expression: Linear) -> int:
+        """Return the value of an expression."""
+        return sum(coefficient * self.values[x] for x, coefficient in expression.terms) + expression.constant
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """A solution of a program over fractions.
+
+    Attributes
+    ----------
+    value : float
+        The value of the objective.
+    duals : list of float
+        The price of each row.
+    reduced_costs : list of float
+        The reduced cost of each variable.
+    basis : object
+        The basis in the form of the solver.
+    """
+
+    value: float
+    duals: list[float]
+    reduced_costs: list[float]
+    basis: Any
+
+
+class Program:
+    """An integer program over variables from zero to a limit.
+
+    Attributes
+    ----------
+    most : list of int
+        The limit of each variable.
+    """
+
+    def __init__(self) -> None:
+        # One variable at least: HiGHS reports no solution of an empty program.
+        self.most: list[int] = [0]
+        self._rows: list[int] = []
+        self._columns: list[int] = []
+        self._coefficients: list[int] = []
+        self._lower: list[float] = []
+        self._upper: list[float] = []
+
+    def variable(self, most: int = 1) -> Linear:
+        """Add an integer variable from zero to a limit."""
+        self.most.append(most)
+        return Linear([(len(self.most) - 1, 1)])
+
+    def add(self, rule: Rule, when: Linear | None = None) -> int:
+        """Add a rule and return its row.
+
+        Parameters
+        ----------
+        when : Linear, optional
+            An expression of value 0 or 1: the rule holds only if it is 1.
+        """
+        sums: dict[int, int] = {}
+        for x, coefficient in rule.excess.terms:
+            sums[x] = sums.get(x, 0) + coefficient
+        # A common divisor rounds the limit, and keeps amounts in bytes from being coefficients of ten digits.
+        divisor = math.gcd(*sums.values()) or 1
+        terms = [(x, coefficient // divisor) for x, coefficient in sums.items() if coefficient]
+        limit = -rule.excess.constant // divisor
+        if when is not None:
+            beyond = max(sum(coefficient * self.most[x] for x, coefficient in terms if coefficient > 0) - limit, 0)
+            return self.add(Linear(terms) <= limit + beyond * (1 - when))
+        self._lower.append(-rule.excess.constant / divisor if rule.exactly else -math.inf)
+        self._upper.append(limit)
+        for x, coefficient in terms:
+            self.extend(len(self._upper) - 1, x, coefficient)
+        return len(self._upper) - 1
+
+    def extend(self, row: int, x: int, coefficient: int) -> None:
+        """Add a variable, by its number, to a row that does not have it."""
+        self._rows.append(row)
+        self._columns.append(x)
+        self._coefficients.append(coefficient)
+
+    def optimize(
+        self,
+        objective: Linear,
+        *,
+        maximize: bool,
+        seconds: float,
+        start: Mapping[int, int] | None = None,
+        gap: float = 0.0,
+        presolve: bool = True,
+        heuristics: bool = True,
+    ) -> Solution | None:
+        """Optimize an expression.
+
+        Parameters
+        ----------
+        seconds : float
+            The time limit.
+        start : mapping of int to int, optional
+            The values of some variables to start from.
+        gap : float
+            The distance between value and bound, as a share of the bound, that ends the search.
+        presolve : bool
+            False to search at once, without making the program smaller first.
+        heuristics : bool
+            False to search without heuristics that solve parts of the program, which small programs do not need.
+
+        Returns
+        -------
+        Solution or None
+            ``None`` if no solution is found in time.
+        """
+        options = {
+            "time_limit": seconds,
+            # HiGHS measures the gap as a share of the value, which can be smaller than the bound.
+            "mip_rel_gap": gap / (1 + gap),
+            "mip_abs_gap": _LESS_THAN_ONE,
+            "presolve": "on" if presolve else "off",
+            **({} if heuristics else _NO_HEURISTICS),
+        }
+        highs = self._solver(objective, maximize=maximize, integer=True, options=options)
+        if start:
+            highs.setSolution(len(start), np.array([*start], dtype=np.int32), np.array([*start.values()], np.float64))
+        _run(highs)
+        info = highs.getInfo()
+        if info.primal_solution_status != _FEASIBLE:
+            return None
+        values = [round(value) for value in highs.getSolution().col_value]
+        return Solution(values, round(info.objective_function_value), info.mip_dual_bound)
+
+    def relax(self, objective: Linear, before: Relaxed | None = None) -> Relaxed | None:
+        """Maximize an expression over fractions.
+
+        Parameters
+        ----------
+        before : Relaxed, optional
+            The result before variables were added, to start from.
+
+        Returns
+        -------
+        Relaxed or None
+            ``None`` if there is no solution.
+        """
+        highs = self._solver(objective, maximize=True, integer=False, options={})
+        if before is not None:
+            basis = before.basis
+            new = len(self.most) - len(basis.col_status)
+            basis.col_status = [*basis.col_status, *[load_solver().HighsBasisStatus.kLower] * new]
+            highs.setBasis(basis)
+        _run(highs)
+        info = highs.getInfo()
+        if info.primal_solution_status != _FEASIBLE or info.dual_solution_status != _FEASIBLE:
+            return None
+        found = highs.getSolution()
+        return Relaxed(info.objective_function_value, found.row_dual, found.col_dual, highs.getBasis())
+
+    def _solver(self, objective: Linear, *, maximize: bool, integer: bool, options: Mapping[str, object]) -> Any:
+        highs = load_solver().Highs()
+        for name, option in {"output_flag": False, "threads": 1, **options}.items():
+            highs.setOptionValue(name, option)
+        n, n_rows = len(self.most), len(self._upper)
+        costs = np.zeros(n)
+        for x, coefficient in objective.terms:
+            costs[x] += coefficient
+        rows = np.array(self._rows, dtype=np.int64)
+        order = np.argsort(rows, kind="stable")
+        highs.passModel(
+            n,
+            n_rows,
+            len(rows),
+            _BY_ROW,
+            _MAXIMIZE if maximize else -_MAXIMIZE,
+            float(objective.constant),
+            costs,
+            np.zeros(n),
+            np.array(self.most, dtype=np.float64),
+            np.array(self._lower, dtype=np.float64),
+            np.array(self._upper, dtype=np.float64),
+            np.searchsorted(rows[order], np.arange(n_rows + 1)).astype(np.int32),
+            np.array(self._columns, dtype=np.int32)[order],
+            np.array(self._coefficients, dtype=np.float64)[order],
+            np.full(n, integer, dtype=np.int32),
+        )
+        return highs
+
+
+def _run(highs: Any) -> None:
+    """Run a solver in a thread, which an interrupt of the user stops."""
+    highs.HandleUserInterrupt = True
+    done = Event()
+
+    def work() -> None:
+        try:
+            highs.run()
+        finally:
+            done.set()
+
+    thread = Thread(target=work)
+    thread.start()
+    try:
+        # Not `join`: in Python 3.11, the thread counts as ended once an interrupt ends `join`.
+        done.wait()
+    except BaseException:
+        highs.cancelSolve()
+        done.wait()
+        raise
+    finally:
+        thread.join()
