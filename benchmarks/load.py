@@ -22,7 +22,6 @@ import msgspec
 from benchmarks import synthetic
 from benchmarks.rows import Row, in_a_process, peak_megabytes, report, timed
 from kschedctl.api.pod import Pod
-from kschedctl.cores import available_cores
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.text.yaml import documents_by_events
 
@@ -65,6 +64,9 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
             yield Row(what, megabytes / milliseconds * 1e3, "MB/s", note)
             yield Row(f"{what}: peak memory", peak, "MB")
         if args.yaml:
+            # Releases before it do not use several cores.
+            from kschedctl.cores import available_cores
+
             seconds = min(_wall_time(path) for _ in range(args.repeat))
             note = f"{megabytes:,.0f} MB in {seconds:.2f} s of wall time, {available_cores()} cores"
             yield Row(f"load on all cores, {args.pods:,} pods in YAML", megabytes / seconds, "MB/s", note)
