@@ -24,6 +24,10 @@ def available_cores(quota: Path = _QUOTA) -> int:
         return cores
 
 
+#: Held while processes are forked, and while the function of a timer runs.
+FORKING: Final = threading.Lock()
+
+
 class WaitingTimer(threading.Timer):
     """A timer that does not count as a running thread until its time is over: until then it only waits.
 
@@ -42,8 +46,9 @@ class WaitingTimer(threading.Timer):
         self._function = function
 
     def _call(self) -> None:
-        self.is_over = True
-        self._function()
+        with FORKING:
+            self.is_over = True
+            self._function()
 
 
 def runs_other_threads() -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
-from kschedctl.cores import runs_other_threads
+from kschedctl.cores import FORKING, runs_other_threads
 
 R = TypeVar("R")
 
@@ -58,7 +59,10 @@ class WorkerProcess(Generic[R]):
         self._process = context.Process(target=_work, args=(answer, theirs, inherited), daemon=True)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            self._process.start()
+            with warnings.catch_warnings():
+                # Python 3.12 warns of forks beside threads; the callers know which threads run.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
@@ -98,23 +102,34 @@ def _work(answer: Callable[[int], object], pipe: Connection, inherited: Sequence
             pipe.send(answer(pipe.recv()))
 
 
-def answers_of_processes(answer: Callable[[int], R | None], n_numbers: int, jobs: int) -> list[R] | None:
+def answers_of_processes(
+    answer: Callable[[int], R | None], n_numbers: int, jobs: int, *, only_safely: bool = False
+) -> list[R] | None:
     """Return the answers to the numbers from 1 on, computed by up to ``jobs`` processes.
+
+    Parameters
+    ----------
+    only_safely : bool
+        True to start processes only where a fork is possible and safe.
 
     Returns
     -------
     list, optional
         The answers in the order of the numbers; ``None`` as soon as one of them is ``None``, or if a process dies or
-        cannot be started.
+        a fork is not possible or not safe.
     """
     waiting = deque(range(1, n_numbers + 1))
     found: dict[int, R] = {}
     workers: list[WorkerProcess[R | None]] = []
     context = process_context()
     try:
-        for _ in range(min(jobs, n_numbers)):
-            workers.append(WorkerProcess(context, answer, workers))
-            workers[-1].give(waiting.popleft())
+        with FORKING:
+            if only_safely and not can_fork():
+                return None
+            for _ in range(min(jobs, n_numbers)):
+                workers.append(WorkerProcess(context, answer, workers))
+        for worker in workers:
+            worker.give(waiting.popleft())
         while len(found) < n_numbers:
             ready = wait([worker.pipe for worker in workers if worker.number])
             for worker in [worker for worker in workers if worker.pipe in ready]:

@@ -40,6 +40,8 @@ class Model:
     ----------
     placed : dict of (int, int) to Linear
         The number of pods per kind and site, for possible pairs.
+    n_pods : list of int
+        The number of pods per kind that could be placed: pending, or recreated after an eviction.
     leaving : list of Linear or None
         The number of evicted pods per group of occupants; ``None`` if none can be evicted.
     """
@@ -51,6 +53,7 @@ class Model:
         self.program = Program()
         self.placed: dict[tuple[int, int], Linear] = {}
         self.leaving: list[Linear | None] = []
+        self.n_pods: list[int] = []
         self.site_of_row = {row: number for number, site in enumerate(self.sites) for row in site.rows}
         self._on_row: dict[int, list[int]] = defaultdict(list)
         for number, occupants in enumerate(self.question.occupants):
@@ -96,6 +99,7 @@ class Model:
                 most_again[occupants.kind] += len(occupants.pods)
         for k, kind in enumerate(self.question.kinds):
             every = len(kind.pods) + most_again[k]
+            self.n_pods.append(every)
             most = self.capacity.most[k]
             for s, site in enumerate(self.sites):
                 bound = min(every, int(most[site.row]) * site.n_nodes)

@@ -291,8 +291,10 @@ class _Pricing:
             for k in self.kinds
         }
         for name, free in capacity.free.items():
-            wanted = [question.kinds[k].filters.wanted.get(name, 0) * x for k, x in self.counts.items()]
-            if capacity.offered[name][site.row]:
+            amounts = {k: question.kinds[k].filters.wanted.get(name, 0) for k in self.kinds}
+            wanted = [amount * self.counts[k] for k, amount in amounts.items() if amount]
+            # An overcommitted node accepts pods that request none of the resource.
+            if wanted and capacity.offered[name][site.row]:
                 self.program.add(total(wanted) <= int(free[site.row]))
         here = [pair for pair in sorted(rivals) if self.counts.keys() >= set(pair)]
         present = {k: self.program.variable() for k in sorted({k for pair in here for k in pair})}

@@ -22,6 +22,8 @@ from kschedctl.extras import install_command
 if TYPE_CHECKING:
     from types import ModuleType
 
+#: The largest coefficient of a rule.
+_LARGEST: Final = 10**12
 #: The absolute gap below which an objective with whole coefficients is optimal.
 _LESS_THAN_ONE: Final = 1 - 1e-6
 #: The format of rows in arrays, the sense to maximize, and the status of a solution, as HiGHS numbers them.
@@ -217,7 +219,14 @@ class Program:
         divisor = math.gcd(*sums.values()) or 1
         terms = [(x, coefficient // divisor) for x, coefficient in sums.items() if coefficient]
         limit = -rule.excess.constant // divisor
+        largest = max((abs(coefficient) for _, coefficient in terms), default=0)
+        if largest > _LARGEST:
+            # HiGHS accepts no greater coefficients. Rounded this way, the rule allows a little more.
+            shrink = -(-largest // _LARGEST)
+            terms = [(x, coefficient // shrink) for x, coefficient in terms]
+            limit = -(-limit // shrink)
         if when is not None:
+            assert not rule.exactly
             beyond = max(sum(coefficient * self.most[x] for x, coefficient in terms if coefficient > 0) - limit, 0)
             return self.add(Linear(terms) <= limit + beyond * (1 - when))
         self._lower.append(-rule.excess.constant / divisor if rule.exactly else -math.inf)
@@ -279,7 +288,8 @@ class Program:
         if info.primal_solution_status != _FEASIBLE:
             return None
         values = [round(value) for value in highs.getSolution().col_value]
-        return Solution(values, round(info.objective_function_value), info.mip_dual_bound)
+        value = sum(coefficient * values[x] for x, coefficient in objective.terms) + objective.constant
+        return Solution(values, value, info.mip_dual_bound)
 
     def relax(self, objective: Linear, before: Relaxed | None = None) -> Relaxed | None:
         """Maximize an expression over fractions.

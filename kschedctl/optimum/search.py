@@ -272,11 +272,11 @@ class _Search:
 
     def over_promising_nodes(self, deadline: float) -> None:
         """Solve over the nodes on which few pods must be evicted; the result is a start, and its bounds do not hold."""
-        self._solve(promising_sites(self.capacity), deadline, near=False)
+        self._solve(promising_sites(self.capacity), deadline, is_large=False)
 
     def over_single_nodes(self, deadline: float) -> bool:
         """Solve over single nodes; return True if a refused solution was excluded."""
-        solved = self._solve(single_node_sites(self.capacity), deadline, near=self.is_large)
+        solved = self._solve(single_node_sites(self.capacity), deadline, is_large=self.is_large)
         if solved is None:
             return False
         standings, placement, refusal = solved
@@ -288,7 +288,7 @@ class _Search:
         return True
 
     def _solve(
-        self, sites: Sequence[Site], deadline: float, *, near: bool
+        self, sites: Sequence[Site], deadline: float, *, is_large: bool
     ) -> tuple[tuple[GoalResult, ...], Placement, Refusal | None] | None:
         """Solve over sites of one node and propose the solution; return its results and its refusal by the filters."""
         model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
@@ -300,8 +300,8 @@ class _Search:
             deadline,
             known=self.found,
             bound_of=self.bound_of,
-            gap=_GOOD_ENOUGH / 100 if near else 0.0,
-            presolve=not near,
+            gap=_GOOD_ENOUGH / 100 if is_large else 0.0,
+            presolve=not is_large,
         )
         if solved is None:
             return None

@@ -79,7 +79,7 @@ def solve(
     gap : float
         The distance between value and bound, as a share of the bound, that is good enough for the last goal.
     presolve : bool
-        False if `known` is so good that making the model smaller takes longer than the proof.
+        False to search at once: making a large model smaller takes longer than the search from a good start.
 
     Returns
     -------

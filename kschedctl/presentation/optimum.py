@@ -74,7 +74,7 @@ def _how_good(goal: GoalData) -> str:
     if goal.proven:
         return "proven optimal"
     if goal.bound is None or goal.gap_percent is None:
-        return "best found"
+        return "not proven"
     side = "at most" if goal.maximize else "at least"
     if goal.gap_percent > _FAR or goal.optimum < 0:
         # A share of a difference says nothing.

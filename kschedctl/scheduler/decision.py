@@ -180,11 +180,6 @@ class Decision:
         """Features that are not modelled and may change the answer."""
         return tuple(self.state.not_modelled)
 
-    def code(self, row: int) -> Code:
-        """Return the status code of the node in a row, for a decision that reached the filters."""
-        assert self.statuses is not None
-        return Code(int(self.statuses.code[row]))
-
     def node(self, name: str) -> NodeVerdict:
         """Return the verdict on a node.
 

@@ -78,22 +78,22 @@ class Ranking:
         best = np.flatnonzero(self.total == self.total.max())
         return self._nodes.names[int(self.rows[best[np.argmin(self._place[best])]])]
 
-    def take(self, row: int, n_left: int) -> bool:
+    def take(self, row: int, n_together: int) -> bool:
         """Place one more copy on a feasible node; return ``False`` if an error ends the search.
 
         Parameters
         ----------
         row : int
             The node.
-        n_left : int
-            The number of pods that are still to be placed; results are computed for at most as many nodes together.
+        n_together : int
+            The maximum number of nodes for which results are computed together.
         """
         self._copies[row] += 1
         n_copies = int(self._copies[row])
         position = int(np.searchsorted(self.rows, row))
         try:
             if not self._results.has(row, n_copies):
-                self._results.extend(self._likely(row, n_copies, n_left), n_copies)
+                self._results.extend(self._likely(row, n_copies, n_together), n_copies)
             scores = self._results.scores(row, n_copies)
             if scores is None:
                 self._drop(position)
@@ -103,11 +103,11 @@ class Ranking:
             return False
         return True
 
-    def _likely(self, row: int, n_copies: int, n_left: int) -> Rows:
+    def _likely(self, row: int, n_copies: int, n_together: int) -> Rows:
         """Return a node and those after it in the order of their scores whose results are known for one copy less."""
         open_rows = self._results.n_known[self.rows] == n_copies - 1
         order = np.lexsort((self._place[open_rows], -self.total[open_rows]))
-        rows: Rows = self.rows[open_rows][order[:n_left]]
+        rows: Rows = self.rows[open_rows][order[:n_together]]
         return rows if row in rows else np.append(rows, row)
 
     def _drop(self, position: int) -> None:

@@ -21,7 +21,7 @@ from kschedctl.scheduler.ranking import SEARCH_POINTS, Ranking, likeness_of, rea
 from kschedctl.scheduler.scheduler import Scheduler
 
 _POINTS: Final = (*SEARCH_POINTS, ExtensionPoint.PERMIT, ExtensionPoint.BIND, ExtensionPoint.POST_BIND)
-#: Results are computed for this many nodes together at first, and for twice as many after as many pods.
+#: Results are computed for this many nodes together at first, and later for as many as pods have been bound.
 _FIRST: Final = 8
 
 
@@ -64,7 +64,7 @@ class RankedDecision(DeferredDecision):
 
     @property
     def rows(self) -> Rows:
-        """The feasible nodes, ascending; only until the pod is bound, as ``total`` and ``code``."""
+        """The feasible nodes, ascending; valid only until the pod is bound, and so is ``total``."""
         return self._ranking.rows
 
     @property
@@ -72,9 +72,13 @@ class RankedDecision(DeferredDecision):
         """The total scores of the feasible nodes."""
         return self._ranking.total
 
-    def code(self, row: int) -> Code:
-        """Return Success for a feasible node."""
-        return Code.SUCCESS if row in self.rows else Code.UNSCHEDULABLE
+
+def code_of(search: Decision | RankedDecision, row: int) -> Code:
+    """Return the status code of a node, for a pod that fits."""
+    if isinstance(search, RankedDecision):
+        return Code.SUCCESS if row in search.rows else Code.UNSCHEDULABLE
+    assert search.statuses is not None
+    return Code(int(search.statuses.code[row]))
 
 
 class AlikePods:
@@ -96,7 +100,7 @@ class AlikePods:
         self._ended = False
 
     def bound(self, node: str, after: Scheduler) -> None:
-        """Take in that the pod of the last search was bound to a node.
+        """Record that the pod of the last search was bound to a node.
 
         Parameters
         ----------

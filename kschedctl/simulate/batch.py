@@ -18,7 +18,7 @@ from kschedctl.framework.runtime import Framework
 from kschedctl.framework.scoring import Scores, run_score
 from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision
-from kschedctl.simulate.alike_pods import RankedDecision
+from kschedctl.simulate.alike_pods import RankedDecision, code_of
 
 GATE: Final = "OpportunisticBatching"
 _LONGEST: Final = timedelta(milliseconds=500)
@@ -76,7 +76,7 @@ class OpportunisticBatch:
         row = framework.cluster.nodes.row.get(self._last_node)
         if row is None:
             return ()
-        code = search.code(row)
+        code = code_of(search, row)
         if code is Code.SUCCESS and rescores:
             self._kept = kept = _with_last(kept, search, row)
         elif not code.rejected:

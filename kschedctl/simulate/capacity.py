@@ -132,7 +132,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> CopyCount
         attempt = next(iter(simulation.step()), None)
         if attempt is None or not attempt.node:
             if attempt is not None:
-                simulation.remove(attempt.decision.pod)
+                simulation.remove(attempt.search.pod)
             break
         counts[scheduler.cluster.nodes.row[attempt.node]] += 1
         number += 1

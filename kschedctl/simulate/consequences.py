@@ -17,7 +17,7 @@ from kschedctl.framework.status import Code, Status
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.alike_pods import RankedDecision
+from kschedctl.simulate.alike_pods import RankedDecision, code_of
 from kschedctl.simulate.batch import GATE, OpportunisticBatch
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pods import on_node, pod_at, without_nomination
@@ -98,7 +98,7 @@ class Consequences(SimulatedCluster):
         if nodes:
             hinted = choose(info.pod, nodes)
             batch.take(search.framework, hinted)
-        fits = hinted and search.code(self.cluster.nodes.row[hinted]) is Code.SUCCESS
+        fits = hinted and code_of(search, self.cluster.nodes.row[hinted]) is Code.SUCCESS
         taken = hinted if fits and not info.pod.status.nominated_node_name else choose(info.pod, search.best)
         batch.store(search, info.signature, hinted, taken, self.queue.cycles, self.now())
         return taken

@@ -51,8 +51,8 @@ class Part(NamedTuple):
 
     Examples
     --------
-    >>> split(b"a: 1\n---\nitems:\n- b\n- c\n", 5)
-    [Part(start=0, end=5, column=None), Part(start=5, end=20, column=None), Part(start=20, end=24, column=0)]
+    >>> split(b"a: 1\n---\nitems:\n- b\n- c\n- d\n- e\n", 3)[1:]
+    [Part(start=5, end=20, column=None), Part(start=20, end=24, column=0), Part(start=24, end=32, column=0)]
     """
 
     start: int
@@ -129,6 +129,7 @@ def documents_by_processes(
         The JSON of each document, which is empty for an empty document; and True if the document counts in the numbers
         of documents. ``None`` if one process has to read the text.
     """
+    only_safely = jobs is None
     if jobs is None:
         jobs = min(available_cores(), _MAX_PROCESSES) if can_fork() else 1
     if jobs < 2:
@@ -144,7 +145,7 @@ def documents_by_processes(
         except (NotPlainError, MemoryError):
             return None
 
-    found = answers_of_processes(read, len(parts), jobs)
+    found = answers_of_processes(read, len(parts), jobs, only_safely=only_safely)
     return None if found is None else joined(parts, found)
 
 

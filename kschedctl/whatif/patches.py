@@ -123,7 +123,8 @@ def _with(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
     pods = [default_pod(obj) for obj in objects if isinstance(obj, Pod)]
     others = [obj for obj in objects if not isinstance(obj, Node | Pod)]
     if nodes:
-        cluster = cluster.with_nodes((*cluster.nodes.objects, *nodes))
+        # Two changes may create the same node.
+        cluster = cluster.with_nodes({node.name: node for node in (*cluster.nodes.objects, *nodes)}.values())
     if others:
         cluster = cluster.with_added(others)
     return cluster.with_pods(added=pods) if pods else cluster

@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedctl.optimum.adjustments import find_adjustments
 from kschedctl.optimum.comparison import Comparison, compare, stranded
-from kschedctl.optimum.goals import goal_values
+from kschedctl.optimum.goals import FinalGoal, Opened, goal_values
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 
@@ -84,3 +84,14 @@ def test_nothing_is_stranded_where_the_scheduler_does_as_well() -> None:
     assert not comparison.places_more
     assert list(stranded(comparison)) == []
     assert find_adjustments(comparison) == ()
+
+
+def test_a_new_node_can_take_more_pods_of_a_kind_than_are_pending() -> None:
+    small: dict[str, Any] = {"requests": {"cpu": "1"}, "owner": RS}
+    nodes = [make_node("full", cpu="3", labels={"role": "a"}), *(make_node(f"n{i}", cpu=str(4 + i)) for i in range(3))]
+    running = [make_pod(f"d{i}", node="full", **small) for i in range(3)]
+    first = make_pod("first", requests={"cpu": "3"}, priority=100, nodeSelector={"role": "a"})
+    cluster = make_cluster(nodes, [*running, make_pod("d3", **small), first])
+    found = compare(Scheduler(cluster), seconds=20, final=FinalGoal.NODES).best
+    # The pending one and the three evicted ones.
+    assert [(each.value, each.proven) for each in found.standings if isinstance(each.goal, Opened)] == [(1, True)]

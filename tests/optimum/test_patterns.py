@@ -57,3 +57,20 @@ def test_nodes_are_filled_without_parts_of_pods() -> None:
     found = patterns.best(opened, [(placed, 3)], 10)
     assert found is not None
     assert sorted(found.placed.values()) == [1, 1, 1]
+
+
+def test_an_overcommitted_node_is_filled_with_pods_that_request_none_of_the_resource() -> None:
+    cluster = make_cluster(
+        [make_node("n0", cpu="4", memory="1Gi")],
+        [
+            make_pod("large", node="n0", requests={"memory": "2Gi"}),
+            *(make_pod(f"w{i}", requests={"cpu": "1"}) for i in range(2)),
+            make_pod("m", requests={"memory": "1Gi"}),
+        ],
+    )
+    question = pose(Scheduler(cluster), no_evictions)
+    capacity = PodCapacities(question)
+    placed, *_ = goals_of(question, FinalGoal.NODES)
+    bound = Patterns(capacity, single_node_sites(capacity)).bound(placed, [], time.monotonic() + 10)
+    assert bound is not None
+    assert round(bound, 3) == 2

@@ -126,3 +126,13 @@ def test_an_interrupt_stops_the_solver() -> None:
     with pytest.raises(KeyboardInterrupt):
         program.optimize(variables[0], maximize=True, seconds=600)
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("amount", [10**9, 10**12 + 1, 10**15 + 1, 2**62])
+def test_large_amounts_are_solved(amount: int) -> None:
+    program = Program()
+    x, y = program.variable(5), program.variable(5)
+    program.add(amount * x + 3 * y <= 2 * amount)
+    found = program.optimize(x, maximize=True, seconds=10)
+    assert found is not None
+    assert found.of(x) == 2

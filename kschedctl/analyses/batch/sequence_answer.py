@@ -115,4 +115,4 @@ def _held(played: SequenceResult) -> dict[str, Answer]:
 
 
 def _not_modelled(attempts: Sequence[Attempt]) -> list[str]:
-    return list(dict.fromkeys(str(note) for attempt in attempts for note in attempt.decision.not_modelled))
+    return list(dict.fromkeys(str(note) for attempt in attempts for note in attempt.search.not_modelled))

@@ -75,7 +75,7 @@ def drain_answer(
     groups = group_loss_data(group_losses(run.before, simulation.cluster, happened, simulation.scheduler.release))
     gone = () if request.options.rolling else frozenset(run.nodes)
     rules = RequestRules.of(simulation.scheduler.release)
-    not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.decision.not_modelled)
+    not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.search.not_modelled)
     return Drained(
         **envelope(run.before, provenance(cluster, many=True), not_modelled),
         summary=_summary(run, nodes, waiting, evicted, placed_first, groups),

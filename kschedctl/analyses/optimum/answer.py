@@ -146,8 +146,9 @@ def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) 
         return f"{both}; a better placement may exist"
     if isinstance(first.goal, ScoreGoal):
         return f"{both}; its scores are within {first.gap:.1f} % of the best possible"
-    more = "more" if first.goal.maximize else "fewer"
-    return f"{both}; up to {abs(first.bound - first.value)} {more} {first.goal.counted} may be possible"
+    number, (noun, _, rest) = abs(first.bound - first.value), first.goal.counted.partition(" ")
+    noun = f"{'more' if first.goal.maximize else 'fewer'} {noun.removesuffix('s')}"
+    return f"{both}; up to {counted(number, noun)} {rest} may be possible"
 
 
 def _beyond(comparison: Comparison, value: Callable[[Goal], int]) -> str:
