@@ -100,6 +100,9 @@ def _of_deletion(decision: Decision, namespace: str, name: str, *, waits: bool) 
     pods = decision.cluster.pods
     index = pods.index[namespace, name]
     owner = pods.owner(index)
+    if waits and pods.records[index].metadata.deletion_timestamp is not None:
+        # The pod goes in any case.
+        return
     if pods.priority[index] > (decision.pod.spec.priority or 0):
         yield f"deletes {namespace}/{name} of higher priority"
     if waits:
@@ -131,6 +134,7 @@ def _others(decision: Decision) -> Iterator[Any]:
 @pytest.mark.parametrize("theme", sorted(set(generate.THEMES) - {"sequence", "groups"}))
 @given(seed=st.integers(0, 10**6))
 @example(seed=219)
+@example(seed=320912)
 def test_nothing_harmful_is_suggested(theme: str, seed: int) -> None:
     case = msgspec.convert(generate.case(theme, seed, seed % 150), Case)
     try:
