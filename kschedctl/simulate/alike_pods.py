@@ -98,6 +98,7 @@ class AlikePods:
         self._node = ""
         self._n_bound = 0
         self._ended = False
+        self._is_related = False
 
     def bound(self, node: str, after: Scheduler) -> None:
         """Record that the pod of the last search was bound to a node.
@@ -129,6 +130,10 @@ class AlikePods:
         first = self._first
         return RankedDecision(lambda: scheduler.decide(pod), pod, first.framework, ranking, first.not_modelled)
 
+    def excludes(self, pod: Pod) -> bool:
+        """Report whether a pod is like these and needs a scheduling cycle, as plugins relate them to each other."""
+        return self._is_related and likeness_of(pod) == self._likeness
+
     def _rank(self) -> Ranking | None:
         first = self._first
         # A nominated pod leaves its nomination behind; without scores the first pod had no choice.
@@ -136,6 +141,7 @@ class AlikePods:
             return None
         reaches = reaches_of_copies(first.framework, first.pod, _POINTS)
         if reaches is None or _reads_budgets(first.framework, reaches):
+            self._is_related = True
             return None
         return Ranking(first.framework, first, first.scores, reaches)
 

@@ -200,7 +200,11 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
             return self._schedule(info, search, alike)
         self._alike = None
         decision = self.scheduler.decide(info.pod)
-        return self._schedule(info, decision, AlikePods(decision)) if decision.best else self._fail(info, decision)
+        if not decision.best:
+            return self._fail(info, decision)
+        if alike is None or not alike.excludes(info.pod):
+            alike = AlikePods(decision)
+        return self._schedule(info, decision, alike)
 
     def _schedule(self, info: QueuedPodInfo, search: Decision | RankedDecision, alike: AlikePods) -> Attempt:
         node = self._pick(info, search, self._choose)
