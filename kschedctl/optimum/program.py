@@ -144,14 +144,11 @@ class Solution:
     ----------
     values : list of int
         The value of each variable.
-    value : int
-        The value of the objective.
     bound : float
-        A limit that no solution exceeds; infinite if unknown.
+        A limit that no value of the objective exceeds; infinite if unknown.
     """
 
     values: list[int]
-    value: int
     bound: float
 
     def of(self, expression: Linear) -> int:
@@ -220,7 +217,7 @@ class Program:
         terms = [(x, coefficient // divisor) for x, coefficient in sums.items() if coefficient]
         limit = -rule.excess.constant // divisor
         largest = max((abs(coefficient) for _, coefficient in terms), default=0)
-        if largest > _LARGEST:
+        if largest > _LARGEST and not rule.exactly:
             # HiGHS accepts no greater coefficients. Rounded this way, the rule allows a little more.
             shrink = -(-largest // _LARGEST)
             terms = [(x, coefficient // shrink) for x, coefficient in terms]
@@ -288,8 +285,7 @@ class Program:
         if info.primal_solution_status != _FEASIBLE:
             return None
         values = [round(value) for value in highs.getSolution().col_value]
-        value = sum(coefficient * values[x] for x, coefficient in objective.terms) + objective.constant
-        return Solution(values, value, info.mip_dual_bound)
+        return Solution(values, info.mip_dual_bound)
 
     def relax(self, objective: Linear, before: Relaxed | None = None) -> Relaxed | None:
         """Maximize an expression over fractions.

@@ -112,7 +112,8 @@ def solve(
             )
             if solution is None:
                 break
-            reached.append(GoalResult(goal, solution.value, whole_bound(solution.bound, maximize=goal.maximize)))
+            value = solution.of(expression)
+            reached.append(GoalResult(goal, value, whole_bound(solution.bound, maximize=goal.maximize)))
             start = dict(enumerate(solution.values))
             counts = {key: n for key, x in model.placed.items() if (n := solution.of(x))}
             leaving = {o: n for o, x in enumerate(model.leaving) if x is not None and (n := solution.of(x))}

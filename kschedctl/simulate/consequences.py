@@ -52,7 +52,7 @@ class Consequences(SimulatedCluster):
         self._batches: dict[str, OpportunisticBatch] = {}
         self._waiting: dict[str, tuple[QueuedPodInfo, Decision, str]] = {}
 
-    def _place(self, info: QueuedPodInfo, decision: Decision | RankedDecision, node: str) -> tuple[str, bool]:
+    def _place(self, info: QueuedPodInfo, search: Decision | RankedDecision, node: str) -> tuple[str, bool]:
         """Put a pod on its node and bind it.
 
         Returns
@@ -68,24 +68,24 @@ class Consequences(SimulatedCluster):
         # Nothing reads the phase before the pod is bound; setting it here saves a second, equally costly cluster
         # change.
         self._move(self.cluster.with_pods(added=[self._world.starts(bound) if self._world.kubelet else bound]))
-        if isinstance(decision, RankedDecision):
+        if isinstance(search, RankedDecision):
             # The plugins of the binding cycle have nothing to do.
             self.queue.done(info)
             self._take_bound(info, node)
             return "", False
-        framework, state = decision.framework, decision.state
+        framework, state = search.framework, search.state
         status = run_reserve(framework, state, info.pod, node)
         if status.code is Code.SUCCESS:
             status, waits = run_permit(permitting, state, bound, node)
             if status.code is Code.WAIT:
                 self.scheduler.waiting_pods.add(bound, waits, self.clock.now())
-                self._waiting[uid_of(bound)] = info, decision, node
+                self._waiting[uid_of(bound)] = info, search, node
                 self._note(info.pod, TimelineEvent.WAITING, node, f"for {', '.join(waits)}")
                 return "", True
             if status.code is not Code.SUCCESS:
                 run_unreserve(framework, state, info.pod, node)
         if status.code is Code.SUCCESS:
-            status = self._bind(info, decision, node)
+            status = self._bind(info, search, node)
         return ("" if status.code is Code.SUCCESS else self._forget(info, status)), False
 
     def _pick(self, info: QueuedPodInfo, search: Decision | RankedDecision, choose: Choose) -> str:

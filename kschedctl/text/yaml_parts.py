@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kschedctl.cores import available_cores
-from kschedctl.processes import answers_of_processes, can_fork
+from kschedctl.processes import answers_of_processes
 from kschedctl.text.yaml_entries import NotPlainError
 from kschedctl.text.yaml_header import Shorten, Unread
 from kschedctl.text.yaml_lines import LineReader, document_spans, documents_by_lines, may_be_plain
@@ -130,8 +130,7 @@ def documents_by_processes(
         of documents. ``None`` if one process has to read the text.
     """
     only_safely = jobs is None
-    if jobs is None:
-        jobs = min(available_cores(), _MAX_PROCESSES) if can_fork() else 1
+    jobs = jobs or min(available_cores(), _MAX_PROCESSES)
     if jobs < 2:
         return None
     parts = split(text, max(part_size, len(text) // (jobs * _PER_PROCESS)))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.api.core import Service
+from kschedctl.api.core import Node, Service
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.pod import Pod, PodSchedulingGroup
 from kschedctl.api.pod_group import PodGroup
@@ -221,9 +221,9 @@ def templates(draw: st.DrawFn, name: str) -> Pod:
     return draw(pods(*draw(st.lists(st.sampled_from(_OWN_ASPECTS), unique=True, max_size=3)), name=name))
 
 
-@given(st.data())
-def test_alike_members_find_the_nodes_that_they_find_one_by_one(data: st.DataObject) -> None:
-    draw = data.draw
+@st.composite
+def busy_nodes(draw: st.DrawFn) -> tuple[list[Node], list[Pod], list[Pod]]:
+    """Nodes, the pods on them, perhaps with a nominated one, and templates of pods to come."""
     made = draw(nodes("labels", *draw(st.sampled_from([(), ("offers",), ("taints", "offers")])), most=6))
     names = st.sampled_from([node.name for node in made])
     running = [
@@ -233,6 +233,14 @@ def test_alike_members_find_the_nodes_that_they_find_one_by_one(data: st.DataObj
     if draw(st.integers(0, 4)) == 0:
         running.append(make_pod("nominated", nominated=draw(names), priority=draw(st.sampled_from([-1, 0, 5]))))
     kinds = [draw(templates(f"kind-{i}")) for i in range(draw(st.integers(1, 2)))]
+    return made, running, kinds
+
+
+@given(st.data())
+def test_alike_members_find_the_nodes_that_they_find_one_by_one(data: st.DataObject) -> None:
+    draw = data.draw
+    made, running, kinds = draw(busy_nodes())
+    names = st.sampled_from([node.name for node in made])
     members: list[Pod] = []
     for number in range(draw(st.integers(1, 3))):
         kind, n_pods = draw(st.sampled_from(kinds)), draw(st.integers(2, 8))

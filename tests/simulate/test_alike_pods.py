@@ -31,9 +31,8 @@ from tests.builders import ZONE, make_cluster, make_container, make_node, make_o
 from tests.devices import builders as devices
 from tests.example_counts import scaled
 from tests.preemption.small_clusters import budget
-from tests.scheduler.test_alike_members import CONFIGS, scheduler_of, templates
-from tests.scheduler.test_moved import kinds_of_pods, objects, whole
-from tests.strategies import nodes
+from tests.scheduler.test_alike_members import CONFIGS, busy_nodes, scheduler_of
+from tests.scheduler.test_moved import objects, whole
 
 MOST = 60
 
@@ -79,15 +78,7 @@ def both(scheduler: Scheduler, pods: Sequence[Pod], world: World | None = None, 
 @settings(max_examples=scaled(100))
 def test_alike_pods_are_placed_as_one_by_one(data: st.DataObject, seed: int | None, version: str) -> None:
     draw = data.draw
-    made = draw(nodes("labels", *draw(st.sampled_from([(), ("offers",), ("taints", "offers")])), most=6))
-    names = st.sampled_from([node.name for node in made])
-    running = [
-        replace(pod, spec=replace(pod.spec, node_name=draw(names)))
-        for pod in (draw(kinds_of_pods(f"running-{i}")) for i in range(draw(st.integers(0, 4))))
-    ]
-    if draw(st.integers(0, 4)) == 0:
-        running.append(make_pod("nominated", nominated=draw(names), priority=draw(st.sampled_from([-1, 0, 5]))))
-    kinds = [draw(templates(f"kind-{i}")) for i in range(draw(st.integers(1, 2)))]
+    made, running, kinds = draw(busy_nodes())
     pods: list[Pod] = []
     for number in range(draw(st.integers(1, 3))):
         pods += replicas(draw(st.sampled_from(kinds)), draw(st.integers(2, 8)), f"new-{number}")

@@ -50,6 +50,11 @@ def test_objects_come_and_go() -> None:
     assert not list(found.list(type(make_claim())))
 
 
+def test_two_changes_that_create_the_same_node_create_it_once() -> None:
+    found = make_changes(CLUSTER, POD, [created(make_node("b")), created(make_node("b"))]).cluster
+    assert found.nodes.names == ("a", "b")
+
+
 def test_a_node_goes_with_its_pods() -> None:
     found = make_changes(CLUSTER, POD, [deleted(NODE)]).cluster
     assert (found.nodes.names, found.pods.node_row.tolist()) == ((), [-2])
