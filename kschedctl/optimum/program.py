@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +22,8 @@ from kschedctl.extras import install_command
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from numpy.typing import NDArray
 
 #: The largest coefficient of a rule.
 _LARGEST: Final = 10**12
@@ -269,23 +272,34 @@ class Program:
         Solution or None
             ``None`` if no solution is found in time.
         """
+        deadline = time.monotonic() + seconds
         options = {
-            "time_limit": seconds,
             # HiGHS measures the gap as a share of the value, which can be smaller than the bound.
             "mip_rel_gap": gap / (1 + gap),
             "mip_abs_gap": _LESS_THAN_ONE,
-            "presolve": "on" if presolve else "off",
             **({} if heuristics else _NO_HEURISTICS),
         }
-        highs = self._solver(objective, maximize=maximize, integer=True, options=options)
-        if start:
-            highs.setSolution(len(start), np.array([*start], dtype=np.int32), np.array([*start.values()], np.float64))
-        _run(highs)
-        info = highs.getInfo()
-        if info.primal_solution_status != _FEASIBLE:
-            return None
-        values = [round(value) for value in highs.getSolution().col_value]
-        return Solution(values, info.mip_dual_bound)
+        best: Solution | None = None
+        # Solutions of the program made smaller can be worth more than what they become (HiGHS issue 2439): then HiGHS
+        # returns a solution that is worth less than it says. Without a start and without presolve, it cannot.
+        for known, smaller in ((start or {}, presolve), ({}, presolve), ({}, False)):
+            limits = {"time_limit": max(deadline - time.monotonic(), 0), "presolve": "on" if smaller else "off"}
+            highs = self._solver(objective, maximize=maximize, integer=True, options={**options, **limits})
+            if known:
+                highs.setSolution(len(known), np.array([*known], np.int32), np.array([*known.values()], np.float64))
+            _run(highs)
+            info = highs.getInfo()
+            if info.primal_solution_status != _FEASIBLE:
+                break
+            exact = np.array(highs.getSolution().col_value)
+            found = Solution([round(value) for value in exact], info.mip_dual_bound)
+            better, worse = (found, best) if maximize else (best, found)
+            if better is None or worse is None or better.of(objective) >= worse.of(objective):
+                best = found
+            value = self._costs(objective) @ exact + objective.constant
+            if math.isclose(value, info.objective_function_value, abs_tol=_LESS_THAN_ONE):
+                break
+        return best
 
     def relax(self, objective: Linear, before: Relaxed | None = None) -> Relaxed | None:
         """Maximize an expression over fractions.
@@ -313,14 +327,18 @@ class Program:
         found = highs.getSolution()
         return Relaxed(info.objective_function_value, found.row_dual, found.col_dual, highs.getBasis())
 
+    def _costs(self, objective: Linear) -> NDArray[np.float64]:
+        """Return the coefficient of each variable in the objective."""
+        out = np.zeros(len(self.most))
+        for x, coefficient in objective.terms:
+            out[x] += coefficient
+        return out
+
     def _solver(self, objective: Linear, *, maximize: bool, integer: bool, options: Mapping[str, object]) -> Any:
         highs = load_solver().Highs()
         for name, option in {"output_flag": False, "threads": 1, **options}.items():
             highs.setOptionValue(name, option)
         n, n_rows = len(self.most), len(self._upper)
-        costs = np.zeros(n)
-        for x, coefficient in objective.terms:
-            costs[x] += coefficient
         rows = np.array(self._rows, dtype=np.int64)
         order = np.argsort(rows, kind="stable")
         highs.passModel(
@@ -330,7 +348,7 @@ class Program:
             _BY_ROW,
             _MAXIMIZE if maximize else -_MAXIMIZE,
             float(objective.constant),
-            costs,
+            self._costs(objective),
             np.zeros(n),
             np.array(self.most, dtype=np.float64),
             np.array(self._lower, dtype=np.float64),

@@ -76,6 +76,32 @@ def test_the_best_of_all_values_is_found(
     assert abs(solution.bound - best) < 1
 
 
+def test_a_start_that_becomes_better_in_the_smaller_program() -> None:
+    """HiGHS 1.16 returns the start, which is worth 2, and says that it is worth 3."""
+    program = Program()
+    a, b, c, d = program.variable(), program.variable(2), program.variable(), program.variable()
+    e, f, g, h = (program.variable() for _ in range(4))
+    for rule in (
+        a + b <= 2,
+        c + d <= 1,
+        a + c <= 2,
+        3 * a + 4 * c <= 4,
+        b + d <= 2,
+        3 * b + 4 * d <= 6,
+        c <= e,
+        e <= a + f,
+        d <= g,
+        g <= b + h,
+        f + h <= 1,
+        a + b + c + d <= 3,
+    ):
+        program.add(rule)
+    start = {x.terms[0][0]: n for x, n in zip((a, b, c, d), (1, 1, 0, 0), strict=True)}
+    solution = program.optimize(a + b + c + d, maximize=True, seconds=10, start=start)
+    assert solution is not None
+    assert (solution.of(a + b + c + d), solution.bound) == (3, 3)
+
+
 def test_amounts_in_bytes_are_exact() -> None:
     program = Program()
     x = program.variable(10)
