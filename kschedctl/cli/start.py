@@ -18,6 +18,9 @@ OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
 def run() -> None:
     """Run the command line."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    # NumPy would start a thread for every core when it is imported, and they would wait in a loop for matrix
+    # multiplications, of which there are none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A program that is started in the background may have Ctrl-C ignored.
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:

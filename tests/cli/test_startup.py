@@ -145,6 +145,18 @@ def test_pod_that_fits_needs_the_decision_alone() -> None:
     assert not modules.intersection(UNUSED)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc lists the threads")
+def test_no_threads_wait_for_matrix_multiplications() -> None:
+    run = RUN.replace(
+        "*sorted(sys.modules)", "len(__import__('os').listdir('/proc/self/task')), 'numpy' in sys.modules"
+    )
+    asked = ["explain", "shop/web-7", "--snapshot", SHOP]
+    done = subprocess.run(
+        [sys.executable, "-c", run, *asked], capture_output=True, text=True, check=True, env={"PATH": ""}
+    )
+    assert done.stdout.splitlines()[-1] == "imported: 1 True"
+
+
 def test_files_need_no_client() -> None:
     returned, modules = imported("explain", "shop/web-7", "--snapshot", SHOP)
     assert returned in (0, 1)
