@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _LARGEST: Final = 10**12
 #: The absolute gap below which an objective with whole coefficients is optimal.
 _LESS_THAN_ONE: Final = 1 - 1e-6
+#: The number of variables above which an interior-point method solves a program over fractions faster than simplex.
+_MANY_VARIABLES: Final = 10_000
 #: The format of rows in arrays, the sense to maximize, and the status of a solution, as HiGHS numbers them.
 _BY_ROW, _MAXIMIZE, _FEASIBLE = 2, -1, 2
 _NO_HEURISTICS: Final = {
@@ -167,6 +169,8 @@ class Relaxed:
     ----------
     value : float
         The value of the objective.
+    values : list of float
+        The value of each variable.
     duals : list of float
         The price of each row.
     reduced_costs : list of float
@@ -176,9 +180,14 @@ class Relaxed:
     """
 
     value: float
+    values: list[float]
     duals: list[float]
     reduced_costs: list[float]
     basis: Any
+
+    def of(self, expression: Linear) -> float:
+        """Return the value of an expression."""
+        return sum(coefficient * self.values[x] for x, coefficient in expression.terms) + expression.constant
 
 
 class Program:
@@ -301,20 +310,24 @@ class Program:
                 break
         return best
 
-    def relax(self, objective: Linear, before: Relaxed | None = None) -> Relaxed | None:
-        """Maximize an expression over fractions.
+    def relax(
+        self, objective: Linear, before: Relaxed | None = None, *, maximize: bool = True, seconds: float = math.inf
+    ) -> Relaxed | None:
+        """Optimize an expression over fractions.
 
         Parameters
         ----------
         before : Relaxed, optional
             The result before variables were added, to start from.
+        seconds : float
+            The time limit.
 
         Returns
         -------
         Relaxed or None
-            ``None`` if there is no solution.
+            ``None`` if there is no solution, or none is found in time.
         """
-        highs = self._solver(objective, maximize=True, integer=False, options={})
+        highs = self._solver(objective, maximize=maximize, integer=False, options={"time_limit": seconds})
         if before is not None:
             basis = before.basis
             new = len(self.most) - len(basis.col_status)
@@ -325,7 +338,8 @@ class Program:
         if info.primal_solution_status != _FEASIBLE or info.dual_solution_status != _FEASIBLE:
             return None
         found = highs.getSolution()
-        return Relaxed(info.objective_function_value, found.row_dual, found.col_dual, highs.getBasis())
+        value = info.objective_function_value
+        return Relaxed(value, found.col_value, found.row_dual, found.col_dual, highs.getBasis())
 
     def _costs(self, objective: Linear) -> NDArray[np.float64]:
         """Return the coefficient of each variable in the objective."""
@@ -336,7 +350,8 @@ class Program:
 
     def _solver(self, objective: Linear, *, maximize: bool, integer: bool, options: Mapping[str, object]) -> Any:
         highs = load_solver().Highs()
-        for name, option in {"output_flag": False, "threads": 1, **options}.items():
+        algorithm = {"mip_lp_solver" if integer else "solver": "ipm"} if len(self.most) > _MANY_VARIABLES else {}
+        for name, option in {"output_flag": False, "threads": 1, **algorithm, **options}.items():
             highs.setOptionValue(name, option)
         n, n_rows = len(self.most), len(self._upper)
         rows = np.array(self._rows, dtype=np.int64)

@@ -26,7 +26,6 @@ from kschedctl.optimum.goals import (
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.patterns import Patterns
 from kschedctl.optimum.placement import Placement
-from kschedctl.optimum.promising import promising_sites
 from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.optimum.sites import PodCapacities, Site, grouped_sites, single_node_sites
 from kschedctl.optimum.solver import SHARE, solve, whole_bound
@@ -39,6 +38,8 @@ _SHARE_PATTERNS: Final = 0.75
 _SHARE_PROMISING: Final = 0.3
 #: The share of a goal's time for its bound.
 _SHARE_BOUND: Final = 0.5
+#: The number of pods of a kind on a node, as a fraction, from which the node counts as used.
+_USED: Final = 1e-6
 #: The number of pairs of a kind and a node from which a gap, in percent, ends the search.
 _MANY: Final = 2_000
 _GOOD_ENOUGH: Final = 1.0
@@ -271,39 +272,79 @@ class _Search:
             reached.append((goal, goal.value(self.question, self.found)))
 
     def over_promising_nodes(self, deadline: float) -> None:
-        """Solve over the nodes on which few pods must be evicted; the result is a start, and its bounds do not hold."""
-        self._solve(promising_sites(self.capacity), deadline, is_large=False)
+        """Solve goal by goal over the nodes that the solution over fractions uses, which gives bounds, too.
+
+        The result is a start that is rarely far from the best, in a fraction of the time that all nodes take.
+        """
+        model = Model(self.capacity, single_node_sites(self.capacity), for_preemptors=self.for_preemptors)
+        promising: set[int] = set()
+        for number, goal in enumerate(self.goals, 1):
+            assert self.found is not None
+            values = tuple(each.value(self.question, self.found) for each in self.goals[:number])
+            expression = goal.expression(model)
+            if self.bound_of(values[:-1]) != values[-1]:
+                left = deadline - time.monotonic()
+                relaxed = model.program.relax(expression, maximize=goal.maximize, seconds=left) if left > 0 else None
+                if relaxed is None:
+                    return
+                bound = whole_bound(relaxed.value, maximize=goal.maximize)
+                if bound is not None:
+                    self.note_bound(values[:-1], goal, bound)
+                promising.update(model.sites[s].row for (_, s), x in model.placed.items() if relaxed.of(x) > _USED)
+                sites = [Site((row,)) for row in sorted(promising)]
+                until = time.monotonic() + (deadline - time.monotonic()) * (SHARE if goal is not self.goals[-1] else 1)
+                # What is reached of the goals before is not improved again.
+                self._solve(sites, until, self.goals[:number], settled=values[:-1])
+            value = goal.value(self.question, self.found)
+            model.program.add(expression >= value if goal.maximize else expression <= value)
 
     def over_single_nodes(self, deadline: float) -> bool:
         """Solve over single nodes; return True if a refused solution was excluded."""
-        solved = self._solve(single_node_sites(self.capacity), deadline, is_large=self.is_large)
+        solved = self._solve(single_node_sites(self.capacity), deadline, self.goals, is_large=self.is_large)
         if solved is None:
             return False
-        standings, placement, refusal = solved
+        standings, is_refused = solved
         self.note(standings)
-        if refusal is None:
-            return False
-        self.exact &= refusal.certain or refusal.plugins <= OF_THE_NODE
-        self.cuts.append(cut_of(self.question, placement, refusal))
-        return True
+        return is_refused
 
     def _solve(
-        self, sites: Sequence[Site], deadline: float, *, is_large: bool
-    ) -> tuple[tuple[GoalResult, ...], Placement, Refusal | None] | None:
-        """Solve over sites of one node and propose the solution; return its results and its refusal by the filters."""
+        self,
+        sites: Sequence[Site],
+        deadline: float,
+        goals: Sequence[Goal],
+        *,
+        settled: Sequence[int] = (),
+        is_large: bool = False,
+    ) -> tuple[tuple[GoalResult, ...], bool] | None:
+        """Solve over sites of one node, propose the solution, and exclude it if the filters refuse it.
+
+        Parameters
+        ----------
+        settled : sequence of int
+            The values of the first goals at the best placement found, which are kept.
+
+        Returns
+        -------
+        tuple or None
+            The results, and True if the solution was refused; ``None`` if no solution was found in time.
+        """
         model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
         for cut in self.cuts:
             exclude(model, cut)
         solved = solve(
             model,
-            self.goals,
+            goals,
             deadline,
             known=self.found,
-            bound_of=self.bound_of,
+            bound_of=lambda before: settled[len(before)] if len(before) < len(settled) else self.bound_of(before),
             gap=_GOOD_ENOUGH / 100 if is_large else 0.0,
             presolve=not is_large,
         )
         if solved is None:
             return None
         placement = solved.at(sites)
-        return solved.standings, placement, self.propose(placement) if self.is_better(placement) else None
+        refusal = self.propose(placement) if self.is_better(placement) else None
+        if refusal is not None:
+            self.exact &= refusal.certain or refusal.plugins <= OF_THE_NODE
+            self.cuts.append(cut_of(self.question, placement, refusal))
+        return solved.standings, refusal is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.optimum import program, search
 from kschedctl.optimum.comparison import placement_of, simulate_pending
 from kschedctl.optimum.goals import FinalGoal, goal_values, goals_of
 from kschedctl.optimum.question import pose
@@ -126,6 +128,13 @@ def test_who_is_evicted(cluster: Cluster) -> None:
 @given(clusters("priority", "spread", "affinity", "anti-affinity", waiting=2, running=2))
 def test_who_is_evicted_among_constraints(cluster: Cluster) -> None:
     compare(cluster)
+
+
+@settings(deadline=None)
+@given(clusters("priority", "affinity", "anti-affinity", waiting=2, running=3))
+def test_who_is_evicted_as_in_a_large_cluster(cluster: Cluster) -> None:
+    with patch.object(search, "_MANY", 0), patch.object(program, "_MANY_VARIABLES", 0):
+        compare(cluster)
 
 
 _EVERY = ("requests", "ports", "tolerations", "nodeAffinity", "spread", "podAffinity")

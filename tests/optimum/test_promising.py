@@ -1,36 +1,53 @@
-"""The nodes on which few pods must be evicted for a pod."""
+"""In a large question, the nodes that the solution over fractions uses suffice for the best placement."""
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 
-from kschedctl.optimum import promising
-from kschedctl.optimum.promising import promising_sites
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.optimum import search
+from kschedctl.optimum.goals import FinalGoal
 from kschedctl.optimum.question import pose
-from kschedctl.optimum.sites import PodCapacities
+from kschedctl.optimum.search import best
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster, make_node, make_pod
 
 
+def cluster(n_nodes: int, waiting: dict[str, int], at: dict[int, list[str]]) -> Cluster:
+    """Nodes with four pods of priority 0 and 1 CPU each, except some nodes; what waits has priority 10."""
+    nodes = [make_node(f"n{i}", cpu="4") for i in range(n_nodes)]
+    running = [
+        make_pod(f"r{i}-{j}", requests={"cpu": cpu}, node=f"n{i}", owner=("apps/v1", "ReplicaSet", "r"))
+        for i in range(n_nodes)
+        for j, cpu in enumerate(at.get(i, ["1"] * 4))
+    ]
+    return make_cluster(
+        nodes,
+        [
+            *running,
+            *(
+                make_pod(f"w{cpu}-{i}", requests={"cpu": cpu}, priority=10)
+                for cpu, n in waiting.items()
+                for i in range(n)
+            ),
+        ],
+    )
+
+
 @pytest.mark.parametrize(
-    ("running", "expected"),
+    ("waiting", "at", "evictions"),
     [
-        ({"n0": ["1", "1", "1", "1"], "n1": ["3"]}, "n1"),  # one pod of 3 CPU leaves, or two of 1
-        ({"n0": ["2"], "n1": ["3"]}, "n0"),  # 2 CPU are free
-        ({"n0": ["2", "2"], "n1": ["1", "3"]}, "n0"),  # one pod leaves either: the scores decide, then the name
+        pytest.param({"2": 1}, {}, 2, id="any node"),
+        pytest.param({"2": 1}, {30: ["2", "2"]}, 1, id="one large pod instead of two small ones"),
+        pytest.param({"3": 2}, {7: ["3", "1"], 30: ["3", "1"]}, 2, id="two such nodes"),
+        pytest.param({"2": 3}, {30: ["2", "2"], 31: ["4"]}, 2, id="two pods for the place of one"),
+        pytest.param({"2": 1}, {5: ["1"], 30: ["2", "2"]}, 0, id="a node with room"),
     ],
 )
-def test_the_node_with_the_fewest_evictions(
-    running: dict[str, list[str]], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(promising, "_FEWEST", 1)
-    monkeypatch.setattr(promising, "_PER_POD", 1)
-    pods = [
-        make_pod(f"{node}-{i}", node=node, requests={"cpu": cpu})
-        for node, each in running.items()
-        for i, cpu in enumerate(each)
-    ]
-    waiting = make_pod("w", requests={"cpu": "2"}, priority=10)
-    cluster = make_cluster([make_node(name, cpu="4") for name in running], [*pods, waiting])
-    (site,) = promising_sites(PodCapacities(pose(Scheduler(cluster))))
-    assert cluster.nodes.names[site.row] == expected
+def test_best_placement(waiting: dict[str, int], at: dict[int, list[str]], evictions: int) -> None:
+    with patch.object(search, "_MANY", 0), patch.object(search._Search, "over_single_nodes", lambda *_: False):
+        found = best(pose(Scheduler(cluster(40, waiting, at))), seconds=60, final=FinalGoal.NODES)
+    assert sum(found.placement.placed.values()) >= sum(waiting.values())
+    assert sum(found.placement.leaving.values()) == evictions
