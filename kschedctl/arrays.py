@@ -22,3 +22,25 @@ PodIndices = Int64Array
 Worlds = Int64Array
 #: Positions in a table of pods in worlds (``PodsInWorlds``).
 Entries = Int64Array
+
+#: The highest number, as a multiple of their amount, up to which numbers are counted in a table instead of sorted.
+_TABLE = 16
+
+
+def numbered(values: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the numbers of the distinct values, as ``np.unique`` does; small values from 0 on need no sorting.
+
+    Returns
+    -------
+    first : ndarray of int64, shape (n_distinct,)
+        The first position of each value, the values ascending.
+    number : ndarray of int64, shape (n_values,)
+        The number of the value at each position.
+    """
+    if not len(values) or int(values.min()) < 0 or (most := int(values.max())) > _TABLE * len(values):
+        _, first, number = np.unique(values, return_index=True, return_inverse=True)
+        return first, number
+    position = np.full(most + 1, -1, dtype=np.int64)
+    position[values[::-1]] = np.arange(len(values) - 1, -1, -1)
+    there = position >= 0
+    return position[there], (there.cumsum() - 1)[values]

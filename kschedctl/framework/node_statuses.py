@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.arrays import Int64Array, Mask, Rows
+from kschedctl.arrays import Int64Array, Mask, Rows, numbered
 from kschedctl.cluster.worlds import NONE, Numbering
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 
@@ -86,7 +86,7 @@ class FilterRun(msgspec.Struct, frozen=True):
             # Nodes with the same reason number have the same text; the code separates errors from rejections.
             rejections = self.rejections[plugin]
             said = rejections.reason[at] * len(Code) + rejections.code[at]
-            _, example, own = np.unique(said, return_index=True, return_inverse=True)
+            example, own = numbered(said)
             number[at] = own + len(examples)
             examples += at[example].tolist()
         return number, tuple(map(self.status, examples))
@@ -111,15 +111,24 @@ class FilterRun(msgspec.Struct, frozen=True):
             Mask of the worlds to count.
         """
         counts: Counter[str] = Counter()
-        for i, plugin in enumerate(self.plugins):
-            at = worlds & (self.first == i)
-            if not at.any():
-                continue
-            rejections = self.rejections[plugin]
-            for reason, count in zip(*np.unique(rejections.reason[at], return_counts=True), strict=True):
-                for text in rejections.texts(int(reason)):
-                    counts[text] += int(count)
+        for i in self.deciding_filters(worlds):
+            rejections = self.rejections[self.plugins[i]]
+            reasons = rejections.reason[worlds & (self.first == i)]
+            first, number = numbered(reasons)
+            for reason, count in zip(reasons[first].tolist(), np.bincount(number).tolist(), strict=True):
+                for text in rejections.texts(reason):
+                    counts[text] += count
         return counts
+
+    def deciding_filters(self, worlds: Mask) -> list[int]:
+        """Return the indices into ``plugins`` of the filters that decide in some worlds.
+
+        Parameters
+        ----------
+        worlds : ndarray of bool, shape (n_worlds,)
+            Mask of the worlds.
+        """
+        return (np.flatnonzero(np.bincount(self.first[worlds] + 1)[1:])).tolist()
 
 
 class ExtenderVerdict(msgspec.Struct, frozen=True):
@@ -292,24 +301,33 @@ class NodeStatuses:
             self.n_nodes, self.absent, self.snapshot, self.nominated, verdicts, elsewhere, outside=self.outside
         )
 
+    @property
+    def runs(self) -> list[tuple[FilterRun, Mask]]:
+        """The runs, each with the mask of the worlds whose status counts: bool, shape (n_worlds,).
+
+        A rejection in the run with nominated pods, which comes first, replaces the result without them.
+        """
+        if self.snapshot is None:
+            return []
+        counts = np.ones(self.n_nodes, dtype=np.bool_) if self.outside is None else ~self.outside
+        if self.nominated is None:
+            return [(self.snapshot, counts[self.snapshot.rows])]
+        failed = ~self.nominated.passed & counts[self.nominated.rows]
+        counts[self.nominated.rows[failed]] = False
+        return [(self.nominated, failed), (self.snapshot, counts[self.snapshot.rows])]
+
     def reason_counts(self) -> Counter[str]:
         """Count the nodes for each reason text, as in the FailedScheduling event."""
         counts: Counter[str] = Counter()
         kept = [*(each.status for each in self.extender_verdicts.values() if each.explicit), *self.elsewhere]
         counts.update(text for status in kept for text in status.reasons)
         n_told = len(kept)
-        if self.snapshot is not None:
-            decides = ~np.isin(self.snapshot.rows, list(self.extender_verdicts))
-            if self.outside is not None:
-                decides &= ~self.outside[self.snapshot.rows]
-            n_told += int(decides.sum())
-            if self.nominated is not None:
-                failed = ~self.nominated.passed & ~np.isin(self.nominated.rows, list(self.extender_verdicts))
-                if self.outside is not None:
-                    failed &= ~self.outside[self.nominated.rows]
-                decides &= ~np.isin(self.snapshot.rows, self.nominated.rows[failed])
-                counts += self.nominated.reason_counts(failed)
-            counts += self.snapshot.reason_counts(decides)
+        replaced = np.zeros(self.n_nodes, dtype=np.bool_)
+        replaced[[*self.extender_verdicts]] = True
+        for run, counted in self.runs:
+            worlds = counted & ~replaced[run.rows]
+            n_told += int(worlds.sum())
+            counts.update(run.reason_counts(worlds))
         for text in self.absent.reasons:
             n_nodes = self.n_nodes if self.outside is None else int((~self.outside).sum())
             counts[text] += max(n_nodes - n_told, 0)

@@ -77,7 +77,7 @@ class DryRun:
             rows,
             victims.among(candidates),
             self.violating[kept],
-            np.intersect1d(self.without_victims, rows),
+            np.intersect1d(self.without_victims, rows, assume_unique=True),
             self.statuses,
             np.intersect1d(self.needless, rows),
             self.budgets,

@@ -235,7 +235,7 @@ def dry_run_errors(cluster: Cluster, run: DryRun) -> tuple[str, ...]:
 
 def _tried(run: DryRun) -> Rows:
     """Return the nodes that were filtered without their pods of lower priority."""
-    return np.setdiff1d(run.looked_at, run.without_victims)
+    return np.setdiff1d(run.looked_at, run.without_victims, assume_unique=True)
 
 
 def _declined(url: str) -> Status:

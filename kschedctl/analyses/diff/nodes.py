@@ -167,8 +167,13 @@ class NodeChanges:
         return tuple(self.names[i] for i in np.flatnonzero(where))
 
     def _column(self, side: int, column: Mask | Int64Array | None) -> Int64Array:
-        """Return a column of a side over all names; 0 for nodes that it lacks, and for a column that it lacks."""
-        rows = self._rows[side]
+        """Return a column of a side over all names; 0 for nodes that it lacks, and for a column that it lacks.
+
+        The column itself may be returned: do not modify it.
+        """
+        own, rows = self._sides[side], self._rows[side]
+        if own is not None and column is not None and own.names == self.names:
+            return column.astype(np.int64, copy=False)
         # The row of an absent node is the last one.
         return np.zeros(len(rows), dtype=np.int64) if column is None else np.append(column, 0)[rows]
 

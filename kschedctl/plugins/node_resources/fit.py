@@ -26,7 +26,7 @@ from kschedctl.api.resources import (
     scoring_requests,
 )
 from kschedctl.api.wording import listed
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import NodeResourcesFitArgs, shape_points
@@ -198,10 +198,11 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             raise PluginError('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
         wanted = found.wanted
         columns = self.handle.cluster.resources(self.handle.request_rules)
-        rows = nodes.rows
+        # A slice copies nothing.
+        rows: Rows | slice = slice(None) if nodes.rows is self.handle.cluster.nodes.rows else nodes.rows
         backed = backed_resources(self.handle, wanted)
-        insufficient = np.zeros((len(wanted), len(rows)), dtype=np.bool_)
-        unresolvable = np.zeros(len(rows), dtype=np.bool_)
+        insufficient = np.zeros((len(wanted), len(nodes)), dtype=np.bool_)
+        unresolvable = np.zeros(len(nodes), dtype=np.bool_)
         for i, (resource, amount) in enumerate(wanted.items()):
             index = columns.index.get(resource)
             if index is None:
@@ -211,8 +212,10 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 unresolvable[:] = True
                 continue
             allocatable = columns.allocatable[index][rows]
-            used = columns.requested[index][rows] + nodes.delta((self.name, resource), columns.per_class[index])
-            insufficient[i] = amount > allocatable - used
+            free = allocatable - columns.requested[index][rows]
+            if nodes.changed:
+                free -= nodes.delta((self.name, resource), columns.per_class[index])
+            insufficient[i] = amount > free
             if resource in backed:
                 # If the node offers none, DynamicResources allocates devices instead.
                 insufficient[i] &= allocatable > 0
