@@ -12,7 +12,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.framework.effects import ObjectChange, changed_objects
-from kschedctl.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, same_pod
+from kschedctl.framework.events import ASSIGNED_POD_DELETE, same_pod
 from kschedctl.framework.status import Code, Status
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
 from kschedctl.scheduler.decision import Decision
@@ -121,9 +121,7 @@ class Consequences(SimulatedCluster):
         """Notify the queue and the disruption controller that a pod was bound."""
         bound = on_node(info.pod, node)
         self._note(bound, TimelineEvent.SCHEDULED, node)
-        self._changes += 1
-        self._keep_budgets(bound, 1)
-        self.queue.move_all(ASSIGNED_POD_ADD, None, bound)
+        self._arrived_on_node(bound)
         if info.pod.status.nominated_node_name and self.scheduler.release.queue.binding_ends_nomination:
             self._left_nominated_node(info.pod)
 

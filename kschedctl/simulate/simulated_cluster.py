@@ -25,6 +25,7 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.cluster.snapshot_time import newest_time
 from kschedctl.framework.effects import ObjectChange
 from kschedctl.framework.events import (
+    ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     NODE_ADD,
     UNSCHEDULED_POD_ADD,
@@ -130,7 +131,7 @@ class SimulatedCluster:
             # Claims that are created for pods exist at once.
             self._move(move_pods(self.cluster, added=new).cluster)
             index = self.cluster.pods.index
-            new = [self.cluster.pods.pod(index[pod.namespace, pod.name]) for pod in new]
+            new = [self.pod(index[pod.namespace, pod.name]) for pod in new]
         else:
             self._move(self.cluster.with_pods(added=new))
         # Other pods may be created while the clock advances; they must not enqueue these as members of their group.
@@ -138,7 +139,10 @@ class SimulatedCluster:
         for pod in new:
             self.clock.advance(TICK)
             self._note(pod, TimelineEvent.CREATED, why=why)
-            self._enqueue(pod)
+            if pod.spec.node_name:
+                self._arrived_on_node(pod)
+            else:
+                self._enqueue(pod)
 
     def enqueue_pending(self, only: Collection[str] | None = None, order: Random | None = None) -> None:
         """Put the pending pods of the cluster into the queue, the oldest first.
@@ -158,6 +162,12 @@ class SimulatedCluster:
         for pod in waiting:
             self.clock.advance(TICK)
             self._enqueue(pod)
+
+    def _arrived_on_node(self, pod: Pod) -> None:
+        """Notify the queue and the disruption controller of a pod that has got its node."""
+        self._changes += 1
+        self._keep_budgets(pod, 1)
+        self.queue.move_all(ASSIGNED_POD_ADD, None, pod)
 
     def _is_queued(self, pod: Pod) -> bool:
         # Members that are being deleted are in the queue with their group, which counts them; they are not tried.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -19,7 +19,9 @@ from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, RELEASES, Release
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak, as_recorded
+from kschedctl.simulate.pods import on_node
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
@@ -34,6 +36,7 @@ from tests.builders import (
     make_storage_class,
     make_volume,
 )
+from tests.gangs import GROUPING, make_group, make_members
 from tests.preemption.small_clusters import budget
 
 RS = ("apps/v1", "ReplicaSet", "web")
@@ -64,10 +67,10 @@ def simulate(
     return simulation
 
 
-def told(simulation: Simulation) -> list[str]:
+def told(attempts: Iterable[Attempt]) -> list[str]:
     """The attempts: ``pod>node``, ``pod!node-victims`` or ``pod-``."""
     out = []
-    for attempt in simulation:
+    for attempt in attempts:
         name = attempt.pod.removeprefix("default/")
         victims = ",".join(victim.removeprefix("default/") for victim in attempt.victims)
         nowhere = f"{name}!{attempt.nominated}" + (f"-{victims}" if victims else "")
@@ -151,6 +154,34 @@ def test_budgets_follow_what_comes_and_goes() -> None:
     # Evicted: none allowed; its successor runs on the other node: one again.
     assert allowed[0] == 0
     assert allowed[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "node", "said"),
+    [
+        pytest.param({"app": "db"}, "n1", ["web!", "web>n1"], id="the pod that it waits for"),
+        pytest.param({"app": "db"}, "n9", ["web!", "web!"], id="on a node that does not exist"),
+        pytest.param({"app": "other"}, "n1", ["web!"], id="another pod"),
+    ],
+)
+def test_a_pod_that_is_created_on_a_node_wakes_those_that_wait_for_it(
+    labels: dict[str, str], node: str, said: list[str]
+) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": HOSTNAME}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    simulation = simulate(small(), make_pod("web", affinity=affinity))
+    attempts = told(simulation)
+    simulation.create([make_pod("db", labels=labels, node=node)])
+    assert attempts + told(simulation.run_for(60)) == said
+
+
+@pytest.mark.parametrize("release", GROUPING.values(), ids=GROUPING)
+def test_a_gang_is_complete_with_a_member_that_is_created_on_a_node(release: Release) -> None:
+    waiting, running = make_members(2)
+    simulation = simulate(make_cluster([make_node("n1")], [], make_group(min_count=2)), waiting, release=release)
+    assert told(simulation) == []
+    simulation.create([on_node(running, "n1")])
+    assert told(simulation) == [f"{waiting.name}>n1"]
 
 
 def test_pods_of_lower_priority_lose_their_nomination() -> None:
