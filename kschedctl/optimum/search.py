@@ -1,4 +1,4 @@
-"""Search for the best placement: over groups of identical nodes, then over patterns, then over single nodes.
+"""Search for the best placement: over groups of identical nodes, patterns, promising nodes, and then all single nodes.
 
 The real filters verify every solution. A solution that they refuse is excluded, and the model is solved again.
 """
@@ -280,22 +280,24 @@ class _Search:
         promising: set[int] = set()
         for number, goal in enumerate(self.goals, 1):
             assert self.found is not None
-            values = tuple(each.value(self.question, self.found) for each in self.goals[:number])
+            *before, value = (each.value(self.question, self.found) for each in self.goals[:number])
             expression = goal.expression(model)
-            if self.bound_of(values[:-1]) != values[-1]:
+            if self.bound_of(tuple(before)) != value:
                 left = deadline - time.monotonic()
                 relaxed = model.program.relax(expression, maximize=goal.maximize, seconds=left) if left > 0 else None
                 if relaxed is None:
                     return
                 bound = whole_bound(relaxed.value, maximize=goal.maximize)
                 if bound is not None:
-                    self.note_bound(values[:-1], goal, bound)
+                    self.note_bound(tuple(before), goal, bound)
                 promising.update(model.sites[s].row for (_, s), x in model.placed.items() if relaxed.of(x) > _USED)
+            if self.bound_of(tuple(before)) != value:
                 sites = [Site((row,)) for row in sorted(promising)]
-                until = time.monotonic() + (deadline - time.monotonic()) * (SHARE if goal is not self.goals[-1] else 1)
+                left = deadline - time.monotonic()
+                until = time.monotonic() + left * (SHARE if number < len(self.goals) else 1)
                 # What is reached of the goals before is not improved again.
-                self._solve(sites, until, self.goals[:number], settled=values[:-1])
-            value = goal.value(self.question, self.found)
+                self._solve(sites, until, self.goals[:number], settled=before)
+                value = goal.value(self.question, self.found)
             model.program.add(expression >= value if goal.maximize else expression <= value)
 
     def over_single_nodes(self, deadline: float) -> bool:
