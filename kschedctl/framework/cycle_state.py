@@ -50,6 +50,18 @@ class Effects(msgspec.Struct, frozen=True):
 NO_EFFECTS: Final = Effects()
 
 
+class PodsToActivate(msgspec.Struct, frozen=True):
+    """Pods that wait in the queue and are to be tried again now (upstream ``PodActivator``).
+
+    Attributes
+    ----------
+    keys : tuple of str
+        The pods, as ``namespace/name``.
+    """
+
+    keys: tuple[str, ...] = ()
+
+
 class CycleState(msgspec.Struct):
     """The state of one scheduling cycle.
 

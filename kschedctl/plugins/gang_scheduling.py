@@ -9,7 +9,7 @@ from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.pod_group_members import group_members, scheduled_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
-from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.cycle_state import CycleState, PodsToActivate
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import PermitPlugin, PlacementFeasiblePlugin, PreEnqueuePlugin
@@ -64,7 +64,10 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (TOO_FEW,))
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
-        """Let a member wait until ``minCount`` members have a node, and then allow those that wait."""
+        """Let a member wait until ``minCount`` members have a node, and then allow those that wait.
+
+        The members that have no node yet are to be tried again, in case that they waited for this one.
+        """
         name = pod.spec.pod_group_name
         if not name:
             return SUCCESS, 0
@@ -77,8 +80,11 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         cluster = self.handle.cluster
         scheduled = scheduled_members(cluster, group.namespace, group.name)
         # The pod itself may not have its node in the cluster yet.
-        own = cluster.pods.index.get((pod.namespace, pod.name))
+        own = cluster.pods.index.get((pod.namespace, pod.name), -1)
         if len(scheduled) + (own not in scheduled) < group.spec.min_count:
+            members = group_members(cluster, group.namespace, group.name)
+            others = members[(cluster.pods.node_row[members] == PENDING) & (members != own)]
+            state.write(PodsToActivate(tuple(cluster.pods.key(index) for index in others.tolist())))
             return Status(Code.WAIT, (TOO_FEW_NODES,)), _PERMIT_SECONDS
         for index in scheduled.tolist():
             waiting = self.handle.get_waiting_pod(uid_of(cluster.pods.pod(index)))

@@ -418,7 +418,7 @@ class _Cycle:
             return replace(member, node="", message=status.message, nominated=nominated, fits=True)
         reason = each.permit.message if self._rules.permit_decides else status.message
         message = GroupStatus(Code.UNSCHEDULABLE, (reason,), by_group=True).message
-        return replace(member, node="", message=message, nominated="", fits=not each.preempts)
+        return replace(member, node="", message=message, nominated="", fits=True)
 
 
 def _of_member(each: _Tried) -> GroupStatus:

@@ -81,7 +81,7 @@ class MemberDecision:
     is_error : bool
         True if the message is an error.
     fits : bool
-        True if it found a node, whatever became of the group.
+        True if it found a node, if need be by evicting pods, and the group decided what becomes of it.
     refused_by : str
         The Reserve or Permit plugin that refused it on its node; empty without one.
     preempts_on : str

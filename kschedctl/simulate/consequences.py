@@ -11,6 +11,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
+from kschedctl.framework.cycle_state import PodsToActivate
 from kschedctl.framework.effects import ObjectChange, changed_objects
 from kschedctl.framework.events import ASSIGNED_POD_DELETE, same_pod
 from kschedctl.framework.status import Code, Status
@@ -76,7 +77,11 @@ class Consequences(SimulatedCluster):
         framework, state = search.framework, search.state
         status = run_reserve(framework, state, info.pod, node)
         if status.code is Code.SUCCESS:
+            # A try of the pod's group ran the Permit plugins as well.
+            state.discard(PodsToActivate)
             status, waits = run_permit(permitting, state, bound, node)
+            for key in (state.read(PodsToActivate) or PodsToActivate()).keys:
+                self.queue.activate(key)
             if status.code is Code.WAIT:
                 self.scheduler.waiting_pods.add(bound, waits, self.clock.now())
                 self._waiting[uid_of(bound)] = info, search, node

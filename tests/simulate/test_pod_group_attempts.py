@@ -15,6 +15,7 @@ from kschedctl.releases.release import RELEASES, Release
 from kschedctl.scheduler.outcome import GroupOutcome
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt
+from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups
 from tests.preemption.small_clusters import running
@@ -127,6 +128,26 @@ def test_1_36_draws_in_members_that_back_off() -> None:
     assert set(outcomes(made.step())) == {"a", "b"}
     made.create(members("c", "3"))
     assert set(outcomes(made.step())) == {"a", "b", "c"}
+
+
+def test_1_36_tries_members_again_at_once_when_another_one_waits_for_them() -> None:
+    """A member that fits nowhere is tried first, and is not in back-off once the next one waits at Permit."""
+    large = members("large", "9", priority=5)
+    made = simulation(V36, [*large, *members("a b c")], make_pod_group(min_count=3, priority=5))
+    assert outcomes(made.step()) == {"large": "", "a": "a", "b": "a", "c": "a"}
+    assert [entry.key for entry in made.queue.poppable] == ["default/large"]
+    assert made.queue.n_active == 1
+
+
+def test_1_36_retries_a_member_that_may_preempt_in_vain_like_one_that_failed_with_an_error() -> None:
+    """Its own rejection does not count, as its group does not fit. It is gated until its victim is gone."""
+    gang = [*members("high", "4", priority=9), *members("large", "9")]
+    made = simulation(BY_MEMBER, [running("low", "a", "4"), *gang], make_pod_group(min_count=2))
+    (first, second) = made.step()
+    assert (first.pod, first.victims, second.pod) == ("default/high", ("default/low",), "default/large")
+    (high,) = (info for info in made.queue.unschedulable if info.key == "default/high")
+    assert isinstance(high, QueuedPodInfo)
+    assert (high.consecutive_errors > 0, high.unschedulable_count) == (True, 0)
 
 
 def test_1_37_lets_a_newcomer_wait_with_the_group() -> None:
