@@ -128,7 +128,7 @@ class FilterRun(msgspec.Struct, frozen=True):
         worlds : ndarray of bool, shape (n_worlds,)
             Mask of the worlds.
         """
-        return (np.flatnonzero(np.bincount(self.first[worlds] + 1)[1:])).tolist()
+        return np.flatnonzero(np.bincount(self.first[worlds] + 1)[1:]).tolist()
 
 
 class ExtenderVerdict(msgspec.Struct, frozen=True):

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 _LARGEST: Final = 10**12
 #: The absolute gap below which an objective with whole coefficients is optimal.
 _LESS_THAN_ONE: Final = 1 - 1e-6
-#: The number of variables above which an interior-point method solves a program over fractions faster than simplex.
+#: The number of variables above which an interior-point method solves a program over fractions faster than simplex, and
+#: the name of HiGHS for it.
 _MANY_VARIABLES: Final = 10_000
+_INTERIOR: Final = "ipm"
 #: The format of rows in arrays, the sense to maximize, and the status of a solution, as HiGHS numbers them.
 _BY_ROW, _MAXIMIZE, _FEASIBLE = 2, -1, 2
 _NO_HEURISTICS: Final = {
@@ -286,6 +288,7 @@ class Program:
             # HiGHS measures the gap as a share of the value, which can be smaller than the bound.
             "mip_rel_gap": gap / (1 + gap),
             "mip_abs_gap": _LESS_THAN_ONE,
+            **({"mip_lp_solver": _INTERIOR} if self._is_large else {}),
             **({} if heuristics else _NO_HEURISTICS),
         }
         best: Solution | None = None
@@ -327,7 +330,10 @@ class Program:
         Relaxed or None
             ``None`` if there is no solution, or none is found in time.
         """
-        highs = self._solver(objective, maximize=maximize, integer=False, options={"time_limit": seconds})
+        # Simplex starts from a basis, interior-point methods do not.
+        algorithm = {"solver": _INTERIOR} if self._is_large and before is None else {}
+        options = {"time_limit": seconds, **algorithm}
+        highs = self._solver(objective, maximize=maximize, integer=False, options=options)
         if before is not None:
             basis = before.basis
             new = len(self.most) - len(basis.col_status)
@@ -341,6 +347,10 @@ class Program:
         value = info.objective_function_value
         return Relaxed(value, found.col_value, found.row_dual, found.col_dual, highs.getBasis())
 
+    @property
+    def _is_large(self) -> bool:
+        return len(self.most) > _MANY_VARIABLES
+
     def _costs(self, objective: Linear) -> NDArray[np.float64]:
         """Return the coefficient of each variable in the objective."""
         out = np.zeros(len(self.most))
@@ -350,8 +360,7 @@ class Program:
 
     def _solver(self, objective: Linear, *, maximize: bool, integer: bool, options: Mapping[str, object]) -> Any:
         highs = load_solver().Highs()
-        algorithm = {"mip_lp_solver" if integer else "solver": "ipm"} if len(self.most) > _MANY_VARIABLES else {}
-        for name, option in {"output_flag": False, "threads": 1, **algorithm, **options}.items():
+        for name, option in {"output_flag": False, "threads": 1, **options}.items():
             highs.setOptionValue(name, option)
         n, n_rows = len(self.most), len(self._upper)
         rows = np.array(self._rows, dtype=np.int64)
