@@ -23,12 +23,14 @@ Worlds = Int64Array
 #: Positions in a table of pods in worlds (``PodsInWorlds``).
 Entries = Int64Array
 
-#: The highest number, as a multiple of their amount, up to which numbers are counted in a table instead of sorted.
+#: Values up to this multiple of the length of their array are looked up in a table, greater ones are sorted.
 _TABLE = 16
 
 
 def numbered(values: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the numbers of the distinct values, as ``np.unique`` does; small values from 0 on need no sorting.
+    """Return where each distinct value occurs first, and which one each value is.
+
+    This is what ``np.unique`` returns; small values from 0 on need no sorting.
 
     Returns
     -------

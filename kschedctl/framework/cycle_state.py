@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from kschedctl.arrays import PodIndices
 from kschedctl.framework.effects import ObjectChange
 
 T = TypeVar("T")
@@ -51,15 +52,15 @@ NO_EFFECTS: Final = Effects()
 
 
 class PodsToActivate(msgspec.Struct, frozen=True):
-    """Pods that wait in the queue and are to be tried again now (upstream ``PodActivator``).
+    """Pods that are to be tried again now if they wait in the queue (upstream ``PodActivator``).
 
     Attributes
     ----------
-    keys : tuple of str
-        The pods, as ``namespace/name``.
+    pods : ndarray of int64, shape (n_pods,)
+        Indices into the pods of the cluster that the plugin runs over.
     """
 
-    keys: tuple[str, ...] = ()
+    pods: PodIndices
 
 
 class CycleState(msgspec.Struct):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask, Rows
+from kschedctl.arrays import Int64Array, Mask, Rows, numbered
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.versions import Versions
 from kschedctl.framework.cycle_state import CycleState, Effects
@@ -328,10 +328,10 @@ def _filtered(said: Rejections) -> _Filtered | None:
     if len(rejected):
         if (said.code[rejected] == Code.ERROR).any():
             return None
-        numbers, own = np.unique(said.reason[rejected], return_inverse=True)
-        if len(numbers) > _MOST_TEXTS:
+        first, own = numbered(said.reason[rejected])
+        if len(first) > _MOST_TEXTS:
             return None
-        texts = tuple(said.texts(int(number)) for number in numbers)
+        texts = tuple(said.texts(number) for number in said.reason[rejected[first]].tolist())
         reason[rejected] = own
     return _Filtered(_fixed(said.code.copy()), _fixed(reason), texts)
 

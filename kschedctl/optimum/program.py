@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from kschedctl.extras import install_command
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from numpy.typing import NDArray
+#: The type of the values of variables.
+N = TypeVar("N", int, float)
 
 #: The largest coefficient of a rule.
 _LARGEST: Final = 10**12
@@ -117,6 +118,10 @@ class Linear:
     def __ge__(self, other: Linear | int) -> Rule:
         return Rule(other - self)
 
+    def at(self, values: Sequence[N]) -> N:
+        """Return the value at the values of all variables."""
+        return sum(coefficient * values[x] for x, coefficient in self.terms) + self.constant
+
     def equals(self, other: Linear | int) -> Rule:
         """Return the rule that both sides are equal."""
         return Rule(self - other, exactly=True)
@@ -160,7 +165,7 @@ class Solution:
 
     def of(self, expression: Linear) -> int:
         """Return the value of an expression."""
-        return sum(coefficient * self.values[x] for x, coefficient in expression.terms) + expression.constant
+        return expression.at(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +194,7 @@ class Relaxed:
 
     def of(self, expression: Linear) -> float:
         """Return the value of an expression."""
-        return sum(coefficient * self.values[x] for x, coefficient in expression.terms) + expression.constant
+        return expression.at(self.values)
 
 
 class Program:
@@ -303,13 +308,12 @@ class Program:
             info = highs.getInfo()
             if info.primal_solution_status != _FEASIBLE:
                 break
-            exact = np.array(highs.getSolution().col_value)
+            exact: list[float] = highs.getSolution().col_value
             found = Solution([round(value) for value in exact], info.mip_dual_bound)
             better, worse = (found, best) if maximize else (best, found)
             if better is None or worse is None or better.of(objective) >= worse.of(objective):
                 best = found
-            value = self._costs(objective) @ exact + objective.constant
-            if math.isclose(value, info.objective_function_value, abs_tol=_LESS_THAN_ONE):
+            if math.isclose(objective.at(exact), info.objective_function_value, abs_tol=_LESS_THAN_ONE):
                 break
         return best
 
@@ -351,18 +355,14 @@ class Program:
     def _is_large(self) -> bool:
         return len(self.most) > _MANY_VARIABLES
 
-    def _costs(self, objective: Linear) -> NDArray[np.float64]:
-        """Return the coefficient of each variable in the objective."""
-        out = np.zeros(len(self.most))
-        for x, coefficient in objective.terms:
-            out[x] += coefficient
-        return out
-
     def _solver(self, objective: Linear, *, maximize: bool, integer: bool, options: Mapping[str, object]) -> Any:
         highs = load_solver().Highs()
         for name, option in {"output_flag": False, "threads": 1, **options}.items():
             highs.setOptionValue(name, option)
         n, n_rows = len(self.most), len(self._upper)
+        costs = np.zeros(n)
+        for x, coefficient in objective.terms:
+            costs[x] += coefficient
         rows = np.array(self._rows, dtype=np.int64)
         order = np.argsort(rows, kind="stable")
         highs.passModel(
@@ -372,7 +372,7 @@ class Program:
             _BY_ROW,
             _MAXIMIZE if maximize else -_MAXIMIZE,
             float(objective.constant),
-            self._costs(objective),
+            costs,
             np.zeros(n),
             np.array(self.most, dtype=np.float64),
             np.array(self._lower, dtype=np.float64),

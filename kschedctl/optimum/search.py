@@ -272,9 +272,10 @@ class _Search:
             reached.append((goal, goal.value(self.question, self.found)))
 
     def over_promising_nodes(self, deadline: float) -> None:
-        """Solve goal by goal over the nodes that the solution over fractions uses, which gives bounds, too.
+        """Solve one goal after another over the nodes that a solution with fractions of pods uses.
 
-        The result is a start that is rarely far from the best, in a fraction of the time that all nodes take.
+        The result is a start that is rarely far from the best, and takes a small part of the time of all nodes. The
+        values of the fractions are bounds.
         """
         model = Model(self.capacity, single_node_sites(self.capacity), for_preemptors=self.for_preemptors)
         promising: set[int] = set()

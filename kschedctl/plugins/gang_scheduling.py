@@ -6,7 +6,7 @@ from typing import Final
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
-from kschedctl.cluster.pod_group_members import group_members, scheduled_members
+from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.cycle_state import CycleState, PodsToActivate
@@ -78,13 +78,13 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         if group.spec.min_count is None:
             return SUCCESS, 0
         cluster = self.handle.cluster
-        scheduled = scheduled_members(cluster, group.namespace, group.name)
+        members = group_members(cluster, group.namespace, group.name)
+        on_nodes = cluster.pods.node_row[members] != PENDING
+        scheduled = members[on_nodes]
         # The pod itself may not have its node in the cluster yet.
         own = cluster.pods.index.get((pod.namespace, pod.name), -1)
         if len(scheduled) + (own not in scheduled) < group.spec.min_count:
-            members = group_members(cluster, group.namespace, group.name)
-            others = members[(cluster.pods.node_row[members] == PENDING) & (members != own)]
-            state.write(PodsToActivate(tuple(cluster.pods.key(index) for index in others.tolist())))
+            state.write(PodsToActivate(members[~on_nodes & (members != own)]))
             return Status(Code.WAIT, (TOO_FEW_NODES,)), _PERMIT_SECONDS
         for index in scheduled.tolist():
             waiting = self.handle.get_waiting_pod(uid_of(cluster.pods.pod(index)))

@@ -80,8 +80,11 @@ class Consequences(SimulatedCluster):
             # A try of the pod's group ran the Permit plugins as well.
             state.discard(PodsToActivate)
             status, waits = run_permit(permitting, state, bound, node)
-            for key in (state.read(PodsToActivate) or PodsToActivate()).keys:
-                self.queue.activate(key)
+            wanted = state.read(PodsToActivate)
+            # Most members of a large gang are being tried, and are in no queue.
+            if wanted is not None and self.queue.has_waiting:
+                for index in wanted.pods.tolist():
+                    self.queue.activate(permitting.cluster.pods.key(index))
             if status.code is Code.WAIT:
                 self.scheduler.waiting_pods.add(bound, waits, self.clock.now())
                 self._waiting[uid_of(bound)] = info, search, node

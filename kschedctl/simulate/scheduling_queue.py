@@ -111,6 +111,11 @@ class SchedulingQueue:
         return len(self._backoff)
 
     @property
+    def has_waiting(self) -> bool:
+        """True if any entry is unschedulable or in back-off."""
+        return bool(self._unschedulable or len(self._backoff))
+
+    @property
     def can_pop(self) -> bool:
         """True if a pod can be popped."""
         return bool(len(self._active) or (self._pops_early and len(self._backoff.unschedulable)))
