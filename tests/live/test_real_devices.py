@@ -33,6 +33,7 @@ pytestmark = pytest.mark.live
 
 API = "resource.k8s.io/v1"
 DRIVER = "gpu.example.com"
+HOSTNAME = "kubernetes.io/hostname"
 GATE = [{"name": "example.com/undecided"}]
 ILL = {"key": f"{DRIVER}/ill", "effect": "NoSchedule"}
 
@@ -171,13 +172,14 @@ OBJECTS: list[dict[str, Any]] = [
 BOUND = {
     "pair": pod("pair", "pair"),
     "of-a-template": pod("of-a-template", template="one"),
-    "another-of-a-template": pod("another-of-a-template", template="one"),
+    # Both on gpu-2, which the scheduler chooses at random, would leave no GPU of 80 GiB for "either".
+    "another-of-a-template": pod("another-of-a-template", template="one", nodeSelector={HOSTNAME: "gpu-1"}),
     "share": pod("share", "share"),
     "default-share": pod("default-share", "default-share"),
     "same-share": pod("same-share", "share"),
     "either": pod("either", "either"),
     "tolerates": pod("tolerates", "ill"),
-    "watches": pod("watches", "watch", nodeSelector={"kubernetes.io/hostname": "gpu-1"}),
+    "watches": pod("watches", "watch", nodeSelector={HOSTNAME: "gpu-1"}),
     "network-and-disk": pod("network-and-disk", "disk", "share"),
     "extended": pod("extended", requests={"example.com/fpga": "2"}),
 }
@@ -188,7 +190,7 @@ WAITING = {
     "no-key": pod("no-key", "no-key"),
     "different": pod("different", "different"),
     "no-claim": pod("no-claim", "absent"),
-    "elsewhere": pod("elsewhere", "disk", nodeSelector={"kubernetes.io/hostname": "gpu-1"}),
+    "elsewhere": pod("elsewhere", "disk", nodeSelector={HOSTNAME: "gpu-1"}),
     "extended-too-many": pod("extended-too-many", requests={"example.com/fpga": "3"}),
 }
 
