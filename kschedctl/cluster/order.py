@@ -31,12 +31,13 @@ def by_node_moved(slots: Slots, moves: Moves) -> Slots:
     return np.insert(slots, np.searchsorted(here, rows[order], side="right"), come[order])
 
 
-def by_importance(pods: Mark) -> Slots:
-    """Return the slots of pods on nodes, sorted by node and then by importance."""
-    return _sorted(pods.slots, pods.slots_of(np.flatnonzero(pods.column("node_row") >= 0)), pods.end)
+def by_importance(pods: Mark, *, unstarted_in_order: bool) -> Slots:
+    """Return the slots of pods on nodes, sorted by node and then by importance (see ``Pods.by_importance``)."""
+    slots = pods.slots_of(np.flatnonzero(pods.column("node_row") >= 0))
+    return _sorted(pods.slots, slots, pods.end, unstarted_in_order=unstarted_in_order)
 
 
-def importance_moved(slots: Slots, moves: Moves) -> Slots:
+def importance_moved(slots: Slots, moves: Moves, *, unstarted_in_order: bool) -> Slots:
     """Return slots sorted by importance, after removals and additions; only the affected nodes are sorted again."""
     end = int(max(slots.max(initial=-1), moves.come.max(initial=-1), moves.gone.max(initial=-1))) + 1
     rows = moves.slots.column("node_row", 0, end)
@@ -46,11 +47,11 @@ def importance_moved(slots: Slots, moves: Moves) -> Slots:
     again = touched[rows[slots]]
     come = moves.come[rows[moves.come] >= 0]
     some = np.setdiff1d(np.concatenate((slots[again], come)), moves.gone)
-    some, rest = _sorted(moves.slots, some, end), slots[~again]
+    some, rest = _sorted(moves.slots, some, end, unstarted_in_order=unstarted_in_order), slots[~again]
     return np.insert(rest, np.searchsorted(rows[rest], rows[some]), some)
 
 
-def _sorted(slots: PodSlots, some: Slots, end: int) -> Slots:
+def _sorted(slots: PodSlots, some: Slots, end: int, *, unstarted_in_order: bool) -> Slots:
     rows, priority, start = (slots.column(name, 0, end)[some] for name in ("node_row", "priority", "start_time"))
-    tie = np.where(start == NOT_STARTED, -some, some)
+    tie = some if unstarted_in_order else np.where(start == NOT_STARTED, -some, some)
     return some[np.lexsort((tie, start, -priority, rows))]

@@ -7,7 +7,7 @@ selector matches, the requests, the host ports) and then counts pods per class a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, TypeVar, cast
 
 import numpy as np
@@ -251,15 +251,25 @@ class Pods:
         slots, _, moves = self._by_node
         return self.mark.indices_of(by_node_moved(slots, moves))
 
-    @cached_property
-    def by_importance(self) -> PodIndices:
-        """The pods on nodes by node, then by importance (upstream ``MoreImportantPod``): int64, shape (n_assigned,).
+    def by_importance(self, *, unstarted_in_order: bool) -> PodIndices:
+        """Return the pods on nodes by node, then by importance (upstream ``MoreImportantPod``).
 
-        Pods with higher priority come first, then pods with an earlier start. kube-scheduler treats a pod that has not
-        started as starting at the time of the comparison, so of two such pods the later one in the snapshot comes
-        first. Other ties are in the order of the snapshot.
+        Pods with higher priority come first, then pods with an earlier start. Ties are in the order of the snapshot.
+
+        Parameters
+        ----------
+        unstarted_in_order : bool
+            False to reverse the order of pods that tie because they have not started (see ``Release``).
+
+        Returns
+        -------
+        ndarray of int64, shape (n_assigned,)
         """
-        slots = self.moving("by importance", lambda pods: by_importance(pods.mark), importance_moved)
+        slots = self.moving(
+            ("by importance", unstarted_in_order),
+            lambda pods: by_importance(pods.mark, unstarted_in_order=unstarted_in_order),
+            partial(importance_moved, unstarted_in_order=unstarted_in_order),
+        )
         return self.mark.indices_of(slots)
 
     def on_node(self, row: int) -> PodIndices:

@@ -20,6 +20,7 @@ from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.select_units_on_node import rows_with_groups, select_units_on_nodes
 from kschedctl.preemption.select_victims_on_node import select_victims_on_node
+from kschedctl.releases.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class DryRun:
         error.
     budgets : tuple of Budget
         The budgets that were checked.
+    release : Release
+        The rules of the release.
     counted : ndarray of int64, shape (n_candidates,), optional
         The number of evictions that violate a budget, if an extender returned it.
     declined : mapping of int to str
@@ -58,6 +61,7 @@ class DryRun:
     statuses: NodeStatuses
     needless: Rows
     budgets: tuple[Budget, ...]
+    release: Release
     counted: Int64Array | None = None
     declined: Mapping[int, str] = field(default_factory=dict)
 
@@ -81,6 +85,7 @@ class DryRun:
             self.statuses,
             np.intersect1d(self.needless, rows),
             self.budgets,
+            self.release,
             self.counted[candidates.originals] if self.counted is not None else None,
             {row: url for row, url in self.declined.items() if row in rows},
         )
@@ -120,4 +125,5 @@ def dry_run_preemption(
         found.statuses,
         found.victims.rows[~needed],
         budgets,
+        framework.handle.release,
     )

@@ -176,7 +176,7 @@ class PreemptionResult:
         covering = tuple(budget for budget in run.budgets if budget.covers(self._cluster, pod[None])[0])
         violated: tuple[Budget, ...] = ()
         if violates:
-            lower = lower_priority_pods(self._cluster, self._pod, run.victims.rows[world][None]).pods
+            lower = lower_priority_pods(self._cluster, run.release, self._pod, run.victims.rows[world][None]).pods
             violated = tuple(budget for budget in covering if budget.broken_by(self._cluster, lower, int(pod)))
         return Victim(int(pod), violates, covering, violated)
 

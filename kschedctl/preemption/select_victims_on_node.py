@@ -26,6 +26,7 @@ from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
 from kschedctl.preemption.budgets import Budget, filter_pods_with_pdb_violation
+from kschedctl.releases.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def select_victims_on_node(
         The pods of lower priority in another order of those that tie; by default tied pods are in the order of the
         snapshot.
     """
-    lower = lower_priority_pods(framework.cluster, pod, rows) if lower is None else lower
+    lower = lower_priority_pods(framework.cluster, framework.handle.release, pod, rows) if lower is None else lower
     has_victims = lower.counts > 0
     emptied = framework.overlay_with_nominated_pods(pod, rows).select(has_victims)
     victims = lower.among(emptied.worlds)
@@ -90,7 +91,7 @@ def select_victims_on_node(
     return SelectedVictims(victims.keep(evicted), violating[evicted], statuses, rows[~has_victims])
 
 
-def lower_priority_pods(cluster: Cluster, pod: Pod, rows: Rows) -> PodsInWorlds:
+def lower_priority_pods(cluster: Cluster, release: Release, pod: Pod, rows: Rows) -> PodsInWorlds:
     """Return the pods on some nodes that may be evicted for a pod (upstream ``isPreemptionAllowed``).
 
     Parameters
@@ -106,7 +107,7 @@ def lower_priority_pods(cluster: Cluster, pod: Pod, rows: Rows) -> PodsInWorlds:
         One world per row, with its pods by descending importance.
     """
     pods = cluster.pods
-    lower = pods.by_importance
+    lower = pods.by_importance(unstarted_in_order=release.unstarted_in_order)
     lower = lower[pods.priority[lower] < (pod.spec.priority or 0)]
     here, worlds = Numbering.of(rows, len(cluster.nodes)).find(pods.node_row[lower])
     return PodsInWorlds(rows, worlds, lower[here])

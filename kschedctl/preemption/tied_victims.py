@@ -82,7 +82,7 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
     world = int(np.flatnonzero(run.victims.rows == row)[0])
     known = tuple(run.victims.pods[list(run.victims.entries(world))].tolist())
     rows = np.array([row], dtype=np.int64)
-    ties = _ties(cluster, run.budgets, lower_priority_pods(cluster, pod, rows).pods.tolist())
+    ties = _ties(cluster, run.budgets, lower_priority_pods(cluster, run.release, pod, rows).pods.tolist())
     alike = tuple(group for tie in ties for group in tie)
     if run.counted is not None or all(len(tie) == len(tie[0]) == 1 for tie in ties):
         return PossibleVictims(1, True, (known,), frozenset(known), frozenset(known))

@@ -132,6 +132,10 @@ class Release:
         True if a pod that PreEnqueue rejects counts on its nominated node.
     preemption_names_node : bool
         True if the message of a successful preemption names the node.
+    unstarted_in_order : bool
+        True if preemption determines the start of a pod once, so that pods that have not started are in the order in
+        which they came to the node, the first being the most important. Else they start at the time of each comparison,
+        which reverses the order.
     names_untolerated_taint : bool
         True if the message of TaintToleration names the untolerated taint.
     fit_gives_up : bool
@@ -179,6 +183,7 @@ class Release:
     resizes_count_in_totals: bool
     gated_pods_keep_nomination: bool
     preemption_names_node: bool
+    unstarted_in_order: bool
     names_untolerated_taint: bool
     fit_gives_up: bool
     claim_in_use: str
@@ -304,6 +309,7 @@ _V1_34: Final = Release(
     resizes_count_in_totals=False,
     gated_pods_keep_nomination=False,
     preemption_names_node=False,
+    unstarted_in_order=False,
     names_untolerated_taint=False,
     fit_gives_up=True,
     claim_in_use=(
@@ -380,6 +386,7 @@ _V1_37: Final = replace(
     resizes_count_in_totals=True,
     gated_pods_keep_nomination=True,
     preemption_names_node=True,
+    unstarted_in_order=True,
     absent_config_fields=frozenset(),
     devices=DEVICES_1_37,
     queue=QUEUE_1_37,

@@ -27,8 +27,11 @@ def pods_of(cluster: Cluster) -> list[Pod]:
 
 def assert_same(moved: Cluster, anew: Cluster) -> None:
     assert [moved.pods.key(i) for i in range(len(moved.pods))] == [anew.pods.key(i) for i in range(len(anew.pods))]
-    for name in ("node_row", "priority", "nominated_row", "start_time", "assigned", "by_importance"):
+    for name in ("node_row", "priority", "nominated_row", "start_time", "assigned"):
         np.testing.assert_array_equal(getattr(moved.pods, name), getattr(anew.pods, name), err_msg=name)
+    for in_order in (False, True):
+        found, expected = (each.pods.by_importance(unstarted_in_order=in_order) for each in (moved, anew))
+        np.testing.assert_array_equal(found, expected)
     ours, theirs = moved.resources(RULES), anew.resources(RULES)
     for resource in {*ours.names, *theirs.names}:
         requested = [c.requested[c.index[resource]] if resource in c.index else 0 for c in (ours, theirs)]

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,19 +92,23 @@ def test_start_times_are_microseconds() -> None:
     assert pods.start_time.tolist() == [int(since) * 10**6 + 1, NOT_STARTED]
 
 
-def test_importance_is_priority_then_the_earlier_start_then_the_order_of_the_snapshot() -> None:
+@pytest.mark.parametrize(("in_order", "unstarted"), [(False, ["newer", "new"]), (True, ["new", "newer"])])
+def test_importance_is_priority_then_the_earlier_start_then_the_order_of_the_snapshot(
+    in_order: bool, unstarted: list[str]
+) -> None:
     early, late = {"startTime": "2026-01-01T00:00:00Z"}, {"startTime": "2026-01-02T00:00:00Z"}
     pods = [
         make_pod("low", node="a", priority=1, status=early),
         make_pod("new", node="a", priority=5),
+        make_pod("newer", node="a", priority=5),
         make_pod("late", node="a", priority=5, status=late),
         make_pod("early", node="a", priority=5, status=early),
         make_pod("also", node="a", priority=5, status=early),
         make_pod("pending", priority=9),
     ]
     found = make_cluster([make_node("a")], pods).pods
-    names = [found.records[i].metadata.name for i in found.by_importance]
-    assert names == ["early", "also", "late", "new", "low"]
+    names = [found.records[i].metadata.name for i in found.by_importance(unstarted_in_order=in_order)]
+    assert names == ["early", "also", "late", *unstarted, "low"]
 
 
 @given(worlds("requests"), st.data())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.api.pod import Pod
-from tests.builders import make_pod
+from kschedctl.releases.release import RELEASES
+from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.preemption.small_clusters import EARLY, LATE, preempt, running, victims
 
 
@@ -65,3 +66,15 @@ def test_a_spread_constraint_is_met_by_evicting_in_its_own_domain() -> None:
     # On a: 2 + 1 - 1 = 2 is too much, with one gone 1 + 1 - 1 = 1 is not. On b nobody is of lower priority.
     found = preempt(pods, cpu="2", nodes=("a", "b"), labels={"app": "web"}, topologySpreadConstraints=[constraint])
     assert victims(found, pods) == {"a": "web-1"}
+
+
+@pytest.mark.parametrize(("release", "spared"), [("1.33", "third"), ("1.36", "third"), ("1.37", "first")])
+def test_of_pods_that_have_not_started(release: str, spared: str) -> None:
+    """From 1.37 on, the one that came to the node first is spared first; before, the last one."""
+    names = ("first", "second", "third")
+    pods = [make_pod(name, node="a", requests={"cpu": "1"}) for name in names]
+    cluster = make_cluster([make_node("a", cpu="3")], pods)
+    decision = decide(make_pod("preemptor", requests={"cpu": "2"}, priority=100), cluster, release=RELEASES[release])
+    assert decision.preemption is not None
+    found = victims(decision.preemption, pods)["a"].split()
+    assert set(names) - set(found) == {spared}
