@@ -30,12 +30,12 @@ N = TypeVar("N", int, float)
 _LARGEST: Final = 10**12
 #: The absolute gap below which an objective with whole coefficients is optimal.
 _LESS_THAN_ONE: Final = 1 - 1e-6
-#: The number of variables above which an interior-point method solves a program over fractions faster than simplex, and
-#: the name of HiGHS for it.
+#: The number of variables above which an interior-point method is faster than the dual simplex method, with which an
+#: integer program begins otherwise.
 _MANY_VARIABLES: Final = 10_000
-_INTERIOR: Final = "ipm"
-#: The format of rows in arrays, the sense to maximize, and the status of a solution, as HiGHS numbers them.
-_BY_ROW, _MAXIMIZE, _FEASIBLE = 2, -1, 2
+#: Numbers of HiGHS: the format of rows in arrays, the sense to maximize, the primal simplex method, and the status of a
+#: solution.
+_BY_ROW, _MAXIMIZE, _PRIMAL, _FEASIBLE = 2, -1, 4, 2
 _NO_HEURISTICS: Final = {
     "mip_heuristic_effort": 0.0,
     **dict.fromkeys((f"mip_heuristic_run_{name}" for name in ("rens", "rins", "root_reduced_cost")), False),
@@ -293,7 +293,7 @@ class Program:
             # HiGHS measures the gap as a share of the value, which can be smaller than the bound.
             "mip_rel_gap": gap / (1 + gap),
             "mip_abs_gap": _LESS_THAN_ONE,
-            **({"mip_lp_solver": _INTERIOR} if self._is_large else {}),
+            **({"mip_lp_solver": "ipm"} if len(self.most) > _MANY_VARIABLES else {}),
             **({} if heuristics else _NO_HEURISTICS),
         }
         best: Solution | None = None
@@ -325,7 +325,7 @@ class Program:
         Parameters
         ----------
         before : Relaxed, optional
-            The result before variables were added, to start from.
+            A result before variables and rules were added, to start from.
         seconds : float
             The time limit.
 
@@ -334,14 +334,14 @@ class Program:
         Relaxed or None
             ``None`` if there is no solution, or none is found in time.
         """
-        # Simplex starts from a basis, interior-point methods do not.
-        algorithm = {"solver": _INTERIOR} if self._is_large and before is None else {}
-        options = {"time_limit": seconds, **algorithm}
+        # Not the dual simplex method, which is the default: no pods at all, or the result of the goal before, is a
+        # solution to start from, and better ones are near.
+        options = {"time_limit": seconds, "solver": "simplex", "simplex_strategy": _PRIMAL}
         highs = self._solver(objective, maximize=maximize, integer=False, options=options)
         if before is not None:
-            basis = before.basis
-            new = len(self.most) - len(basis.col_status)
-            basis.col_status = [*basis.col_status, *[load_solver().HighsBasisStatus.kLower] * new]
+            basis, status = before.basis, load_solver().HighsBasisStatus
+            basis.col_status = [*basis.col_status, *[status.kLower] * (len(self.most) - len(basis.col_status))]
+            basis.row_status = [*basis.row_status, *[status.kBasic] * (len(self._upper) - len(basis.row_status))]
             highs.setBasis(basis)
         _run(highs)
         info = highs.getInfo()
@@ -350,10 +350,6 @@ class Program:
         found = highs.getSolution()
         value = info.objective_function_value
         return Relaxed(value, found.col_value, found.row_dual, found.col_dual, highs.getBasis())
-
-    @property
-    def _is_large(self) -> bool:
-        return len(self.most) > _MANY_VARIABLES
 
     def _solver(self, objective: Linear, *, maximize: bool, integer: bool, options: Mapping[str, object]) -> Any:
         highs = load_solver().Highs()

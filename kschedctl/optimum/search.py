@@ -26,6 +26,7 @@ from kschedctl.optimum.goals import (
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.patterns import Patterns
 from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.program import Linear, Relaxed
 from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.optimum.sites import PodCapacities, Site, grouped_sites, single_node_sites
 from kschedctl.optimum.solver import SHARE, solve, whole_bound
@@ -40,6 +41,8 @@ _SHARE_PROMISING: Final = 0.3
 _SHARE_BOUND: Final = 0.5
 #: The number of pods of a kind on a node, as a fraction, from which the node counts as used.
 _USED: Final = 1e-6
+#: The number of pairs of a kind and a node from which promising nodes are enough.
+_ENOUGH: Final = 5_000
 #: The number of pairs of a kind and a node from which a gap, in percent, ends the search.
 _MANY: Final = 2_000
 _GOOD_ENOUGH: Final = 1.0
@@ -272,28 +275,30 @@ class _Search:
             reached.append((goal, goal.value(self.question, self.found)))
 
     def over_promising_nodes(self, deadline: float) -> None:
-        """Solve one goal after another over the nodes that a solution with fractions of pods uses.
+        """Solve one goal after another over the nodes that solutions with fractions of pods use.
 
         The result is a start that is rarely far from the best, and takes a small part of the time of all nodes. The
         values of the fractions are bounds.
         """
         model = Model(self.capacity, single_node_sites(self.capacity), for_preemptors=self.for_preemptors)
         promising: set[int] = set()
+        relaxed: Relaxed | None = None
         for number, goal in enumerate(self.goals, 1):
             assert self.found is not None
             *before, value = (each.value(self.question, self.found) for each in self.goals[:number])
             expression = goal.expression(model)
+            # Goals that are reached are solved too, as the solution for one goal is near that for the next.
+            relaxed = model.program.relax(
+                expression, relaxed, maximize=goal.maximize, seconds=max(deadline - time.monotonic(), 0)
+            )
+            if relaxed is None:
+                return
+            bound = whole_bound(relaxed.value, maximize=goal.maximize)
+            if bound is not None:
+                self.note_bound(tuple(before), goal, bound)
             if self.bound_of(tuple(before)) != value:
-                left = deadline - time.monotonic()
-                relaxed = model.program.relax(expression, maximize=goal.maximize, seconds=left) if left > 0 else None
-                if relaxed is None:
-                    return
-                bound = whole_bound(relaxed.value, maximize=goal.maximize)
-                if bound is not None:
-                    self.note_bound(tuple(before), goal, bound)
-                promising.update(model.sites[s].row for (_, s), x in model.placed.items() if relaxed.of(x) > _USED)
-            if self.bound_of(tuple(before)) != value:
-                sites = [Site((row,)) for row in sorted(promising)]
+                promising = _promising(model, expression, relaxed, goal, promising, deadline)
+                sites = [Site((model.sites[s].row,)) for s in sorted(promising)]
                 left = deadline - time.monotonic()
                 until = time.monotonic() + left * (SHARE if number < len(self.goals) else 1)
                 # What is reached of the goals before is not improved again.
@@ -351,3 +356,35 @@ class _Search:
             self.exact &= refusal.certain or refusal.plugins <= OF_THE_NODE
             self.cuts.append(cut_of(self.question, placement, refusal))
         return solved.standings, refusal is not None
+
+
+def _promising(
+    model: Model, expression: Linear, relaxed: Relaxed | None, goal: Goal, known: set[int], deadline: float
+) -> set[int]:
+    """Return the sites of a solution with fractions, then of the best one without these sites, until they are many.
+
+    Parameters
+    ----------
+    expression : Linear
+        The goal, over the variables of the model.
+    relaxed : Relaxed
+        The best solution with fractions.
+    known : set of int
+        Sites that are promising already.
+    deadline : float
+        The time to stop, by ``time.monotonic``.
+    """
+    program, found = model.program, set(known)
+    most = list(program.most)
+    while relaxed is not None:
+        new = {s for (_, s), x in model.placed.items() if relaxed.of(x) > _USED} - found
+        found |= new
+        if not new or sum(s in found for _, s in model.placed) >= _ENOUGH:
+            break
+        for (_, s), x in model.placed.items():
+            if s in new:
+                program.most[x.terms[0][0]] = 0
+        left = max(deadline - time.monotonic(), 0)
+        relaxed = program.relax(expression, relaxed, maximize=goal.maximize, seconds=left)
+    program.most[:] = most
+    return found
