@@ -5,6 +5,7 @@ from __future__ import annotations
 from kschedctl.api.pod import Pod, PodAffinityTerm, PodSpec, pod_affinity_terms
 from kschedctl.api.volume import Volume
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PodClass
 from kschedctl.devices.extended_resources import backing_classes, can_be_backed
 
 
@@ -72,7 +73,11 @@ def names_namespaces(spec: PodSpec) -> bool:
 
 def others_name_namespaces(cluster: Cluster, pod: Pod) -> bool:
     """Report whether the affinity of any pod of the cluster may select the pod's namespace by label."""
-    return bool(pod.metadata.namespace) and any(names_namespaces(each.pod.spec) for each in cluster.pods.classes)
+    return bool(pod.metadata.namespace and cluster.pods.classes_having(_class_names_namespaces))
+
+
+def _class_names_namespaces(pod_class: PodClass) -> bool:
+    return names_namespaces(pod_class.pod.spec)
 
 
 def _by_namespace_labels(term: PodAffinityTerm) -> bool:
