@@ -1,9 +1,11 @@
-"""Disruption budgets: the victims whose eviction would violate one (upstream ``filterPodsWithPDBViolation``).
+"""Disruption budgets: the victims whose eviction would violate one (upstream ``FilterVictimsWithPDBViolation``).
 
 From pods in worlds to a mask over these entries. Whether a budget covers a pod is determined per pod class.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -73,26 +75,41 @@ def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
     return tuple(out)
 
 
-def filter_pods_with_pdb_violation(cluster: Cluster, budgets: tuple[Budget, ...], victims: PodsInWorlds) -> Mask:
-    """Return the pods whose eviction would violate a budget if all pods of a world were evicted in order.
+def violated_budgets(cluster: Cluster, budgets: Sequence[Budget], victims: PodsInWorlds, *, up_to_first: bool) -> Mask:
+    """Return the budgets that each eviction would violate if all pods of a world were evicted in order.
 
     Parameters
     ----------
-    budgets : tuple of Budget
+    budgets : sequence of Budget
         The budgets; each world starts with all of ``allowed``.
     victims : PodsInWorlds
         The pods, sorted by world, then by descending importance.
+    up_to_first : bool
+        True if a pod counts against its budgets only up to the first that it violates; else against all of them. Then
+        the order of budgets matters, which is random in kube-scheduler.
 
     Returns
     -------
-    ndarray of bool, shape (n_entries,)
+    ndarray of bool, shape (n_budgets, n_entries)
     """
-    out = np.zeros(len(victims), dtype=np.bool_)
-    for budget in budgets:
-        at = np.flatnonzero(budget.covers(cluster, victims.pods))
-        if len(at):
-            worlds = victims.worlds[at]
-            # The number of covered pods before it in its world.
-            earlier = np.arange(len(at)) - np.searchsorted(worlds, worlds)
-            out[at[earlier >= budget.allowed]] = True
+    covered = np.zeros((len(budgets), len(victims)), dtype=np.bool_)
+    for number, budget in enumerate(budgets):
+        covered[number] = budget.covers(cluster, victims.pods)
+    out = np.zeros_like(covered)
+    if up_to_first and (covered.sum(axis=0) > 1).any():
+        for world in range(victims.n_worlds):
+            left = [budget.allowed for budget in budgets]
+            for entry in victims.entries(world):
+                for number in np.flatnonzero(covered[:, entry]).tolist():
+                    left[number] -= 1
+                    if left[number] < 0:
+                        out[number, entry] = True
+                        break
+        return out
+    for number, budget in enumerate(budgets):
+        at = np.flatnonzero(covered[number])
+        worlds = victims.worlds[at]
+        # The number of covered pods before it in its world.
+        earlier = np.arange(len(at)) - np.searchsorted(worlds, worlds)
+        out[number, at] = earlier >= budget.allowed
     return out

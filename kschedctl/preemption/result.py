@@ -13,7 +13,7 @@ from kschedctl.arrays import Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Status
-from kschedctl.preemption.budgets import Budget
+from kschedctl.preemption.budgets import Budget, violated_budgets
 from kschedctl.preemption.dry_run_preemption import DryRun
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
 from kschedctl.preemption.select_candidate import CRITERIA, Choice, pick_one_node_for_preemption
@@ -176,8 +176,10 @@ class PreemptionResult:
         covering = tuple(budget for budget in run.budgets if budget.covers(self._cluster, pod[None])[0])
         violated: tuple[Budget, ...] = ()
         if violates:
-            lower = lower_priority_pods(self._cluster, run.release, self._pod, run.victims.rows[world][None]).pods
-            violated = tuple(budget for budget in covering if budget.broken_by(self._cluster, lower, int(pod)))
+            lower = lower_priority_pods(self._cluster, run.release, self._pod, run.victims.rows[world][None])
+            up_to_first = run.release.counts_up_to_violated_budget
+            found = violated_budgets(self._cluster, run.budgets, lower, up_to_first=up_to_first)[:, lower.pods == pod]
+            violated = tuple(run.budgets[number] for number in np.flatnonzero(found.any(axis=1)).tolist())
         return Victim(int(pod), violates, covering, violated)
 
     @cached_property

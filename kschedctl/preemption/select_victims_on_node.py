@@ -25,7 +25,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
-from kschedctl.preemption.budgets import Budget, filter_pods_with_pdb_violation
+from kschedctl.preemption.budgets import Budget, violated_budgets
 from kschedctl.releases.release import Release
 
 
@@ -86,7 +86,9 @@ def select_victims_on_node(
     statuses = framework.run_filters_with_nominated_pods(state, pod, emptied.overlay)
     fitting = emptied.overlay.select(statuses.code[emptied.rows] == Code.SUCCESS)
     victims = victims.among(fitting.worlds)
-    violating = filter_pods_with_pdb_violation(framework.cluster, budgets, victims)
+    up_to_first = framework.handle.release.counts_up_to_violated_budget
+    violated = violated_budgets(framework.cluster, budgets, victims, up_to_first=up_to_first)
+    violating: Mask = np.logical_or.reduce(violated)
     evicted = ~_reprieve(framework, state, pod, fitting.overlay, victims, violating)
     return SelectedVictims(victims.keep(evicted), violating[evicted], statuses, rows[~has_victims])
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import numpy as np
 
-from kschedctl.arrays import PodIndices
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import pod_group_of, scheduled_members
-from kschedctl.preemption.budgets import Budget
+from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.preemption.budgets import Budget, violated_budgets
 from kschedctl.releases.pod_group_rules import PodGroupRules
 
 
@@ -90,25 +90,7 @@ def units_in_order_of_reprieve(
     """
     ordered = sorted(units, key=lambda unit: unit.importance)
     pods = np.array([pod for unit in ordered for pod in unit.pods], dtype=np.int64)
-    violating = _violating(cluster, pods, budgets)
+    together = PodsInWorlds(np.zeros(1, dtype=np.int64), np.zeros(len(pods), dtype=np.int64), pods)
+    violated = violated_budgets(cluster, budgets, together, up_to_first=True)
+    violating = frozenset(pods[np.logical_or.reduce(violated)].tolist())
     return sorted(ordered, key=lambda unit: violating.isdisjoint(unit.pods)), violating
-
-
-def _violating(cluster: Cluster, pods: PodIndices, budgets: Sequence[Budget]) -> frozenset[int]:
-    """Return the pods that break a budget if they are evicted in order.
-
-    A pod counts against its budgets up to the first that it breaks.
-    """
-    covers = [budget.covers(cluster, pods) for budget in budgets]
-    if not covers:
-        return frozenset()
-    covered = np.array(covers, dtype=np.bool_)
-    allowed = [budget.allowed for budget in budgets]
-    broken = set()
-    for position in np.flatnonzero(covered.any(axis=0)).tolist():
-        for i in np.flatnonzero(covered[:, position]).tolist():
-            allowed[i] -= 1
-            if allowed[i] < 0:
-                broken.add(int(pods[position]))
-                break
-    return frozenset(broken)

@@ -136,6 +136,9 @@ class Release:
         True if preemption determines the start of a pod once, so that pods that have not started are in the order in
         which they came to the node, the first being the most important. Else they start at the time of each comparison,
         which reverses the order.
+    counts_up_to_violated_budget : bool
+        True if a possible victim counts against its disruption budgets only up to the first that it violates; else
+        against all of them.
     names_untolerated_taint : bool
         True if the message of TaintToleration names the untolerated taint.
     fit_gives_up : bool
@@ -184,6 +187,7 @@ class Release:
     gated_pods_keep_nomination: bool
     preemption_names_node: bool
     unstarted_in_order: bool
+    counts_up_to_violated_budget: bool
     names_untolerated_taint: bool
     fit_gives_up: bool
     claim_in_use: str
@@ -310,6 +314,7 @@ _V1_34: Final = Release(
     gated_pods_keep_nomination=False,
     preemption_names_node=False,
     unstarted_in_order=False,
+    counts_up_to_violated_budget=False,
     names_untolerated_taint=False,
     fit_gives_up=True,
     claim_in_use=(
@@ -387,6 +392,7 @@ _V1_37: Final = replace(
     gated_pods_keep_nomination=True,
     preemption_names_node=True,
     unstarted_in_order=True,
+    counts_up_to_violated_budget=True,
     absent_config_fields=frozenset(),
     devices=DEVICES_1_37,
     queue=QUEUE_1_37,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.releases.release import RELEASES
+from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.preemption.small_clusters import EARLY, budget, preempt, running
 
 
@@ -54,3 +56,52 @@ def test_several_budgets_count_down_together() -> None:
         ("web-3", True),
     ]
     assert [b.name for v in candidate.victims for b in v.budgets] == ["default/web"] * 4
+
+
+@pytest.mark.parametrize(
+    ("release", "violated"),
+    [
+        pytest.param("1.36", {"web": ["both"], "db": ["both", "dbs"]}, id="a pod counts against all budgets"),
+        pytest.param("1.37", {"web": ["both"], "db": ["both"]}, id="up to the first that it violates"),
+    ],
+)
+def test_pod_with_two_budgets(release: str, violated: dict[str, list[str]]) -> None:
+    labels = {"part": "of-both"}
+    pods = [
+        running("web", "a", "2", labels={"app": "web", **labels}),
+        running("db", "a", "2", priority=1, labels={"app": "db", **labels}),
+    ]
+    both = make_object(
+        PodDisruptionBudget,
+        "both",
+        namespace="default",
+        spec={"selector": {"matchLabels": labels}},
+        status={"disruptionsAllowed": 0},
+    )
+    cluster = make_cluster([make_node("a", cpu="4")], pods, both, budget("dbs", "db", 0))
+    decision = decide(make_pod("preemptor", requests={"cpu": "4"}, priority=100), cluster, release=RELEASES[release])
+    assert decision.preemption is not None
+    (candidate,) = decision.preemption.candidates
+    found = {pods[v.pod].name: [b.name.partition("/")[2] for b in v.violated] for v in candidate.victims}
+    assert found == violated
+
+
+@pytest.mark.parametrize(("release", "violations"), [("1.36", 2), ("1.37", 1)])
+def test_number_of_violations_with_two_budgets(release: str, violations: int) -> None:
+    """From 1.37 on, the pod that violates the first budget leaves the second one to the other pod."""
+    pods = [
+        running("first", "a", "2", priority=1, labels={"app": "web", "tier": "back"}),
+        running("second", "a", "2", labels={"tier": "back"}),
+    ]
+    tiers = make_object(
+        PodDisruptionBudget,
+        "tiers",
+        namespace="default",
+        spec={"selector": {"matchLabels": {"tier": "back"}}},
+        status={"disruptionsAllowed": 1},
+    )
+    cluster = make_cluster([make_node("a", cpu="4")], pods, budget("apps", "web", 0), tiers)
+    decision = decide(make_pod("preemptor", requests={"cpu": "4"}, priority=100), cluster, release=RELEASES[release])
+    assert decision.preemption is not None
+    (candidate,) = decision.preemption.candidates
+    assert candidate.n_violations == violations

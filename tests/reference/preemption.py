@@ -37,6 +37,7 @@ def victims_on_node(cluster: Cluster, pod: Pod, node: str) -> tuple[list[int], i
 
 
 def _violating(cluster: Cluster, indices: Sequence[int]) -> set[int]:
+    """Return the pods that violate a budget; each counts up to the first that it violates, as from 1.37 on."""
     allowed = {b.name: b.status.disruptions_allowed or 0 for b in cluster.list(PodDisruptionBudget)}
     out = set()
     for index in indices:
@@ -48,4 +49,5 @@ def _violating(cluster: Cluster, indices: Sequence[int]) -> set[int]:
                 allowed[budget.name] -= 1
                 if allowed[budget.name] < 0:
                     out.add(index)
+                    break
     return out
