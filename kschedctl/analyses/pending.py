@@ -148,7 +148,7 @@ def _alone(explained: Sequence[ExplainedGroup], found: UnblockingResult) -> Iter
         if not stuck or n_groups == _MOST_ALONE or any(pod.key in placed for pod in group.pods):
             continue
         n_groups += 1
-        for suggestion in suggest(decision, _PER_GROUP).suggestions:
+        for suggestion in suggest(decision, _PER_GROUP).proven:
             yield _tried_alone(suggestion, decision, group)
 
 

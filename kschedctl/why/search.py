@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice
@@ -26,6 +26,8 @@ from kschedctl.why.cluster_remedies import (
     preemption_remedies,
 )
 from kschedctl.why.proof import Suggestion, decide_after, prove, suggestion_if_helpful
+
+Cure = TypeVar("Cure", bound="Suggestion | Advice")
 
 #: The default number of suggestions.
 DEFAULT_MOST: Final = 5
@@ -64,12 +66,14 @@ class SearchResult:
     def ranked(self) -> tuple[Suggestion | Advice, ...]:
         """The suggestions and the cures that cannot be tried, those of lowest risk first.
 
-        A mistake is corrected: nothing then has to do without a constraint or its data.
+        A mistake is corrected: nothing then has to leave, or to do without a constraint or its data.
         """
-        every: list[Suggestion | Advice] = sorted([*self.suggestions, *self.advice], key=_rank)
-        if every and _risk(every[0]) is Risk.MISTAKE:
-            every = [one for one in every if _risk(one) < Risk.DROPPED]
-        return tuple(every)
+        return tuple(_with_corrections(sorted([*self.suggestions, *self.advice], key=_rank)))
+
+    @property
+    def proven(self) -> tuple[Suggestion, ...]:
+        """The suggestions alone, ranked in the same way."""
+        return tuple(_with_corrections(sorted(self.suggestions, key=_rank)))
 
 
 def suggest(
@@ -110,14 +114,20 @@ def suggest(
         search.other_ways(ordered)
     corrections = [each for each in remedies if each.risk is Risk.MISTAKE and not search.has(each)]
     if corrections:
-        # A mistake may hide another obstacle.
+        # A mistake may hide another obstacle, or another mistake.
         search.begin_anew()
-        search.pairs(corrections, worst=Risk.POD)
+        search.pairs(corrections, worst=Risk.CAPACITY)
+        advice += tuple(map(_incomplete, (each for each in corrections[:1] if not search.corrects(corrections))))
     if not search.found:
         search.begin_anew()
         search.pairs(_firsts(collected))
     found = tuple(_merged(sorted(search.found, key=_rank))[:most])
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
+
+
+def _incomplete(correction: Remedy) -> Advice:
+    """Return a correction after which something else still keeps the pod from being scheduled."""
+    return Advice(summary=correction.summary, risk=correction.risk, untried="something else then keeps the pod pending")
 
 
 def _everything(decision: Decision, collected: Collected, kept: Collection[str]) -> list[CandidateRemedy]:
@@ -176,7 +186,18 @@ def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> It
 
 
 def _risk(one: Suggestion | Advice) -> Risk:
-    return one.risk if isinstance(one, Advice) else max(remedy.risk for remedy in one.remedies)
+    return max(_risks(one))
+
+
+def _risks(one: Suggestion | Advice) -> list[Risk]:
+    return [one.risk] if isinstance(one, Advice) else [remedy.risk for remedy in one.remedies]
+
+
+def _with_corrections(ranked: list[Cure]) -> list[Cure]:
+    """Leave out what evicts pods, drops a constraint or needs a copy of data if the first cure corrects a mistake."""
+    if ranked and Risk.MISTAKE in _risks(ranked[0]):
+        return [one for one in ranked if _risk(one) < Risk.DROPPED and Risk.EVICTION not in _risks(one)]
+    return ranked
 
 
 def _rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:
@@ -263,6 +284,10 @@ class _Search:
                     number[remedy.side_of] += 1
                     done.add(remedy.family)
 
+    def corrects(self, corrections: Collection[Remedy]) -> bool:
+        """Report whether a correction helps, alone or with another change."""
+        return any(remedy in one.remedies for one in self.found for remedy in corrections)
+
     def has(self, remedy: Remedy) -> bool:
         """Report whether a remedy helps alone."""
         return any(remedy in one.remedies for one in self.found)
@@ -284,9 +309,13 @@ class _Search:
             if after is None:
                 continue
             left = collect(after)
+            diagnosed = [remedy for each in diagnose(after) for remedy in each.remedies]
+            # A node is added for a corrected pod, not for one that has to do without something.
+            corrected = first.risk is Risk.MISTAKE and first.scope is RemedyScope.POD
+            nodes = new_nodes(after) if corrected else ()
             seconds = [
                 each
-                for each in left.candidates
+                for each in (*map(CandidateRemedy, (*diagnosed, *nodes)), *left.candidates)
                 if left.promising(each) and each.remedy.risk <= worst and _goes_with(first, each.remedy)
             ]
             for second in _of_each_family(seconds, _MOST_SECOND):

@@ -207,7 +207,7 @@ def _candidates(
     found: dict[bytes, _Candidate] = {}
     for number, decision in hopeful.items():
         group = groups[number]
-        for suggestion in suggest(decision, _PER_GROUP, ways=False, kept=kept).suggestions:
+        for suggestion in suggest(decision, _PER_GROUP, ways=False, kept=kept).proven:
             if len(suggestion.remedies) > 1 or suggestion.remedies[0].family == "preemption":
                 continue
             remedy = _for_all(scheduler, group, decision, suggestion.remedies[0])

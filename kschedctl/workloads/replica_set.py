@@ -48,7 +48,7 @@ def _current(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster
         for replica_set in cluster.list(ReplicaSet)
         if _belongs_to(replica_set, deployment) and has_template(replica_set, template)
     ]
-    return max(same, key=_revision, default=None)
+    return max(same, key=revision, default=None)
 
 
 def _belongs_to(replica_set: ReplicaSet, deployment: Deployment) -> bool:
@@ -60,7 +60,8 @@ def _belongs_to(replica_set: ReplicaSet, deployment: Deployment) -> bool:
     )
 
 
-def _revision(replica_set: ReplicaSet) -> int:
+def revision(replica_set: ReplicaSet) -> int:
+    """Return the number that the Deployment controller gives a ReplicaSet; 0 if it has none."""
     text = replica_set.metadata.annotations.get(_REVISION, "")
     return parse_int64(text) or 0
 

@@ -44,7 +44,7 @@ def test_answers_are_valid_by_the_schema(most: int) -> None:
 
 def test_the_first_line_says_how_many_wait_and_what_would_help() -> None:
     assert answer(3).summary == (
-        "11 pods are pending in 4 groups; the oldest for 2 d. Three changes would place 10 of them."
+        "11 pods are pending in 4 groups; the oldest for 2 d. Two changes would place 9 of them."
     )
     assert answer(0).summary == "11 pods are pending in 4 groups; the oldest for 2 d."
 

@@ -63,7 +63,7 @@ def suggestions_during_drain(trials: Trials, decision: Decision) -> Iterator[Sug
     nodes = trials.run.nodes
     found = (
         each
-        for each in suggest(decision, _MOST).suggestions
+        for each in suggest(decision, _MOST).proven
         if not each.evicts
         and max(remedy.risk for remedy in each.remedies) < Risk.EVICTION
         and not any(isinstance(c, Patch) and c.kind == "Node" and c.name in nodes for c in each.changes)

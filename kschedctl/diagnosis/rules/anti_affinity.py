@@ -20,7 +20,7 @@ from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Risk
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
-from kschedctl.workloads.ownership import workload_of
+from kschedctl.workloads.ownership import pods_made_by, workload_of
 
 _PLUGIN: Final = "InterPodAffinity"
 _KINDS: Final = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet)}
@@ -55,13 +55,14 @@ def _advice(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]
                 risk=Risk.CAPACITY,
                 untried="the snapshot has no such node to copy",
             )
-        if _replicas(situation) > len(domains):
+        fitting = max(len(domains), _running(situation))
+        if _replicas(situation) > fitting:
             yield Advice(
-                summary=f"{counted(len(domains), 'replica')} of {kind} {namespace}/{name}: one per "
+                summary=f"{counted(fitting, 'replica')} of {kind} {namespace}/{name}: one per "
                 f"{'node' if key == HOSTNAME else key}",
                 risk=Risk.REDUCED,
                 untried="its controller then deletes the pods that are too many",
-                command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={len(domains)}",
+                command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
             )
     existing = Counter(_owner(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
     for (other, space, title), _ in existing.most_common(1):
@@ -79,6 +80,13 @@ def _replicas(situation: Situation) -> int:
     found = situation.cluster.get(_KINDS[kind], name, namespace)
     wanted = getattr(getattr(found, "spec", None), "replicas", None)
     return wanted if isinstance(wanted, int) else 0
+
+
+def _running(situation: Situation) -> int:
+    """Return the number of pods of the workload that are on nodes, some of which other filters may reject."""
+    kind, namespace, name = situation.workload
+    made = pods_made_by(situation.cluster, _KINDS[kind], namespace, name)
+    return int((situation.cluster.pods.node_row[made] >= 0).sum())
 
 
 def _owner(situation: Situation, each: PodsInTheWay) -> tuple[str, str, str]:

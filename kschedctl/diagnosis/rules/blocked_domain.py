@@ -63,20 +63,27 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
     """Yield the constraints whose minimum is kept low, by a domain that can take no pod or by minDomains."""
     if not situation.filtered:
         return
-    others = [plugin for plugin in situation.rejected if plugin != _SPREAD]
-    usable = ~situation.rejected_by(*others)
-    refused = usable & situation.rejected_by(_SPREAD)
+    usable, refused = _usable(situation), refused_by_spread(situation)
     # If a node that the spread allows could hold the pod, this is not the cause.
     if not refused.any() or (usable & ~refused).any():
         return
-    for index, counts in _hard(situation):
+    for index, counts in hard_constraints(situation):
         yield from _too_few_domains(situation, index, counts, refused)
         blocked = _blocked(index, counts, usable)
         if blocked is not None:
             yield _diagnosis(situation, blocked, refused)
 
 
-def _hard(situation: Situation) -> Iterator[tuple[int, DomainCounts]]:
+def _usable(situation: Situation) -> Mask:
+    return ~situation.rejected_by(*(plugin for plugin in situation.rejected if plugin != _SPREAD))
+
+
+def refused_by_spread(situation: Situation) -> Mask:
+    """Return the nodes that nothing but the spread keeps from holding the pod: bool, shape (n_nodes,)."""
+    return _usable(situation) & situation.rejected_by(_SPREAD)
+
+
+def hard_constraints(situation: Situation) -> Iterator[tuple[int, DomainCounts]]:
     """Yield the hard constraints with their position in the pod; -1 for the defaults of the profile."""
     plugin = situation.decision.framework.plugin(_SPREAD)
     if not isinstance(plugin, PodTopologySpread):

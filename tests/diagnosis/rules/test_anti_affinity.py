@@ -34,6 +34,16 @@ def test_more_replicas_than_zones() -> None:
     ]
 
 
+def test_replica_on_a_cordoned_node_is_kept() -> None:
+    nodes = [make_node("a"), make_node("b"), make_node("c", unschedulable=True)]
+    owner = ("apps/v1", "StatefulSet", "kafka")
+    spec: dict[str, Any] = {"labels": {"app": "kafka"}, "affinity": apart("kafka", HOSTNAME), "owner": owner}
+    pods = [make_pod(f"kafka-{node}", node=node, **spec) for node in "abc"]
+    workload = make_object(StatefulSet, "kafka", namespace="default", spec={"replicas": 4})
+    decision = decide(make_pod("kafka-3", **spec), make_cluster(nodes, pods, workload))
+    assert "3 replicas of StatefulSet default/kafka: one per node (untried)" in cures(decision)
+
+
 def test_the_anti_affinity_of_others() -> None:
     """Their pods are not deleted: they would be pending instead."""
     owner = ("apps/v1", "ReplicaSet", "db")

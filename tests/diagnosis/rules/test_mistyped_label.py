@@ -164,3 +164,29 @@ def test_a_node_that_matches_is_full() -> None:
 )
 def test_typing_mistakes(name: str, names: list[str], expected: list[str]) -> None:
     assert meant(name, names) == expected
+
+
+@pytest.mark.parametrize(
+    ("taint", "used", "expected"),
+    [
+        pytest.param(
+            f"{CONTROL_PLANE}:NoSchedule",
+            "0",
+            f"{CONTROL_PLANE}= instead of {MASTER}= in nodeSelector, and tolerate {CONTROL_PLANE}:NoSchedule instead "
+            f"of {MASTER}:NoSchedule",
+            id="two mistakes",
+        ),
+        pytest.param(
+            "",
+            "3500m",
+            f"{CONTROL_PLANE}= instead of {MASTER}= in nodeSelector, and add a node like a",
+            id="no room where the label is",
+        ),
+    ],
+)
+def test_correction_that_is_not_enough_alone(taint: str, used: str, expected: str) -> None:
+    nodes = [make_node("a", labels={CONTROL_PLANE: ""}, taints=[taint] if taint else []), make_node("b")]
+    toleration = {"key": MASTER, "operator": "Exists", "effect": "NoSchedule"}
+    pod = make_pod(nodeSelector={MASTER: ""}, tolerations=[toleration], requests={"cpu": "1"})
+    found = decide(pod, make_cluster(nodes, [make_pod("x", node="a", requests={"cpu": used})]))
+    assert [one.summary for one in suggest(found).ranked] == [expected]

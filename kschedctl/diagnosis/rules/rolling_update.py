@@ -1,0 +1,90 @@
+"""A new pod of a rolling update that waits for a place that an old pod of the same Deployment holds.
+
+With ``maxUnavailable`` 0, also as 25 % of less than 4 replicas, the controller stops no old pod before a new one is
+ready, so that the update needs room for one pod more: another node for a host port or anti-affinity, or free resources.
+Operators let an old pod go first, with ``maxSurge`` 0 and ``maxUnavailable`` 1, or add a node. They do not delete an
+old pod: its ReplicaSet creates it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.workload import Deployment, ReplicaSet
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
+from kschedctl.diagnosis.rules import obstacles
+from kschedctl.diagnosis.situation import Situation
+from kschedctl.errors import ManifestError
+from kschedctl.framework.remedy import Risk
+from kschedctl.framework.status import Code
+from kschedctl.workloads.ownership import pods_made_by
+from kschedctl.workloads.replica_set import revision
+from kschedctl.workloads.update_strategy import deployment_rolling
+
+#: The places of at most 10 old pods are tried.
+_MOST: Final = 10
+_ONE_FIRST: Final = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
+
+
+def check(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield the old pods, if the pod fits where one of them is, and none may leave before a new pod is ready."""
+    kind, namespace, name = situation.workload
+    if kind != Deployment.__name__ or not situation.filtered:
+        return
+    deployment = situation.cluster.get(Deployment, name, namespace)
+    if deployment is None or _may_be_unavailable(deployment):
+        return
+    node = next(_places(situation), "")
+    if node:
+        base = next(obstacles.check(situation))
+        yield Diagnosis(
+            rule="rolling-update",
+            cause=f"{base.cause}; the old pods of Deployment {namespace}/{name} keep their places until a new one is "
+            "ready (maxUnavailable 0)",
+            evidence=(f"the pod fits on {node} without the old pod there", *base.evidence),
+            advice=(
+                Advice(
+                    summary=f"maxSurge 0 and maxUnavailable 1 for Deployment {namespace}/{name}, so that an old pod "
+                    "leaves first",
+                    risk=Risk.POD,
+                    untried=f"kschedctl rollout deployment/{name} -n {namespace} shows the whole update",
+                    command=f"kubectl patch deployment {name} -n {namespace} -p '{_ONE_FIRST}'",
+                ),
+            ),
+        )
+
+
+def _may_be_unavailable(deployment: Deployment) -> bool:
+    replicas = deployment.spec.replicas
+    try:
+        rolling = deployment_rolling(deployment, 1 if replicas is None else replicas)
+    except ManifestError:
+        return True
+    return rolling.recreate or rolling.max_unavailable > 0
+
+
+def _places(situation: Situation) -> Iterator[str]:
+    """Yield the nodes on which the pod fits if one old pod of its Deployment is gone."""
+    cluster, (_, namespace, name) = situation.cluster, situation.workload
+    records = cluster.pods.records
+    old = [
+        index
+        for index in pods_made_by(cluster, Deployment, namespace, name)
+        if cluster.pods.node_row[index] >= 0 and _is_older(situation, records[index].metadata)
+    ]
+    for index in old[:_MOST]:
+        node = records[index].node_name
+        if situation.decision.framework.status_without(situation.pod, node, [index]).code is Code.SUCCESS:
+            yield node
+
+
+def _is_older(situation: Situation, other: ObjectMeta) -> bool:
+    """Report whether another pod of the Deployment has an older revision than the pod."""
+    owners = [each.controller for each in (other, situation.pod.metadata)]
+    old, own = (
+        situation.cluster.get(ReplicaSet, owner.name, situation.pod.namespace) if owner is not None else None
+        for owner in owners
+    )
+    return old is not None and own is not None and revision(old) < revision(own)
