@@ -68,7 +68,9 @@ class SearchResult:
 
         A mistake is corrected: nothing then has to leave, or to do without a constraint or its data.
         """
-        return tuple(_with_corrections(sorted([*self.suggestions, *self.advice], key=_rank)))
+        tried = {one.summary for one in self.suggestions}
+        advice = (one for one in self.advice if one.summary not in tried)
+        return tuple(_with_corrections(sorted([*self.suggestions, *advice], key=_rank)))
 
     @property
     def proven(self) -> tuple[Suggestion, ...]:

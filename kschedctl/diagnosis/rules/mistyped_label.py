@@ -266,9 +266,10 @@ def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
                 risk=Risk.MISTAKE,
                 untried="the snapshot does not show which of them is meant",
             )
-        elif key not in PLACE_LABELS and each.requirement.operator == IN and len(each.requirement.values) == 1:
+        elif key not in PLACE_LABELS and each.requirement.operator == IN:
             yield Advice(
-                summary=f"add a node with {each.requirement}, or scale its pool up if it has 0 nodes",
+                summary=f"add a node with {key}={listed(list(each.requirement.values), 'or')}, or scale its pool up if "
+                "it has 0 nodes",
                 risk=Risk.CAPACITY,
                 untried="the snapshot has no such node to copy",
             )

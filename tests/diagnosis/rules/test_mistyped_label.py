@@ -190,3 +190,10 @@ def test_correction_that_is_not_enough_alone(taint: str, used: str, expected: st
     pod = make_pod(nodeSelector={MASTER: ""}, tolerations=[toleration], requests={"cpu": "1"})
     found = decide(pod, make_cluster(nodes, [make_pod("x", node="a", requests={"cpu": used})]))
     assert [one.summary for one in suggest(found).ranked] == [expected]
+
+
+def test_several_values_that_no_node_has() -> None:
+    key = "node.kubernetes.io/instance-type"
+    decision = decide(make_pod(**requiring(within(key, "m5.large", "m5.xlarge"))), make_cluster([make_node("a")], []))
+    first = suggest(decision).ranked[0]
+    assert first.summary == f"add a node with {key}=m5.large or m5.xlarge, or scale its pool up if it has 0 nodes"
