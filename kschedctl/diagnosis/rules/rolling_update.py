@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.workload import Deployment, ReplicaSet
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
@@ -19,7 +18,7 @@ from kschedctl.diagnosis.situation import Situation
 from kschedctl.errors import ManifestError
 from kschedctl.framework.remedy import Risk
 from kschedctl.framework.status import Code
-from kschedctl.workloads.ownership import pods_made_by
+from kschedctl.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.workloads.replica_set import revision
 from kschedctl.workloads.update_strategy import deployment_rolling
 
@@ -67,24 +66,27 @@ def _may_be_unavailable(deployment: Deployment) -> bool:
 
 def _places(situation: Situation) -> Iterator[str]:
     """Yield the nodes on which the pod fits if one old pod of its Deployment is gone."""
-    cluster, (_, namespace, name) = situation.cluster, situation.workload
-    records = cluster.pods.records
-    old = [
-        index
-        for index in pods_made_by(cluster, Deployment, namespace, name)
-        if cluster.pods.node_row[index] >= 0 and _is_older(situation, records[index].metadata)
-    ]
-    for index in old[:_MOST]:
-        node = records[index].node_name
-        if situation.decision.framework.status_without(situation.pod, node, [index]).code is Code.SUCCESS:
-            yield node
+    cluster, (_, namespace, name), older = situation.cluster, situation.workload, _older_replica_sets(situation)
+    if not older:
+        return
+    tried = 0
+    for index in pods_made_by(cluster, Deployment, namespace, name):
+        record = cluster.pods.records[index]
+        owner = record.metadata.controller
+        if not record.node_name or owner is None or owner.name not in older:
+            continue
+        if situation.decision.framework.status_without(situation.pod, record.node_name, [index]).code is Code.SUCCESS:
+            yield record.node_name
+        tried += 1
+        if tried == _MOST:
+            return
 
 
-def _is_older(situation: Situation, other: ObjectMeta) -> bool:
-    """Report whether another pod of the Deployment has an older revision than the pod."""
-    owners = [each.controller for each in (other, situation.pod.metadata)]
-    old, own = (
-        situation.cluster.get(ReplicaSet, owner.name, situation.pod.namespace) if owner is not None else None
-        for owner in owners
-    )
-    return old is not None and own is not None and revision(old) < revision(own)
+def _older_replica_sets(situation: Situation) -> set[str]:
+    """Return the names of the Deployment's ReplicaSets that are older than the pod's and still have replicas."""
+    cluster, (_, namespace, name), owner = situation.cluster, situation.workload, situation.pod.metadata.controller
+    own = cluster.get(ReplicaSet, owner.name, namespace) if owner is not None else None
+    if own is None:
+        return set()
+    found = (each for each in intermediate_owners(cluster, Deployment, namespace, name) if isinstance(each, ReplicaSet))
+    return {each.name for each in found if revision(each) < revision(own) and each.spec.replicas != 0}
