@@ -163,6 +163,13 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             id="a host port",
         ),
         pytest.param(
+            make_pod(hostNetwork=True, containers=[make_container(ports=[{"containerPort": 80, "hostPort": 80}])]),
+            [make_node("a")],
+            [make_pod("x", node="a", containers=[make_container(ports=[{"containerPort": 80, "hostPort": 80}])])],
+            ["add a node like a -> a-1", "delete pod default/x -> a"],
+            id="a port on the host's network, where the program listens anyway",
+        ),
+        pytest.param(
             make_pod(
                 labels={"app": "web"}, affinity={"podAntiAffinity": {REQUIRED: [on_key("kubernetes.io/hostname")]}}
             ),
