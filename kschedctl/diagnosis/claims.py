@@ -168,6 +168,7 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     names = " ".join(claim.name for claim in claims)
     driver = unregistered_driver(cluster, storage_class)
     ill = ill_provisioner(cluster, driver_of(provisioner))
+    pods = f"kubectl get pods -A | grep {provisioner.rpartition('/')[2]}"
     why = f"; no node has registered CSI driver {driver}" if driver else ""
     if ill is not None:
         why = f"; {ill[1]}"
@@ -182,12 +183,26 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
             *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
             Advice(
                 summary=f"look at the events of {_subject(claims)} and the log of provisioner {provisioner}",
-                risk=Risk.WAIT,
+                risk=Risk.POD if ill is not None or driver else Risk.WAIT,
                 untried="the provisioner creates the volume outside the scheduler",
                 command=f"kubectl describe pvc -n {namespace} {names}",
             ),
+            *(() if ill is not None or driver else (_waiting_class_advice(name, provisioner),)),
         ),
-        checks=(f"kubectl describe pvc -n {namespace} {names}", "kubectl get csidrivers"),
+        checks=(
+            f"kubectl describe pvc -n {namespace} {names}",
+            "kubectl get csidrivers" if _is_csi_driver(cluster, driver_of(provisioner)) else pods,
+        ),
+    )
+
+
+def _waiting_class_advice(name: str, provisioner: str) -> Advice:
+    return Advice(
+        summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is recreated, if its "
+        "provisioner has to know the node",
+        risk=Risk.SHARED,
+        untried=f"provisioner {provisioner} has to create the volume in either mode",
+        command=f"kubectl get storageclass {name} -o yaml  # recreate it with the other volumeBindingMode",
     )
 
 
@@ -199,9 +214,15 @@ def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) ->
     provisioner = storage_class.provisioner if storage_class is not None else ""
     driver = driver_of(provisioner)
     nodes = CSINodes.of(cluster)
-    if "csi" not in driver.lower() or not nodes.present.any() or cluster.get(CSIDriver, driver) is not None:
+    if not nodes.present.any() or cluster.get(CSIDriver, driver) is not None or nodes.installed(driver).any():
         return ""
-    return "" if nodes.installed(driver).any() else driver
+    return driver if _is_csi_driver(cluster, driver) else ""
+
+
+def _is_csi_driver(cluster: Cluster, provisioner: str) -> bool:
+    """Report whether a provisioner is a CSI driver: it is registered as one, or its name says so."""
+    registered = cluster.get(CSIDriver, provisioner) is not None or CSINodes.of(cluster).installed(provisioner).any()
+    return bool(registered) or "csi" in provisioner.lower()
 
 
 def driver_of(provisioner: str) -> str:

@@ -84,7 +84,11 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             [make_claim(storage_class="fast"), make_storage_class("fast", waits=False)],
             "claim data of StorageClass fast has no volume yet: provisioner csi.example.com has not created it "
             "(binding mode Immediate, so it does not wait for the pod)",
-            ["look at the events of claim data and the log of provisioner csi.example.com (untried)"],
+            [
+                "look at the events of claim data and the log of provisioner csi.example.com (untried)",
+                "volumeBindingMode WaitForFirstConsumer in StorageClass fast, which is recreated, if its provisioner "
+                "has to know the node (untried)",
+            ],
             id="not provisioned",
         ),
         pytest.param(
@@ -96,7 +100,10 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             "claim data of StorageClass fast has no volume yet: provisioner csi.example.com has not created it "
             "(binding mode Immediate, so it does not wait for the pod); no node has registered CSI driver "
             "csi.example.com",
-            None,
+            [
+                "install CSI driver csi.example.com, or repair it: no node has registered it (untried)",
+                "look at the events of claim data and the log of provisioner csi.example.com (untried)",
+            ],
             id="not provisioned, and the driver is not registered",
         ),
         pytest.param(
@@ -194,6 +201,21 @@ def test_cause(objects: list[ApiObject], cause: str, expected: list[str] | None)
     assert [one.cause for one in diagnose(decision)] == [cause]
     if expected is not None:
         assert cures(decision)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "check"),
+    [
+        ("ebs.csi.aws.com", "kubectl get csidrivers"),
+        ("kubernetes.io/aws-ebs", "kubectl get csidrivers"),
+        ("rancher.io/local-path", "kubectl get pods -A | grep local-path"),
+    ],
+)
+def test_where_to_look_for_the_provisioner(provisioner: str, check: str) -> None:
+    storage_class = make_storage_class("fast", waits=False, provisioner=provisioner)
+    cluster = make_cluster([make_node()], (), make_claim(storage_class="fast"), storage_class)
+    (found,) = diagnose(decide(make_pod(volumes=mount("data")), cluster))
+    assert found.checks == ("kubectl describe pvc -n default data", check)
 
 
 def test_claims_with_the_same_missing_class_are_cured_together() -> None:
