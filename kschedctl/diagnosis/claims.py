@@ -9,6 +9,7 @@ from kschedctl.api.selectors import SelectorError
 from kschedctl.api.storage import CSIDriver, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import counted, listed, similar
+from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.components import ill_provisioner
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -339,14 +340,39 @@ def adapted_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Ad
         # A volume of another class, or one with more access modes, gives the pods all that they want.
         same = why[0].field == "storageClassName" or (why[0].field == "accessModes" and _MANY in offered)
         found = ", ".join(offered) if why[0].field == "accessModes" else why[0].found
+        first, _ = template_change(cluster, claim)
         yield Advice(
-            summary=f"if volume {volume.name} is meant for claim {claim.name}: recreate the claim with "
+            summary=f"if volume {volume.name} is meant for claim {claim.name}: {first}recreate the claim with "
             f"{words.format(found=found or chr(34) * 2)}",
             risk=Risk.MISTAKE if same else Risk.REDUCED,
             untried="the PersistentVolume controller then binds the claim, which has no data yet",
-            command=f"kubectl delete pvc -n {claim.namespace} {claim.name}  # then apply the corrected manifest",
+            command=recreation_command(cluster, [claim], "then apply the corrected manifest"),
         )
         return
+
+
+def template_change(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
+    """Return what comes before a claim is recreated with other fields, as words and as a command; empty for nothing.
+
+    A StatefulSet creates the claims of its ``volumeClaimTemplates`` again as they were. These cannot be changed in
+    place.
+    """
+    for each in cluster.list(StatefulSet):
+        set_name, _, ordinal = claim.name.rpartition("-")
+        names = [f"{template.name}-{each.name}" for template in each.spec.volume_claim_templates]
+        if each.namespace == claim.namespace and set_name in names and ordinal.isdigit():
+            return (
+                f"change volumeClaimTemplates of StatefulSet {each.namespace}/{each.name} (recreate it with "
+                "--cascade=orphan), then ",
+                f"kubectl delete statefulset -n {each.namespace} {each.name} --cascade=orphan && ",
+            )
+    return "", ""
+
+
+def recreation_command(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], then: str) -> str:
+    """Return the command that deletes claims of one namespace, with a comment about the manifest to apply next."""
+    first = "".join(dict.fromkeys(template_change(cluster, claim)[1] for claim in claims))
+    return f"{first}kubectl delete pvc -n {claims[0].namespace} {' '.join(claim.name for claim in claims)}  # {then}"
 
 
 def creation_advice(claim: PersistentVolumeClaim) -> Advice:
@@ -464,13 +490,13 @@ def _other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) ->
     """Yield the change of the claims' class to one that waits for the first consumer, so that it can be tried."""
     for i, storage_class in enumerate(_candidates(cluster, claims, waits=True)):
         yield Remedy(
-            summary=_change_of_class(claims, storage_class.name),
+            summary=_change_of_class(cluster, claims, storage_class.name),
             scope=RemedyScope.CLUSTER,
             changes=tuple(patched(claim, *_set_class(claim, storage_class.name)) for claim in claims),
             risk=Risk.MISTAKE,
             family="storage class",
             within=float(i),
-            command=_command_for_class(claims, storage_class.name),
+            command=_command_for_class(cluster, claims, storage_class.name),
         )
 
 
@@ -478,10 +504,10 @@ def _other_immediate_classes(cluster: Cluster, claims: Sequence[PersistentVolume
     waiting = any(True for _ in _candidates(cluster, claims, waits=True))
     for storage_class in list(_candidates(cluster, claims, waits=False))[: 0 if waiting else 1]:
         yield Advice(
-            summary=_change_of_class(claims, storage_class.name),
+            summary=_change_of_class(cluster, claims, storage_class.name),
             risk=Risk.MISTAKE,
             untried=f"provisioner {storage_class.provisioner} creates the volume at once",
-            command=_command_for_class(claims, storage_class.name),
+            command=_command_for_class(cluster, claims, storage_class.name),
         )
 
 
@@ -498,19 +524,19 @@ def _candidates(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], *, wa
     yield from usable[:_MOST_CLASSES]
 
 
-def _change_of_class(claims: Sequence[PersistentVolumeClaim], name: str) -> str:
+def _change_of_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> str:
     if has_class(claims[0]):
+        if first := "".join(dict.fromkeys(template_change(cluster, claim)[0] for claim in claims)):
+            return f"{first}recreate {_subject(claims)} with class {name}"
         return f"recreate {_subject(claims)} with class {name}: the class of a claim cannot be changed"
     return f"set storageClassName {name} in {_subject(claims)}"
 
 
-def _command_for_class(claims: Sequence[PersistentVolumeClaim], name: str) -> str:
+def _command_for_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> str:
     namespace, names = claims[0].namespace, " ".join(claim.name for claim in claims)
     if has_class(claims[0]):
-        return (
-            f"kubectl delete pvc -n {namespace} {names}  # then apply the manifest with storageClassName: {name}; "
-            "there is no volume yet, so no data is lost"
-        )
+        then = f"then apply the manifest with storageClassName: {name}; there is no volume yet, so no data is lost"
+        return recreation_command(cluster, claims, then)
     return f'kubectl patch pvc -n {namespace} {names} -p \'{{"spec":{{"storageClassName":"{name}"}}}}\''
 
 

@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.why.search import suggest
 from tests.builders import (
     decide,
     make_claim,
     make_cluster,
     make_csi_node,
     make_node,
+    make_object,
     make_pod,
     make_storage_class,
     make_volume,
@@ -226,6 +229,24 @@ def test_claims_with_the_same_missing_class_are_cured_together() -> None:
     (found,) = diagnose(decision)
     assert found.cause == "claims data and log want StorageClass gp2, which does not exist: the cluster has gp3"
     assert cures(decision)[0] == "recreate claims data and log with class gp3: the class of a claim cannot be changed"
+
+
+def test_the_class_of_a_claim_of_a_stateful_set_is_changed_in_its_template() -> None:
+    spec = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
+    objects = [
+        make_object(StatefulSet, "db", namespace="default", spec=spec),
+        make_claim("data-db-0", storage_class="gp2"),
+        make_storage_class("gp3"),
+    ]
+    decision = decide(make_pod("db-0", volumes=mount("data-db-0")), make_cluster([make_node()], (), *objects))
+    first = suggest(decision).suggestions[0]
+    assert first.summary == (
+        "change volumeClaimTemplates of StatefulSet default/db (recreate it with --cascade=orphan), then recreate "
+        "claim data-db-0 with class gp3"
+    )
+    assert first.remedies[0].command.startswith(
+        "kubectl delete statefulset -n default db --cascade=orphan && kubectl delete pvc -n default data-db-0  # then"
+    )
 
 
 def test_a_pod_that_fits_has_no_diagnosis() -> None:
