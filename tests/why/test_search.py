@@ -374,6 +374,14 @@ def test_nodes_of_one_kind_in_several_zones_are_one_suggestion() -> None:
     assert [other.nodes for other in found[0].others] == [("n-b-1",), ("n-c-1",)]
 
 
+def test_nodes_of_one_kind_for_one_zone_are_named_once() -> None:
+    cordoned = make_node("n-b", zone="b", unschedulable=True, taints=["node.kubernetes.io/unschedulable:NoSchedule"])
+    nodes = [make_node("n-a", zone="a"), cordoned]
+    volume = make_volume("pv", labels={"topology.kubernetes.io/zone": "b"}, claim="default/data")
+    found = told(make_pod(volumes=mount("data")), nodes, [], make_claim("data", bound="pv"), volume)
+    assert [one.summary for one in found if one.summary.startswith("add")] == ["add a node like n-a in b"]
+
+
 def test_cordoned_nodes_are_one_suggestion() -> None:
     nodes = [make_node(name, unschedulable=True) for name in "ab"]
     assert summaries(told(make_pod(), nodes))[0] == "uncordon node a, or b -> a"
