@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from kschedctl.api.classes import RuntimeClass
 from kschedctl.api.node_selector import NodeSelector
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.selectors import IN, NodeTerm, SelectorError, label_map_selector, parse_node_term
 from kschedctl.arrays import Mask
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 
 
@@ -62,3 +64,10 @@ def required_node_selector(spec: PodSpec) -> NodeSelector | None:
     if spec.affinity is None or spec.affinity.node_affinity is None:
         return None
     return spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
+
+
+def runtime_class_selector(spec: PodSpec, cluster: Cluster) -> Mapping[str, str]:
+    """Return the entries of a pod's ``nodeSelector`` that its RuntimeClass adds to every pod of the class."""
+    runtime_class = cluster.get(RuntimeClass, spec.runtime_class_name) if spec.runtime_class_name else None
+    scheduling = runtime_class.scheduling if runtime_class is not None else None
+    return scheduling.node_selector if scheduling is not None else {}

@@ -9,6 +9,7 @@ from kschedctl.api.selectors import SelectorError
 from kschedctl.api.storage import CSIDriver, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import counted, listed, similar
+from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.components import ill_provisioner
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -168,6 +169,7 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     names = " ".join(claim.name for claim in claims)
     driver = unregistered_driver(cluster, storage_class)
     ill = ill_provisioner(cluster, driver_of(provisioner))
+    pods = f"kubectl get pods -A | grep {provisioner.rpartition('/')[2]}"
     why = f"; no node has registered CSI driver {driver}" if driver else ""
     if ill is not None:
         why = f"; {ill[1]}"
@@ -182,12 +184,26 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
             *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
             Advice(
                 summary=f"look at the events of {_subject(claims)} and the log of provisioner {provisioner}",
-                risk=Risk.WAIT,
+                risk=Risk.POD if ill is not None or driver else Risk.WAIT,
                 untried="the provisioner creates the volume outside the scheduler",
                 command=f"kubectl describe pvc -n {namespace} {names}",
             ),
+            *(() if ill is not None or driver else (_waiting_class_advice(name, provisioner),)),
         ),
-        checks=(f"kubectl describe pvc -n {namespace} {names}", "kubectl get csidrivers"),
+        checks=(
+            f"kubectl describe pvc -n {namespace} {names}",
+            "kubectl get csidrivers" if _is_csi_driver(cluster, driver_of(provisioner)) else pods,
+        ),
+    )
+
+
+def _waiting_class_advice(name: str, provisioner: str) -> Advice:
+    return Advice(
+        summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is recreated, if its "
+        "provisioner has to know the node",
+        risk=Risk.SHARED,
+        untried=f"provisioner {provisioner} has to create the volume in either mode",
+        command=f"kubectl get storageclass {name} -o yaml  # recreate it with the other volumeBindingMode",
     )
 
 
@@ -199,9 +215,15 @@ def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) ->
     provisioner = storage_class.provisioner if storage_class is not None else ""
     driver = driver_of(provisioner)
     nodes = CSINodes.of(cluster)
-    if "csi" not in driver.lower() or not nodes.present.any() or cluster.get(CSIDriver, driver) is not None:
+    if not nodes.present.any() or cluster.get(CSIDriver, driver) is not None or nodes.installed(driver).any():
         return ""
-    return "" if nodes.installed(driver).any() else driver
+    return driver if _is_csi_driver(cluster, driver) else ""
+
+
+def _is_csi_driver(cluster: Cluster, provisioner: str) -> bool:
+    """Report whether a provisioner is a CSI driver: it is registered as one, or its name says so."""
+    registered = cluster.get(CSIDriver, provisioner) is not None or CSINodes.of(cluster).installed(provisioner).any()
+    return bool(registered) or "csi" in provisioner.lower()
 
 
 def driver_of(provisioner: str) -> str:
@@ -318,14 +340,39 @@ def adapted_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Ad
         # A volume of another class, or one with more access modes, gives the pods all that they want.
         same = why[0].field == "storageClassName" or (why[0].field == "accessModes" and _MANY in offered)
         found = ", ".join(offered) if why[0].field == "accessModes" else why[0].found
+        first, _ = template_change(cluster, claim)
         yield Advice(
-            summary=f"if volume {volume.name} is meant for claim {claim.name}: recreate the claim with "
+            summary=f"if volume {volume.name} is meant for claim {claim.name}: {first}recreate the claim with "
             f"{words.format(found=found or chr(34) * 2)}",
             risk=Risk.MISTAKE if same else Risk.REDUCED,
             untried="the PersistentVolume controller then binds the claim, which has no data yet",
-            command=f"kubectl delete pvc -n {claim.namespace} {claim.name}  # then apply the corrected manifest",
+            command=recreation_command(cluster, [claim], "then apply the corrected manifest"),
         )
         return
+
+
+def template_change(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
+    """Return what comes before a claim is recreated with other fields, as words and as a command; empty for nothing.
+
+    A StatefulSet creates the claims of its ``volumeClaimTemplates`` again as they were. These cannot be changed in
+    place.
+    """
+    for each in cluster.list(StatefulSet):
+        set_name, _, ordinal = claim.name.rpartition("-")
+        names = [f"{template.name}-{each.name}" for template in each.spec.volume_claim_templates]
+        if each.namespace == claim.namespace and set_name in names and ordinal.isdigit():
+            return (
+                f"change volumeClaimTemplates of StatefulSet {each.namespace}/{each.name} (recreate it with "
+                "--cascade=orphan), then ",
+                f"kubectl delete statefulset -n {each.namespace} {each.name} --cascade=orphan && ",
+            )
+    return "", ""
+
+
+def recreation_command(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], then: str) -> str:
+    """Return the command that deletes claims of one namespace, with a comment about the manifest to apply next."""
+    first = "".join(dict.fromkeys(template_change(cluster, claim)[1] for claim in claims))
+    return f"{first}kubectl delete pvc -n {claims[0].namespace} {' '.join(claim.name for claim in claims)}  # {then}"
 
 
 def creation_advice(claim: PersistentVolumeClaim) -> Advice:
@@ -443,13 +490,13 @@ def _other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) ->
     """Yield the change of the claims' class to one that waits for the first consumer, so that it can be tried."""
     for i, storage_class in enumerate(_candidates(cluster, claims, waits=True)):
         yield Remedy(
-            summary=_change_of_class(claims, storage_class.name),
+            summary=_change_of_class(cluster, claims, storage_class.name),
             scope=RemedyScope.CLUSTER,
             changes=tuple(patched(claim, *_set_class(claim, storage_class.name)) for claim in claims),
             risk=Risk.MISTAKE,
             family="storage class",
             within=float(i),
-            command=_command_for_class(claims, storage_class.name),
+            command=_command_for_class(cluster, claims, storage_class.name),
         )
 
 
@@ -457,10 +504,10 @@ def _other_immediate_classes(cluster: Cluster, claims: Sequence[PersistentVolume
     waiting = any(True for _ in _candidates(cluster, claims, waits=True))
     for storage_class in list(_candidates(cluster, claims, waits=False))[: 0 if waiting else 1]:
         yield Advice(
-            summary=_change_of_class(claims, storage_class.name),
+            summary=_change_of_class(cluster, claims, storage_class.name),
             risk=Risk.MISTAKE,
             untried=f"provisioner {storage_class.provisioner} creates the volume at once",
-            command=_command_for_class(claims, storage_class.name),
+            command=_command_for_class(cluster, claims, storage_class.name),
         )
 
 
@@ -477,19 +524,19 @@ def _candidates(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], *, wa
     yield from usable[:_MOST_CLASSES]
 
 
-def _change_of_class(claims: Sequence[PersistentVolumeClaim], name: str) -> str:
+def _change_of_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> str:
     if has_class(claims[0]):
+        if first := "".join(dict.fromkeys(template_change(cluster, claim)[0] for claim in claims)):
+            return f"{first}recreate {_subject(claims)} with class {name}"
         return f"recreate {_subject(claims)} with class {name}: the class of a claim cannot be changed"
     return f"set storageClassName {name} in {_subject(claims)}"
 
 
-def _command_for_class(claims: Sequence[PersistentVolumeClaim], name: str) -> str:
+def _command_for_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> str:
     namespace, names = claims[0].namespace, " ".join(claim.name for claim in claims)
     if has_class(claims[0]):
-        return (
-            f"kubectl delete pvc -n {namespace} {names}  # then apply the manifest with storageClassName: {name}; "
-            "there is no volume yet, so no data is lost"
-        )
+        then = f"then apply the manifest with storageClassName: {name}; there is no volume yet, so no data is lost"
+        return recreation_command(cluster, claims, then)
     return f'kubectl patch pvc -n {namespace} {names} -p \'{{"spec":{{"storageClassName":"{name}"}}}}\''
 
 

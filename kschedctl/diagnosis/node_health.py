@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kschedctl.api.core import Condition, Node, Taint
@@ -13,6 +13,12 @@ from kschedctl.cluster.records import PodRecord
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.framework.remedy import Risk
 
+#: The taint of a node that the cluster autoscaler is about to delete; its value is the Unix time of the tainting.
+AUTOSCALER_REMOVAL: Final = "ToBeDeletedByClusterAutoscaler"
+#: A node is removed within minutes; after an hour the autoscaler has failed, or no longer runs.
+_REMOVED_WITHIN: Final = timedelta(hours=1)
+#: The number of digits of a Unix time in seconds, at most: such a time is before the year 5139.
+_DIGITS: Final = 11
 #: The problem that a taint stands for, by the beginning of its key (kubernetes.io reference "Well-Known Taints").
 PROBLEMS: Final = {
     "node.kubernetes.io/not-ready": "not ready",
@@ -25,7 +31,7 @@ PROBLEMS: Final = {
     "node.kubernetes.io/": "unhealthy",
     "node.cloudprovider.kubernetes.io/uninitialized": "not initialized by the cloud provider",
     "node.cloudprovider.kubernetes.io/shutdown": "shut down",
-    "ToBeDeletedByClusterAutoscaler": "being removed by the cluster autoscaler",
+    AUTOSCALER_REMOVAL: "being removed by the cluster autoscaler",
     "DeletionCandidateOfClusterAutoscaler": "a candidate for removal by the cluster autoscaler",
     "karpenter.sh/disrupted": "being removed by Karpenter",
     "karpenter.sh/disruption": "being removed by Karpenter",
@@ -80,7 +86,20 @@ def health_problem(node: Node) -> str:
     if condition is not None and (condition.status == "True") == (condition.type != "Ready"):
         why = NETWORK_PLUGIN if lacks_network_plugin(node) else condition.reason
         reason = f"{since(condition.last_transition_time)}{f' ({why})' if why else ''}"
-    return f"{problem}{reason}: taint {taint.key}"
+    return f"{problem}{reason or since(removal_began(taint))}: taint {taint.key}"
+
+
+def removal_began(taint: Taint) -> datetime | None:
+    """Return the time at which the cluster autoscaler tainted a node to delete it; ``None`` for other taints."""
+    if taint.key != AUTOSCALER_REMOVAL or not taint.value.isdecimal() or len(taint.value) > _DIGITS:
+        return None
+    return datetime.fromtimestamp(int(taint.value), UTC)
+
+
+def removal_failed(taint: Taint, now: datetime | None) -> bool:
+    """Report whether the cluster autoscaler tainted a node more than an hour ago, and has not deleted it."""
+    began = removal_began(taint)
+    return began is not None and now is not None and now - began > _REMOVED_WITHIN
 
 
 def lacks_network_plugin(node: Node) -> bool:

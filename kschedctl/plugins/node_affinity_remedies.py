@@ -19,7 +19,7 @@ from kschedctl.api.selectors import (
     parse_node_term,
 )
 from kschedctl.api.well_known import PLATFORM_LABELS, describes_pool
-from kschedctl.cluster.node_selection import required_node_selector
+from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation, remove_operation
 
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
@@ -29,13 +29,15 @@ def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
     """Propose to drop an entry of ``nodeSelector``, or to give the node all required labels that it lacks.
 
     The remedies of the required node affinity follow. A required architecture or operating system is never dropped,
-    because an image that is not built for the node's platform fails there.
+    because an image that is not built for the node's platform fails there. Neither is an entry that the pod's
+    RuntimeClass adds: admission adds it to the new pod again.
     """
     selector = context.pod.spec.node_selector
     labels = context.node.metadata.labels
     unmet = {key: value for key, value in selector.items() if labels.get(key) != value}
+    of_class = runtime_class_selector(context.pod.spec, context.cluster)
     for key in unmet:
-        if key in PLATFORM_LABELS:
+        if key in PLATFORM_LABELS or key in of_class:
             continue
         yield context.pod_patch(
             f"drop {key}={selector[key]} of nodeSelector",
@@ -136,10 +138,12 @@ def node_label_remedies(
         if not requirement.holds(has):
             after[requirement.key] = _value_for(requirement)
     # A label neither moves a node nor makes it one of another pool, so no existing label is changed. A value that no
-    # other node has is rather a mistake of the pod, and labels of pools are those of the machines.
+    # other node has is rather a mistake of the pod, and labels of pools are those of the machines. The labels of a
+    # RuntimeClass show that its runtime is installed.
     known = context.cluster.nodes.labels
+    of_class = runtime_class_selector(context.pod.spec, context.cluster)
     if any(
-        key in before or value is None or value not in known[key].values or describes_pool(key)
+        key in before or value is None or value not in known[key].values or describes_pool(key) or key in of_class
         for key, value in after.items()
     ):
         return

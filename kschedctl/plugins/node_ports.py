@@ -86,19 +86,22 @@ class PortOfNominatedPod(Operands, frozen=True):
 
 
 def _without_ports(context: RemedyContext) -> Iterator[Remedy]:
-    """Yield one remedy per host port of the pod: remove it."""
+    """Yield one remedy per host port of the pod: remove it.
+
+    With ``hostNetwork`` the program listens on the node's own port, whether or not the pod declares it.
+    """
     spec = context.pod.spec
+    if spec.host_network:
+        return
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for i, container in enumerate(containers):
             for j, port in enumerate(container.ports):
                 if port.host_port <= 0:
                     continue
                 at = ("spec", field, i, "ports", j)
-                # With hostNetwork every container port is a host port, so the whole entry is removed.
-                gone = remove_operation(*at) if spec.host_network else remove_operation(*at, "hostPort")
                 yield context.pod_patch(
                     f"drop host port {_host_port(port)}",
-                    gone,
+                    remove_operation(*at, "hostPort"),
                     risk=Risk.DROPPED,
                     family=("host port", field, i, j),
                 )

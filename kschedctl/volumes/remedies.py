@@ -1,4 +1,4 @@
-"""Remedies of the volume plugins: the right name of a claim, a copy of a volume, or another binding mode of a class."""
+"""Remedies of the volume plugins: the right name of a claim, or a copy of a volume."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from msgspec.structs import replace
 
 from kschedctl.api.node_selector import NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.api.selectors import IN
-from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import similar
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation, patched, replace_operation
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, patched, replace_operation
 from kschedctl.framework.remedy_scope import RemedyScope
-from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class
-from kschedctl.volumes.pod_claims import claim_use, group_claims, pod_claims
+from kschedctl.volumes.pod_claims import claim_use
 from kschedctl.volumes.zones import LABEL_KEYS
 
 
@@ -87,23 +85,6 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
                 risk=Risk.DATA,
                 family=("volume elsewhere", volume),
             )
-
-
-def immediate_remedies(context: RemedyContext) -> Iterator[Remedy]:
-    """Yield remedies for unbound claims: a class that waits for the first consumer, or the right name of a claim."""
-    claims = group_claims(context.cluster, pod_claims(context.cluster, context.pod))
-    for name in dict.fromkeys(claim_class(claim) for claim in claims.immediate):
-        storage_class = context.cluster.get(StorageClass, name) if name else None
-        if storage_class is not None and storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
-            mode = add_operation(WAIT_FOR_FIRST_CONSUMER, "volumeBindingMode")
-            yield Remedy(
-                summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is recreated",
-                scope=RemedyScope.CLUSTER,
-                changes=(patched(storage_class, mode),),
-                risk=Risk.SHARED,
-                family="binding mode",
-            )
-    yield from claim_remedies(context)
 
 
 def _zone_key(labels: dict[str, str]) -> str:

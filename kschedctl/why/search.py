@@ -219,11 +219,17 @@ def _rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:
 
 
 def _merged(found: Sequence[Suggestion]) -> list[Suggestion]:
-    """Merge suggestions that are ways of one change into the first of them."""
+    """Merge suggestions that are ways of one change into the first of them; of ways in the same words the first stays.
+
+    Nodes like those of two zones are the same words if both are added in a third zone.
+    """
     ways: dict[object, list[Suggestion]] = {}
     for i, one in enumerate(found):
         alike = (one.side_of, len(one.evicts), bool(one.violates))
-        ways.setdefault(i if one.side_of is None else alike, []).append(one)
+        same = ways.setdefault(i if one.side_of is None else alike, [])
+        side = one.remedies[0].side
+        if not side or all(other.remedies[0].side != side for other in same):
+            same.append(one)
     return [replace(first, others=tuple(others)) if others else first for first, *others in ways.values()]
 
 

@@ -163,6 +163,13 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             id="a host port",
         ),
         pytest.param(
+            make_pod(hostNetwork=True, containers=[make_container(ports=[{"containerPort": 80, "hostPort": 80}])]),
+            [make_node("a")],
+            [make_pod("x", node="a", containers=[make_container(ports=[{"containerPort": 80, "hostPort": 80}])])],
+            ["add a node like a -> a-1", "delete pod default/x -> a"],
+            id="a port on the host's network, where the program listens anyway",
+        ),
+        pytest.param(
             make_pod(
                 labels={"app": "web"}, affinity={"podAntiAffinity": {REQUIRED: [on_key("kubernetes.io/hostname")]}}
             ),
@@ -365,6 +372,14 @@ def test_nodes_of_one_kind_in_several_zones_are_one_suggestion() -> None:
     found = told(make_pod(requests={"cpu": "3"}), nodes, pods)
     assert found[0].summary == "add a node like n-a in a, or in b or in c"
     assert [other.nodes for other in found[0].others] == [("n-b-1",), ("n-c-1",)]
+
+
+def test_nodes_of_one_kind_for_one_zone_are_named_once() -> None:
+    cordoned = make_node("n-b", zone="b", unschedulable=True, taints=["node.kubernetes.io/unschedulable:NoSchedule"])
+    nodes = [make_node("n-a", zone="a"), cordoned]
+    volume = make_volume("pv", labels={"topology.kubernetes.io/zone": "b"}, claim="default/data")
+    found = told(make_pod(volumes=mount("data")), nodes, [], make_claim("data", bound="pv"), volume)
+    assert [one.summary for one in found if one.summary.startswith("add")] == ["add a node like n-a in b"]
 
 
 def test_cordoned_nodes_are_one_suggestion() -> None:

@@ -25,7 +25,7 @@ from kschedctl.api.spelling import meant
 from kschedctl.api.well_known import PLACE_LABELS
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
-from kschedctl.cluster.node_selection import nodes_matching, required_node_selector
+from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_labels import (
     ARCH_LABELS,
@@ -57,11 +57,14 @@ class _Wanted:
         ``nodeSelector`` or ``node affinity``.
     path : tuple of (str or int)
         The path of the requirement in the pod.
+    of_class : bool
+        True if the pod's RuntimeClass adds the requirement, so that it cannot be changed in the pod.
     """
 
     requirement: Requirement
     field: str
     path: tuple[str | int, ...]
+    of_class: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,9 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
 def _requirements(situation: Situation) -> Iterator[_Wanted]:
     """Yield the requirements of nodeSelector, and those of a required node affinity with a single term."""
     spec = situation.pod.spec
+    of_class = runtime_class_selector(spec, situation.cluster)
     for each in label_map_selector(spec.node_selector):
-        yield _Wanted(each, "nodeSelector", ("spec", "nodeSelector", each.key))
+        yield _Wanted(each, "nodeSelector", ("spec", "nodeSelector", each.key), each.key in of_class)
     required = required_node_selector(spec)
     terms = required.node_selector_terms if required is not None else ()
     if len(terms) != 1:
@@ -134,7 +138,7 @@ def _holds(situation: Situation, requirement: Requirement) -> Mask:
 def _corrections(situation: Situation, wanted: _Wanted) -> Iterator[_Correction]:
     """Yield the labels that a requirement was probably meant for."""
     old, labels = wanted.requirement, situation.cluster.nodes.labels
-    if old.operator not in ("In", "Exists"):
+    if old.operator not in ("In", "Exists") or wanted.of_class:
         return
     if not labels[old.key].present.any():
         for key in _other_keys(situation, old.key):
@@ -218,7 +222,7 @@ def _other_platform(situation: Situation, unmet: list[_Wanted]) -> Iterator[Diag
     """Yield an architecture or operating system that no node has."""
     for wanted in unmet:
         old, labels = wanted.requirement, situation.cluster.nodes.labels
-        if old.key not in (*ARCH_LABELS, *OS_LABELS) or old.operator != IN:
+        if old.key not in (*ARCH_LABELS, *OS_LABELS) or old.operator != IN or wanted.of_class:
             continue
         have = sorted(labels[old.key].values)
         value = old.values[0]
@@ -259,7 +263,7 @@ def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
     """Yield the places that nodes have, for the zone, region or node that the pod requires and no node has."""
     for each in unmet:
         key, values = each.requirement.key, sorted(situation.cluster.nodes.labels[each.requirement.key].values)
-        if key in PLACE_LABELS and each.requirement.operator == IN and values:
+        if key in PLACE_LABELS and each.requirement.operator == IN and values and not each.of_class:
             yield Advice(
                 summary=f"{key} {listed(values, 'or', most=5)} instead of "
                 f"{listed(list(each.requirement.values), 'or')} in the {each.field}".replace("the nodeS", "nodeS"),
@@ -273,6 +277,13 @@ def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
                 risk=Risk.CAPACITY,
                 untried="the snapshot has no such node to copy",
             )
+    if any(each.of_class for each in unmet):
+        name = situation.pod.spec.runtime_class_name
+        yield Advice(
+            summary=f"another runtimeClassName than {name}, or none, if the pod can run with another runtime",
+            risk=Risk.DROPPED,
+            untried=f"the snapshot does not show whether the pod needs {name}",
+        )
 
 
 def _nowhere_together(situation: Situation) -> Iterator[Diagnosis]:

@@ -19,7 +19,7 @@ from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
-from kschedctl.cluster.node_selection import required_node_selector
+from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
 from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
@@ -88,9 +88,16 @@ def scope_of(situation: Situation) -> tuple[Mask, str]:
 def _no_node_selected(situation: Situation) -> str:
     labels = situation.cluster.nodes.labels
     selector = label_map_selector(situation.pod.spec.node_selector)
-    unmet = [str(one) for one in selector if not labels.matches((one,)).any()]
-    if unmet:
-        return f"no node has the label {listed(unmet)} of nodeSelector"
+    of_class = runtime_class_selector(situation.pod.spec, situation.cluster)
+    never = [one for one in selector if not labels.matches((one,)).any()]
+    phrases = []
+    if by_class := [str(one) for one in never if one.key in of_class]:
+        name, which = situation.pod.spec.runtime_class_name, "this label" if len(by_class) == 1 else "these labels"
+        phrases.append(f"runtime class {name} wants nodes with {listed(by_class)}, and no node has {which}")
+    if by_pod := [str(one) for one in never if one.key not in of_class]:
+        phrases.append(f"no node has the label {listed(by_pod)} of nodeSelector")
+    if phrases:
+        return "; ".join(phrases)
     if len(selector) > 1 and not labels.matches(selector).any():
         return f"no node has all labels of nodeSelector: {listed([str(one) for one in selector])}"
     if situation.pod.spec.node_name:
@@ -102,9 +109,9 @@ def _no_node_selected(situation: Situation) -> str:
             term = parse_node_term(terms[0])
         except SelectorError:
             term = None
-        never = [str(one) for one in term.labels if not labels.matches((one,)).any()] if term is not None else []
-        if never:
-            return f"the node affinity requires {listed(never)}, which holds on no node"
+        unmet = [str(one) for one in term.labels if not labels.matches((one,)).any()] if term is not None else []
+        if unmet:
+            return f"the node affinity requires {listed(unmet)}, which holds on no node"
     return "no node matches the required node affinity" + (" and nodeSelector" if selector else "")
 
 

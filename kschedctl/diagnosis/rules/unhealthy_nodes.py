@@ -3,12 +3,14 @@
 The node controller, a cloud provider or an agent of the node sets a taint while a node has a problem. If that taint is
 all that keeps the pod away from a node, the node's problem is the cause, even if other nodes are full. Operators repair
 or replace the node. They do not tolerate the taint, as a pod could not start there, and they do not remove it, as it
-would be set again. Nodes that an autoscaler removes are not repaired.
+would be set again. Nodes that an autoscaler removes are not repaired. If the cluster autoscaler has tainted a node for
+more than an hour, the removal has failed: operators look at the autoscaler, and remove the taint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 import numpy as np
@@ -17,9 +19,10 @@ from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Toleration
 from kschedctl.api.wording import listed
 from kschedctl.arrays import Mask
+from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.diagnosis.components import ill_network_plugin
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.node_health import health_taints, lacks_network_plugin
+from kschedctl.diagnosis.node_health import AUTOSCALER_REMOVAL, health_taints, lacks_network_plugin, removal_failed
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Remedy, Risk, patched, remove_operation
@@ -44,6 +47,7 @@ _REPAIRS: Final = {
     "ebs.csi.aws.com/agent-not-ready": "repair the EBS CSI driver on {}",
     "efs.csi.aws.com/agent-not-ready": "repair the EFS CSI driver on {}",
 }
+_REMOVAL: Final = "find out why the cluster autoscaler has not removed {node}, and remove its taint {key}"
 _UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 
@@ -74,13 +78,17 @@ def only_unhealthy(situation: Situation) -> Mask:
     if not found.any():
         return found
     nodes, tolerations = situation.cluster.nodes, situation.pod.spec.tolerations
-    repairable = [_is_repairable(taints, tolerations) for taints in nodes.taint_lists]
+    now = taken_at(situation.cluster) or newest_time(situation.cluster)
+    repairable = [_is_repairable(taints, tolerations, now) for taints in nodes.taint_lists]
     return found & np.array(repairable, dtype=np.bool_)[nodes.taint_list]
 
 
-def _is_repairable(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:
+def _is_repairable(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], now: datetime | None) -> bool:
     """Report whether all untolerated taints stand for problems that end with a repair."""
-    others = tuple(taint for taint in taints if not taint.key.startswith(tuple(_REPAIRS)))
+    # An unhealthy node that the autoscaler wants to remove is not repaired first.
+    failed = tuple(taint for taint in taints if removal_failed(taint, now))
+    repaired = failed or tuple(taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)))
+    others = tuple(taint for taint in taints if taint not in repaired)
     return untolerated_taint(taints, tolerations) is not None and untolerated_taint(others, tolerations) is None
 
 
@@ -97,7 +105,11 @@ def _repair(situation: Situation, node: Node, within: int) -> Remedy:
         family="repair",
         within=within,
         once=True,
-        command=f"# repair {node.name}: kubectl describe node {node.name}",
+        command=(
+            f"kubectl taint node {node.name} {gone[0].key}:{gone[0].effect}-"
+            if gone[0].key == AUTOSCALER_REMOVAL
+            else f"# repair {node.name}: kubectl describe node {node.name}"
+        ),
     )
 
 
@@ -107,6 +119,8 @@ def _summary(situation: Situation, node: Node, taint: Taint) -> str:
         if ill is None:
             return f"install or repair the network plugin (CNI) on {node.name}"
         return f"repair {ill[0]} {ill[1]}/{ill[2]}, the network plugin (CNI), on {node.name}"
+    if taint.key == AUTOSCALER_REMOVAL:
+        return _REMOVAL.format(node=node.name, key=taint.key)
     words = next(words for key, words in _REPAIRS.items() if taint.key.startswith(key))
     return words.format(node.name)
 
@@ -137,7 +151,9 @@ def _messages(nodes: list[Node], tolerations: tuple[Toleration, ...]) -> Iterato
 def _checks(node: Node) -> Iterator[str]:
     yield f"kubectl describe node {node.name}"
     keys = {taint.key for taint in node.spec.taints}
-    if _UNINITIALIZED in keys:
+    if AUTOSCALER_REMOVAL in keys:
+        yield "kubectl logs -n kube-system deployment/cluster-autoscaler"
+    elif _UNINITIALIZED in keys:
         yield "kubectl get pods -A | grep cloud-controller-manager"
     elif lacks_network_plugin(node) or any("agent-not-ready" in key for key in keys):
         yield f"kubectl get pods -n kube-system -o wide --field-selector spec.nodeName={node.name}"

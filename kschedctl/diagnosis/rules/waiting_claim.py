@@ -30,6 +30,7 @@ from kschedctl.diagnosis.claims import (
     is_static,
     released,
     released_by_namesake,
+    template_change,
     why_no_volume,
 )
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -179,6 +180,7 @@ def _other_topology(situation: Situation, check: ProvisionCheck) -> Diagnosis:
     storage_class, allowed = check.provisioning.storage_class, check.provisioning.allowed
     where = show_terms(allowed_terms(storage_class.allowed_topologies))
     but = _and_there(situation, allowed, "no node has that")
+    first, _ = template_change(situation.cluster, check.claim)
     return Diagnosis(
         rule="provisioned-elsewhere",
         cause=(
@@ -187,7 +189,7 @@ def _other_topology(situation: Situation, check: ProvisionCheck) -> Diagnosis:
         evidence=("allowedTopologies of the class",),
         advice=(
             Advice(
-                summary=f"recreate claim {check.claim.name} with a class that provisions where the nodes are",
+                summary=f"{first}recreate claim {check.claim.name} with a class that provisions where the nodes are",
                 risk=Risk.POD,
                 untried="the claim has no volume, so no data is lost",
                 command=f"kubectl get storageclass {storage_class.name} -o yaml  # its allowedTopologies",

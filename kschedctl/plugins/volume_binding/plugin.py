@@ -56,7 +56,7 @@ from kschedctl.volumes.hints import (
     after_driver_change,
 )
 from kschedctl.volumes.pod_claims import claim_uses, claims_problem, ephemeral_claim_owner, group_claims, pod_claims
-from kschedctl.volumes.remedies import immediate_remedies
+from kschedctl.volumes.remedies import claim_remedies
 
 REASON_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
 REASON_NODE_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affinity"
@@ -127,8 +127,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Propose to use WaitForFirstConsumer in the class of an unbound claim, or to use another claim."""
-        return immediate_remedies(context)
+        """Propose to use another claim instead of one that does not exist."""
+        return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Reject pods with unusable claims, and return Skip for pods without claims; else find the claims' volumes."""

@@ -6,13 +6,20 @@ from typing import Any
 
 import pytest
 
+from kschedctl.admission.runtime_class import admit_runtime_class
+from kschedctl.api.classes import RuntimeClass
+from kschedctl.api.pod import Pod
 from kschedctl.api.spelling import meant
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.why.search import suggest
-from tests.builders import ZONE, decide, make_cluster, make_node, make_pod
+from tests.builders import ZONE, decide, make_cluster, make_node, make_object, make_pod
+from tests.diagnosis.rules.cures import cures
 
 ARCH = "kubernetes.io/arch"
 MASTER, CONTROL_PLANE = "node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane"
+
+GVISOR = make_object(RuntimeClass, "gvisor", handler="gvisor", scheduling={"nodeSelector": {"runtime": "gvisor"}})
 
 
 def selecting(**labels: str) -> dict[str, Any]:
@@ -133,6 +140,48 @@ def test_no_mistake(spec: dict[str, Any], nodes: list[dict[str, str]], cause: st
     cluster = make_cluster([make_node(f"n{i}", labels=labels) for i, labels in enumerate(nodes)])
     (found,) = diagnose(decide(make_pod(**spec), cluster))
     assert (found.cause, found.evidence, found.remedies) == (cause, evidence, ())
+
+
+@pytest.mark.parametrize(
+    ("spec", "cause", "expected"),
+    [
+        pytest.param(
+            {},
+            "runtime class gvisor wants nodes with runtime=gvisor, and no node has this label",
+            [
+                "add a node with runtime=gvisor, or scale its pool up if it has 0 nodes (untried)",
+                "another runtimeClassName than gvisor, or none, if the pod can run with another runtime (untried)",
+            ],
+            id="the class alone",
+        ),
+        pytest.param(
+            {"nodeSelector": {"pool": "big"}},
+            "runtime class gvisor wants nodes with runtime=gvisor, and no node has this label; "
+            "no node has the label pool=big of nodeSelector",
+            None,
+            id="the class and the pod",
+        ),
+    ],
+)
+def test_label_of_a_runtime_class(spec: dict[str, Any], cause: str, expected: list[str] | None) -> None:
+    cluster = make_cluster([make_node("a", labels={"runtime": "gvizor"})], (), GVISOR)
+    decision = decide(admitted(cluster, **spec), cluster)
+    assert [one.cause for one in diagnose(decision)] == [cause]
+    if expected is not None:
+        assert cures(decision) == expected
+
+
+def test_a_node_without_the_runtime_is_not_labelled() -> None:
+    nodes = [make_node("a", cpu="1", labels={"runtime": "gvisor"}), make_node("b")]
+    cluster = make_cluster(nodes, [make_pod("x", node="a", requests={"cpu": "1"})], GVISOR)
+    found = cures(decide(admitted(cluster, requests={"cpu": "1"}), cluster))
+    assert "add a node like a" in found
+    assert not any("runtime=gvisor" in one for one in found), found
+
+
+def admitted(cluster: Cluster, **spec: Any) -> Pod:
+    pod, _ = admit_runtime_class(make_pod(runtimeClassName="gvisor", **spec), cluster)
+    return pod
 
 
 def test_a_node_that_matches_is_full() -> None:

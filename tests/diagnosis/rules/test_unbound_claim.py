@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.why.search import suggest
 from tests.builders import (
     decide,
     make_claim,
     make_cluster,
     make_csi_node,
     make_node,
+    make_object,
     make_pod,
     make_storage_class,
     make_volume,
@@ -84,7 +87,11 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             [make_claim(storage_class="fast"), make_storage_class("fast", waits=False)],
             "claim data of StorageClass fast has no volume yet: provisioner csi.example.com has not created it "
             "(binding mode Immediate, so it does not wait for the pod)",
-            ["look at the events of claim data and the log of provisioner csi.example.com (untried)"],
+            [
+                "look at the events of claim data and the log of provisioner csi.example.com (untried)",
+                "volumeBindingMode WaitForFirstConsumer in StorageClass fast, which is recreated, if its provisioner "
+                "has to know the node (untried)",
+            ],
             id="not provisioned",
         ),
         pytest.param(
@@ -96,7 +103,10 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             "claim data of StorageClass fast has no volume yet: provisioner csi.example.com has not created it "
             "(binding mode Immediate, so it does not wait for the pod); no node has registered CSI driver "
             "csi.example.com",
-            None,
+            [
+                "install CSI driver csi.example.com, or repair it: no node has registered it (untried)",
+                "look at the events of claim data and the log of provisioner csi.example.com (untried)",
+            ],
             id="not provisioned, and the driver is not registered",
         ),
         pytest.param(
@@ -196,6 +206,21 @@ def test_cause(objects: list[ApiObject], cause: str, expected: list[str] | None)
         assert cures(decision)[: len(expected)] == expected
 
 
+@pytest.mark.parametrize(
+    ("provisioner", "check"),
+    [
+        ("ebs.csi.aws.com", "kubectl get csidrivers"),
+        ("kubernetes.io/aws-ebs", "kubectl get csidrivers"),
+        ("rancher.io/local-path", "kubectl get pods -A | grep local-path"),
+    ],
+)
+def test_where_to_look_for_the_provisioner(provisioner: str, check: str) -> None:
+    storage_class = make_storage_class("fast", waits=False, provisioner=provisioner)
+    cluster = make_cluster([make_node()], (), make_claim(storage_class="fast"), storage_class)
+    (found,) = diagnose(decide(make_pod(volumes=mount("data")), cluster))
+    assert found.checks == ("kubectl describe pvc -n default data", check)
+
+
 def test_claims_with_the_same_missing_class_are_cured_together() -> None:
     claims = [make_claim(name, storage_class="gp2") for name in ("data", "log")]
     decision = decide(
@@ -204,6 +229,24 @@ def test_claims_with_the_same_missing_class_are_cured_together() -> None:
     (found,) = diagnose(decision)
     assert found.cause == "claims data and log want StorageClass gp2, which does not exist: the cluster has gp3"
     assert cures(decision)[0] == "recreate claims data and log with class gp3: the class of a claim cannot be changed"
+
+
+def test_the_class_of_a_claim_of_a_stateful_set_is_changed_in_its_template() -> None:
+    spec = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
+    objects = [
+        make_object(StatefulSet, "db", namespace="default", spec=spec),
+        make_claim("data-db-0", storage_class="gp2"),
+        make_storage_class("gp3"),
+    ]
+    decision = decide(make_pod("db-0", volumes=mount("data-db-0")), make_cluster([make_node()], (), *objects))
+    first = suggest(decision).suggestions[0]
+    assert first.summary == (
+        "change volumeClaimTemplates of StatefulSet default/db (recreate it with --cascade=orphan), then recreate "
+        "claim data-db-0 with class gp3"
+    )
+    assert first.remedies[0].command.startswith(
+        "kubectl delete statefulset -n default db --cascade=orphan && kubectl delete pvc -n default data-db-0  # then"
+    )
 
 
 def test_a_pod_that_fits_has_no_diagnosis() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -22,6 +23,12 @@ def ready(status: str, reason: str, message: str = "") -> list[dict[str, Any]]:
 
 def taint(key: str) -> list[str]:
     return [f"{key}:NoSchedule"]
+
+
+def removed_since(hour: int, minute: int) -> list[str]:
+    """Return the taint that the cluster autoscaler sets before it deletes a node."""
+    began = datetime(2026, 11, 20, hour, minute, tzinfo=UTC)
+    return [f"ToBeDeletedByClusterAutoscaler={began.timestamp():.0f}:NoSchedule"]
 
 
 @pytest.mark.parametrize(
@@ -57,10 +64,18 @@ def taint(key: str) -> list[str]:
             "get the cloud controller manager to initialize a",
             id="no cloud controller manager",
         ),
+        pytest.param(
+            make_node("a", taints=removed_since(9, 0)),
+            "a is being removed by the cluster autoscaler since 2026-11-20 09:00 UTC: taint "
+            "ToBeDeletedByClusterAutoscaler",
+            "find out why the cluster autoscaler has not removed a, and remove its taint "
+            "ToBeDeletedByClusterAutoscaler",
+            id="the autoscaler did not remove it",
+        ),
     ],
 )
 def test_problem_and_repair(sick: Node, problem: str, cure: str) -> None:
-    full = make_pod("x", node="b", requests={"cpu": "4"})
+    full = make_pod("x", node="b", requests={"cpu": "4"}, status={"startTime": "2026-11-20T11:00:00Z"})
     decision = decide(make_pod(requests={"cpu": "1"}), make_cluster([sick, make_node("b")], [full]))
     (found,) = diagnose(decision)
     assert found.rule == "unhealthy-node"
@@ -77,11 +92,13 @@ def test_problem_and_repair(sick: Node, problem: str, cure: str) -> None:
         pytest.param(make_node("a", unschedulable=True, taints=UNREACHABLE), id="it is cordoned as well"),
         pytest.param(make_node("a", taints=[*UNREACHABLE, "gpu=yes:NoSchedule"]), id="it is reserved for others"),
         pytest.param(make_node("a", taints=taint("ToBeDeletedByClusterAutoscaler")), id="an autoscaler removes it"),
+        pytest.param(make_node("a", taints=removed_since(10, 30)), id="an autoscaler removes it since half an hour"),
+        pytest.param(make_node("a", taints=[*removed_since(9, 0), *UNREACHABLE]), id="and it is unreachable"),
         pytest.param(make_node("a", taints=taint("karpenter.sh/disrupted")), id="Karpenter removes it"),
     ],
 )
 def test_no_repair_helps(sick: Node) -> None:
-    full = make_pod("x", node="b", requests={"cpu": "4"})
+    full = make_pod("x", node="b", requests={"cpu": "4"}, status={"startTime": "2026-11-20T11:00:00Z"})
     (found,) = diagnose(decide(make_pod(requests={"cpu": "1"}), make_cluster([sick, make_node("b")], [full])))
     assert found.rule == "obstacles"
     assert found.remedies == ()

@@ -10,6 +10,7 @@ from kschedctl.api.core import Node
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
+from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.diagnose import diagnose
 from tests.builders import (
     HOSTNAME,
@@ -30,6 +31,7 @@ SELECTED = "volume.kubernetes.io/selected-node"
 STATIC = make_storage_class("local", provisioner="kubernetes.io/no-provisioner")
 LOCAL: dict[str, Any] = {"storage_class": "local"}
 WANTS_LOCAL = "claim data wants a volume of class local, which has no provisioner, and "
+TEMPLATES = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
 N1, N2 = make_node("n1", zone="a"), make_node("n2", zone="b")
 
 
@@ -135,6 +137,21 @@ def capacity(zone: str, size: str) -> ApiObject:
                 f"add a node with {ZONE}=c (untried)",
             ],
             id="allowed topologies without nodes",
+        ),
+        pytest.param(
+            make_pod(volumes=mount("data-db-0")),
+            [N1, N2],
+            [
+                make_claim("data-db-0", storage_class="zonal"),
+                allowed("c"),
+                make_object(StatefulSet, "db", namespace="default", spec=TEMPLATES),
+            ],
+            f"class zonal provisions the volume of claim data-db-0 only for {ZONE}=c, and no node has that",
+            [
+                "change volumeClaimTemplates of StatefulSet default/db (recreate it with --cascade=orphan), then "
+                "recreate claim data-db-0 with a class that provisions where the nodes are (untried)",
+            ],
+            id="allowed topologies without nodes, for a claim of a StatefulSet",
         ),
         pytest.param(
             make_pod(volumes=mount("data"), nodeSelector={ZONE: "a"}),
