@@ -45,6 +45,10 @@ def lease(name: str = "kube-scheduler", renewed: str = CREATED, namespace: str =
     return make_object(Lease, name, namespace=namespace, spec=spec)
 
 
+def waiting(reason: str) -> dict[str, Any]:
+    return {"phase": "Pending", "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": reason}}}]}
+
+
 #: A pod that shows the time of the snapshot.
 CLOCK = created(make_pod("clock", node="a", status=READY), NEWEST)
 WAITS = created(make_pod("waits", requests={"cpu": "9"}), NEWEST)
@@ -98,6 +102,19 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
             "Pod default/web-0 does not start on a: its claim data is not bound: late binds when the scheduler places "
             "a pod, and this pod's nodeName was set without the scheduler",
             id="its claim waits for the scheduler",
+        ),
+        pytest.param(
+            [created(make_pod("slow", node="a", status=waiting("ImagePullBackOff")))],
+            [],
+            "Pod default/slow does not start on a: scheduling is done; container c waits: ImagePullBackOff",
+            id="its image cannot be pulled",
+        ),
+        pytest.param(
+            [created(make_pod("slow", node="a", status=waiting("ContainerCreating")))],
+            [],
+            "Pod default/slow does not start on a: a has had it for 1 h and has not started it; only its events say "
+            "why",
+            id="its status does not say why",
         ),
         pytest.param(
             [created(make_pod("young", node="a", status={"phase": "Pending"}), NEWEST)], [], None, id="it is starting"
