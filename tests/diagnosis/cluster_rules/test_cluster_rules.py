@@ -126,6 +126,18 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
             id="a node that is gone",
         ),
         pytest.param(
+            [created(make_pod("tool", node="aa", status={"phase": "Pending"}))],
+            [],
+            "Pod default/tool does not start: nodeName aa is no node of the cluster (did you mean a?)",
+            id="a bare pod with the nodeName of no node",
+        ),
+        pytest.param(
+            [created(make_pod("tool", node="gone", status={"phase": "Pending", "startTime": CREATED}))],
+            [],
+            "Node gone no longer exists: 1 pod is still bound to it: default/tool",
+            id="a bare pod that was started on a node that is gone",
+        ),
+        pytest.param(
             [deleted(of_set(0, node="c", status=READY))],
             [web(replicas=1)],
             "Node c is unreachable: taint node.kubernetes.io/unreachable: default/web-0 is being deleted there, and "
