@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
-from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_FAILED, RULES_OF_PLACED, DiagnosisRule
+from kschedctl.diagnosis.rules import LAST, OF_BOUND, RULES, RULES_OF_FAILED, RULES_OF_PLACED, DiagnosisRule
 
 
 def page() -> str:
@@ -18,7 +18,7 @@ def page() -> str:
         "tried before it is shown, unless it takes effect outside the scheduler; then the answer says so.",
         *_section("Pods that are not scheduled, the most important cause first", (*RULES, LAST)),
         *_section("Pods for which kube-scheduler returns an error", RULES_OF_FAILED),
-        *_section("Pods that are scheduled and do not start", RULES_OF_PLACED),
+        *_section("Pods that are scheduled and do not start", (*RULES_OF_PLACED, OF_BOUND)),
     ]
     return "\n".join(lines) + "\n"
 

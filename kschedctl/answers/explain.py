@@ -357,6 +357,9 @@ class WorkloadData(Data, frozen=True):
             "computed."
         ),
     ] = None
+    suspended: Annotated[
+        bool, Meta(description="True if the workload is a Job or CronJob that is suspended, so that it creates no pod.")
+    ] = False
 
     @property
     def missing(self) -> int:

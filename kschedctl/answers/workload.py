@@ -47,12 +47,16 @@ def words(workload: WorkloadData) -> str:
     'Deployment shop/web, 6 replicas; one of them'
     >>> words(WorkloadData("StatefulSet", "shop", "db", 3, pods=("db-0", "db-1")))
     'StatefulSet shop/db, 3 replicas; db-0 and db-1 alike'
+    >>> words(WorkloadData("Job", "shop", "nightly", 0, suspended=True))
+    'Job shop/nightly is suspended (spec.suspend), so that no pod is created; one pod would be'
     >>> words(WorkloadData("DaemonSet", "ops", "agent", 9, pods=("agent-xxxxx",), nodes=("node-1",)))
     'DaemonSet ops/agent, 9 nodes; the pod on node-1'
     """
     text = f"{workload.kind} {workload.namespace}/{workload.name}"
     if workload.kind == "PodTemplate":
         return text
+    if workload.suspended:
+        return f"{text} is suspended (spec.suspend), so that no pod is created; one pod would be"
     text = f"{text}, {counted(workload.replicas, _NOUNS.get(workload.kind, 'replica'))}"
     if workload.replicas == 0:
         return f"{text}; one replica would be"

@@ -140,10 +140,21 @@ class PodSpec(ApiStruct, frozen=True):
         return self.scheduling_group.pod_group_name if self.scheduling_group is not None else ""
 
 
+class ContainerStateWaiting(ApiStruct, frozen=True):
+    reason: str = ""
+
+
+class ContainerState(ApiStruct, frozen=True):
+    """The state of a container, as far as it explains why the container does not run."""
+
+    waiting: ContainerStateWaiting | None = None
+
+
 class ContainerStatus(ApiStruct, frozen=True):
-    """The resources that the kubelet reports for a container; ``resources`` is ``None`` if it has not reported any."""
+    """The state and the resources of a container; ``resources`` is ``None`` if the kubelet has not reported any."""
 
     name: str = ""
+    state: ContainerState = ContainerState()
     allocated_resources: ResourceList = {}
     resources: ResourceRequirements | None = None
 

@@ -70,7 +70,9 @@ class ClusterBuilder:
         self._note(obj, place)
         self._objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
 
-    def build(self, *, server_version: str = "", taken_at: datetime | None = None) -> Cluster:
+    def build(
+        self, *, server_version: str = "", taken_at: datetime | None = None, dated_by_files: bool = False
+    ) -> Cluster:
         """Return the cluster of all objects added so far."""
         nodes = Nodes(tuple(self._nodes.values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
@@ -80,6 +82,7 @@ class ClusterBuilder:
             self._objects,
             server_version=server_version,
             taken_at=taken_at,
+            dated_by_files=dated_by_files,
             warnings=self.warnings,
             unread=self.unread,
             not_listed=self.not_listed,

@@ -10,7 +10,16 @@ from msgspec.structs import replace
 from kschedctl.api.core import Condition
 from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_pod_spec
 from kschedctl.api.meta import Labels, LabelSelector, ObjectMeta
-from kschedctl.api.pod import Affinity, Container, ContainerStatus, Pod, PodAffinityTerm, PodSpec, PodStatus
+from kschedctl.api.pod import (
+    Affinity,
+    Container,
+    ContainerState,
+    ContainerStatus,
+    Pod,
+    PodAffinityTerm,
+    PodSpec,
+    PodStatus,
+)
 from kschedctl.api.resources import RequestRules, pod_requests
 from kschedctl.api.selectors import SelectorError, parse_label_selector
 from kschedctl.api.volume import Volume
@@ -180,7 +189,12 @@ def _reported_resources(status: PodStatus) -> PodStatus:
     """Return the part of the status in which the kubelet reports resources; an empty status if there is none."""
 
     def reported(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
-        return tuple(status for status in statuses if status.resources is not None or status.allocated_resources)
+        # The state of a container is specific to the pod.
+        return tuple(
+            replace(status, state=ContainerState())
+            for status in statuses
+            if status.resources is not None or status.allocated_resources
+        )
 
     containers = reported(status.container_statuses)
     init_containers = reported(status.init_container_statuses)
@@ -201,14 +215,22 @@ def _reported_resources(status: PodStatus) -> PodStatus:
 def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
     """Return the fields of a pod's status that are specific to the pod, not shared by its class.
 
-    A pending pod keeps all conditions, a pod on a node only the conditions that evictions depend on.
+    A pending pod keeps all conditions, a pod on a node only the conditions that evictions depend on, and the containers
+    that keep it from starting.
     """
+
+    def waiting(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+        return tuple(ContainerStatus(name=each.name, state=each.state) for each in statuses if each.state.waiting)
+
+    bound_in_vain = not pending and status.phase == "Pending"
     conditions = status.conditions if pending else tuple(c for c in status.conditions if _concerns_eviction(c))
     return PodStatus(
         phase=status.phase,
         nominated_node_name=status.nominated_node_name,
         start_time=status.start_time,
         conditions=conditions,
+        container_statuses=waiting(status.container_statuses) if bound_in_vain else (),
+        init_container_statuses=waiting(status.init_container_statuses) if bound_in_vain else (),
         resource_claim_statuses=status.resource_claim_statuses,
     )
 

@@ -7,18 +7,20 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 
-#: Files are taken for copies if they are more than a day newer than anything they hold.
+#: Files are taken for copies if they are more than a day newer than their newest pod.
 _SAME_TIME: Final = timedelta(days=1)
 
 
 def taken_at(cluster: Cluster) -> datetime | None:
-    """Return the time at which the snapshot was taken, or ``None`` if its files do not show it.
+    """Return the time at which the snapshot was taken, or ``None`` if it is unknown.
 
-    Files that are more than a day newer than anything they hold are copies, such as a checkout: their time shows
-    nothing.
+    The time of the files counts only if nothing in them was observed at a time, such as the heartbeat of a node. Files
+    that are more than a day newer than their newest pod are copies, such as a checkout: their time shows nothing.
     """
     taken, newest = cluster.taken_at, newest_time(cluster)
-    return taken if taken is not None and newest is not None and taken - newest <= _SAME_TIME else None
+    if taken is not None and cluster.dated_by_files and (newest is None or taken - newest > _SAME_TIME):
+        return None
+    return max(taken, newest) if taken is not None and newest is not None else taken
 
 
 def newest_time(cluster: Cluster) -> datetime | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules import (
     LAST,
+    OF_BOUND,
     OF_OTHER_SCHEDULERS,
     RULES,
     RULES_OF_FAILED,
@@ -43,4 +44,6 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     if decision.outcome is Outcome.UNSCHEDULABLE:
         rules += RULES
     found = tuple(found for rule in rules for found in rule.check(situation))
-    return found if found or decision.outcome is not Outcome.UNSCHEDULABLE else tuple(LAST.check(situation))
+    if not found and decision.outcome is Outcome.UNSCHEDULABLE:
+        found = tuple(LAST.check(situation))
+    return (*found, *OF_BOUND.check(situation)) if node else found

@@ -17,6 +17,7 @@ from kschedctl.api.kind_names import with_namespace
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
+from kschedctl.api.workload import CronJob, Job
 from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
@@ -83,7 +84,8 @@ class ObjectSubject:
             if self.running and isinstance(self.obj, SCALABLE):
                 wanted = wanted_replicas(self.obj)
             name = type(self.obj).__name__, self.obj.namespace, self.obj.name
-            workload = WorkloadData(*name, wanted, running=len(self.running))
+            suspended = isinstance(self.obj, (Job, CronJob)) and self.obj.spec.suspend
+            workload = WorkloadData(*name, wanted, running=len(self.running), suspended=suspended)
         where = self.where if self.place is not None else ""
         for one in made:
             # The pods of a StatefulSet have names of their own; of the other kinds one pod stands for all replicas.

@@ -43,6 +43,7 @@ CHOICES: Final = frozenset(
         (pod.ContainerPort, "protocol"),
         (pod.ContainerRestartRule, "action"),
         (pod.Container, "restart_policy"),
+        (pod.ContainerStateWaiting, "reason"),
         (pod.PodSpec, "preemption_policy"),
         (pod_group.PodGroupTemplateSpec, "preemption_policy"),
         (pod.PodStatus, "phase"),

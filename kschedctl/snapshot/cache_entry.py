@@ -121,9 +121,8 @@ def _entry(snapshot: Snapshot, times: bytes) -> CacheEntry:
     # Identities of files are compared with one another only, and the result of that is stored.
     doubtful = set(map(id, summary.doubtful()))
     passed = [each._replace(identity=None, doubtful=id(each) in doubtful) for each in summary.passed]
-    depends_on_times = (summary.header is None or summary.header.captured_at is None) and summary.last_seen is None
     return CacheEntry(
-        times=times if depends_on_times else b"",
+        times=times if summary.dated_by_files else b"",
         nodes=cluster.nodes.objects,
         specs=tuple(spec for _, spec in specs.values()),
         classes=cluster.pods.classes,
@@ -163,6 +162,7 @@ def snapshot_of(entry: CacheEntry, paths: tuple[str, ...]) -> Snapshot:
         {_TYPES[name]: _by_name(objects, _TYPES[name]) for name, objects in entry.objects.items()},
         server_version=entry.server_version,
         taken_at=entry.taken_at,
+        dated_by_files=entry.summary.dated_by_files,
         warnings=entry.warnings,
         unread=entry.unread,
         not_listed=entry.not_listed,

@@ -124,7 +124,11 @@ def build_snapshot(
     builder.unread.extend(summary.unread())
     builder.not_listed.update(summary.not_listed)
     return Snapshot(
-        cluster=builder.build(server_version=summary.git_version, taken_at=taken_at(summary)),
+        cluster=builder.build(
+            server_version=summary.git_version,
+            taken_at=taken_at(summary),
+            dated_by_files=summary.dated_by_files,
+        ),
         paths=paths,
         scheduler_config=summary.scheduler_config,
         left_out=dict(sorted(summary.left_out.items())),

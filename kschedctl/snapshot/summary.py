@@ -115,6 +115,11 @@ class ReadSummary:
         except ValueError:
             return None
 
+    @property
+    def dated_by_files(self) -> bool:
+        """True if only the modification times of the files show when the snapshot was taken."""
+        return (self.header is None or self.header.captured_at is None) and self.last_seen is None
+
     def note_times(self, text: JsonText) -> bytes:
         """Record the observation times in an object, given as JSON, and return the newest; empty if there is none."""
         newest: bytes = max(_SEEN.findall(text), default=b"")

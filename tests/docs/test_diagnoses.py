@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.diagnosis.rules import LAST, RULES, RULES_OF_FAILED, RULES_OF_PLACED, DiagnosisRule
+from kschedctl.diagnosis.rules import LAST, OF_BOUND, RULES, RULES_OF_FAILED, RULES_OF_PLACED, DiagnosisRule
 from tools.diagnoses_page import page
 
 FILE = Path(__file__).parents[2] / "docs" / "diagnoses.md"
@@ -19,7 +19,9 @@ def test_the_page_is_what_the_rules_say(request: pytest.FixtureRequest) -> None:
     assert FILE.read_text() == text, "make golden writes it anew"
 
 
-@pytest.mark.parametrize("rule", [*RULES, LAST, *RULES_OF_FAILED, *RULES_OF_PLACED], ids=lambda rule: rule.module)
+@pytest.mark.parametrize(
+    "rule", [*RULES, LAST, *RULES_OF_FAILED, *RULES_OF_PLACED, OF_BOUND], ids=lambda rule: rule.module
+)
 def test_a_rule_says_in_its_first_line_what_it_finds(rule: DiagnosisRule) -> None:
     first, _, rest = (rule.load().__doc__ or "").partition("\n")
     assert first.endswith(".") or not rest.startswith("\n"), first

@@ -142,10 +142,20 @@ def _verdict(
         scores=scores,
         preemption=preemption,
         cause=diagnoses[0].cause if diagnoses else "",
+        binding=_binding(decision, pod.node_name),
         group=group,
         pod_group_name=decision.pod.spec.pod_group_name if decision.release.gangs else "",
     )
     return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
+
+
+def _binding(decision: Decision, node: str) -> str:
+    if not node:
+        return ""
+    # Most questions are about pending pods.
+    from kschedctl.diagnosis.bound_pods import binding
+
+    return binding(decision.cluster, decision.pod, node)
 
 
 def _claims(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:

@@ -28,6 +28,7 @@ def summary(
     scores: ScoresData | None,
     preemption: PreemptionData | None,
     cause: str = "",
+    binding: str = "",
     group: PodGroupData | None = None,
     pod_group_name: str = "",
     search: SearchData | None = None,
@@ -46,6 +47,8 @@ def summary(
         The result of preemption; ``None`` if it did not run.
     cause : str
         The cause of the diagnosis; empty if there is none.
+    binding : str
+        The relation of the pod to its node, such as ``runs on n1``; empty for a pending pod.
     group : PodGroupData or None
         The decision for the pod's group; ``None`` for a pod that is tried by itself.
     pod_group_name : str
@@ -56,9 +59,7 @@ def summary(
     if group is not None and verdict.result is Outcome.UNSCHEDULABLE:
         return _of_group(pod, group, cause)
     subject = f"{pod.namespace}/{pod.name}"
-    start = subject
-    if pod.node_name:
-        start = f"{subject} runs on {pod.node_name}. If rescheduled, it"
+    start = f"{subject} {binding}. If rescheduled, it" if binding else subject
     match verdict.result:
         case Outcome.ERROR:
             why = f"{cause}: {verdict.error}" if cause else verdict.error
@@ -80,7 +81,9 @@ def summary(
             return f"{text} {_preemption(preemption)}" if preemption is not None else text
     if cause:
         # Only a pod with a node, or about to get one, has a cause although it fits.
-        start = f"{subject} does not start: {cause}. If rescheduled, it" if pod.node_name else f"{subject}: {cause}. It"
+        start = f"{subject}: {cause}. It"
+        if pod.node_name:
+            start = f"{subject} does not start on {pod.node_name}: {cause}. If rescheduled, it"
     of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
     with_group = ""
     if group is not None and not pod.node_name:

@@ -34,6 +34,7 @@ from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.snapshot_time import taken_at
+from kschedctl.diagnosis.bound_pods import binding
 from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Reason
 from kschedctl.preemption.budgets import Budget
@@ -196,7 +197,9 @@ def _summary(
         return base.verdict.summary
     if result is Result.ERROR and found is not None:
         return f"kube-scheduler returns an error for {name}: {found.status.message}"
-    start = f"{name} runs on {pod.node_name}. If rescheduled, it" if pod.node_name else name
+    start = name
+    if pod.node_name:
+        start = f"{name} {binding(decision.cluster, decision.pod, pod.node_name)}. If rescheduled, it"
     nowhere = f"{start} fits on none of {counted(base.snapshot.nodes, 'node')}"
     because = f"{nowhere}: {base.diagnoses[0].cause}" if base.diagnoses else nowhere
     match result:

@@ -5,16 +5,18 @@ stays. A StatefulSet creates no replacement before the old pod is gone.
 
 Operators delete the pods by force once they know that the machine is gone. The rule is silent if the snapshot seems to
 lack nodes: if more nodes are gone than are left.
+
+A pod without a controller that never started was created with the ``nodeName`` of a node that does not exist, often a
+mistyped one. Operators recreate it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
-from kschedctl.cluster.records import LOST
+from kschedctl.diagnosis.bound_pods import is_misnamed, misnamed_node, pods_by_lost_node
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.framework.remedy import Risk, delete_command
@@ -23,14 +25,12 @@ from kschedctl.framework.remedy import Risk, delete_command
 def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """Yield the nodes that are gone, with the pods that are still bound to them."""
     pods = situation.cluster.pods
-    lost = np.flatnonzero(pods.node_row == LOST).tolist()
-    by_node: dict[str, list[int]] = {}
-    for index in lost:
-        by_node.setdefault(pods.records[index].node_name, []).append(index)
-    if len(by_node) > len(situation.cluster.nodes):
-        return
-    for node, members in by_node.items():
-        keys = tuple(pods.key(index) for index in members)
+    for node, members in pods_by_lost_node(situation.cluster).items():
+        misnamed = [index for index in members if is_misnamed(pods.pod(index))]
+        yield from (_misnamed(situation, pods.pod(index), node) for index in misnamed)
+        keys = tuple(pods.key(index) for index in members if index not in misnamed)
+        if not keys:
+            continue
         yield ClusterDiagnosis(
             rule="lost-node",
             cause=f"{counted(len(keys), 'pod')} {'is' if len(keys) == 1 else 'are'} still bound to it: "
@@ -50,3 +50,19 @@ def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             state="no longer exists",
             pods=keys,
         )
+
+
+def _misnamed(situation: ClusterSituation, pod: Pod, node: str) -> ClusterDiagnosis:
+    found = misnamed_node(situation.cluster, pod, node)
+    return ClusterDiagnosis(
+        rule=found.rule,
+        cause=found.cause,
+        advice=found.advice,
+        checks=found.checks,
+        kind=Pod.__name__,
+        namespace=pod.namespace,
+        name=pod.name,
+        state="does not start",
+        pods=(pod.key,),
+        since=pod.metadata.creation_timestamp,
+    )

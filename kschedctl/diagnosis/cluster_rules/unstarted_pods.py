@@ -3,8 +3,8 @@
 Such a pod is in phase Pending, although the scheduler, or ``spec.nodeName``, has given it a node. A pod that was
 created a few minutes ago may still pull its images; it is left out.
 
-Operators repair the node or the claim. For anything else, the events of the pod name the reason: images, volumes,
-Secrets, the network plugin.
+Operators repair the node or the claim, or what a waiting container's reason names, such as the image. For anything
+else, the events of the pod name the reason: volumes, Secrets, the network plugin.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.attached_volumes import attached_elsewhere
+from kschedctl.diagnosis.bound_pods import on_unhealthy_node, waiting_containers
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.csi_registration import unregistered_on
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
-from kschedctl.framework.remedy import Risk
 
 #: Pods that are younger than ten minutes may be starting.
 _PATIENCE: Final = 600
@@ -43,26 +42,21 @@ def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
 
 def _diagnosis(situation: ClusterSituation, pod: Pod, node_name: str, age: int) -> ClusterDiagnosis:
     cluster = situation.cluster
-    node = cluster.nodes.objects[cluster.nodes.row[node_name]]
+    unhealthy = list(on_unhealthy_node(cluster, node_name))
     advice: tuple[Advice, ...] = ()
     checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
     claims = list(_claims(cluster, pod))
     volumes = [*attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
-    if is_unhealthy(node):
-        cause = f"its node {node_name} is {health_problem(node)}"
-        advice = (
-            Advice(
-                summary=f"get {node_name} ready again, or replace it",
-                risk=Risk.MISTAKE,
-                untried="the kubelet runs on the machine",
-                command=f"kubectl describe node {node_name}",
-            ),
-        )
+    waiting = list(waiting_containers(pod))
+    if unhealthy:
+        cause, advice = unhealthy[0].cause, unhealthy[0].advice
     elif claims:
         cause = "; ".join(claims)
         checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
     elif volumes:
         cause, advice, checks = volumes[0].cause, volumes[0].advice, (*checks, *volumes[0].checks)
+    elif waiting:
+        cause, advice, checks = waiting[0].cause, waiting[0].advice, waiting[0].checks
     else:
         cause = f"{node_name} has had it for {duration(age)} and has not started it; only its events say why"
     return ClusterDiagnosis(

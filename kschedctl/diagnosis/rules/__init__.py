@@ -75,6 +75,8 @@ RULES_OF_PLACED: Final[tuple[DiagnosisRule, ...]] = (
     DiagnosisRule("provisioning"),
     DiagnosisRule("idle_scheduler"),
 )
+#: The rule for pods that are bound to a node. It is asked last: a bound pod can fit on no node as well.
+OF_BOUND: Final = DiagnosisRule("unstarted")
 #: The rules for pods for which kube-scheduler returns an error.
 RULES_OF_FAILED: Final[tuple[DiagnosisRule, ...]] = (DiagnosisRule("unscored_claims"),)
 #: The only rule for pods that no profile of the configuration schedules.

@@ -4,6 +4,9 @@ The scheduler counts, per resource, the larger of two numbers: the sum over all 
 container. A request at the level of the pod replaces both; the overhead of the runtime class is added. Where a
 container has a limit and no request, the API server takes the limit as the request. Operators correct that part: the
 init container, a missing request, or a wrong unit. A pod that really needs that much needs a larger node.
+
+A device that its plugin reports as unhealthy counts in a node's capacity, but not in what is allocatable. If a node
+has enough devices and some of them are unhealthy, operators repair or reset these.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.api.amounts import exact_quantity, format_amount
+from kschedctl.api.core import Node
 from kschedctl.api.pod import Container, PodSpec
-from kschedctl.api.quantity import parse_quantity
+from kschedctl.api.quantity import QuantityError, parse_quantity, value
 from kschedctl.api.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -26,7 +30,7 @@ from kschedctl.api.resources import (
     is_extended_resource,
     scheduler_units,
 )
-from kschedctl.api.wording import listed
+from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -35,9 +39,12 @@ from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation
+from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched
+from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED
 
+#: The repair of unhealthy devices is tried on at most 3 nodes.
+_MOST_REPAIRED: Final = 3
 #: A request of this many times the largest offer may have the wrong unit.
 _OUT_OF_SCALE: Final = 10
 _UNIT: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGT]i?|k)?")
@@ -108,9 +115,10 @@ class _Oversized:
 
     def diagnosis(self) -> Diagnosis:
         """Return the diagnosis, with the part that is too large."""
-        blame = self._blame()
+        unhealthy = self._nodes_with_unhealthy_devices()
+        blame = self._unhealthy_devices(unhealthy) if unhealthy else self._blame()
         if blame:
-            cause = f"{blame}, {self._room()}"
+            cause = blame if unhealthy else f"{blame}, {self._room()}"
             if self._others.any():
                 cause += f"; {obstacles_on(self._situation, self._others)}"
         elif self._others.any() or int(self._situation.in_reach.sum()) == 1:
@@ -124,8 +132,52 @@ class _Oversized:
             rule="oversized-request",
             cause=cause,
             evidence=tuple(self._evidence()),
-            remedies=remedies,
+            remedies=(*map(self._repaired, unhealthy[:_MOST_REPAIRED]), *remedies),
             advice=() if remedies else tuple(self._advice()),
+        )
+
+    def _nodes_with_unhealthy_devices(self) -> list[Node]:
+        """Return the nodes that have enough devices, of which too few are healthy; those with most of them first."""
+        if not is_extended_resource(self._resource):
+            return []
+        offering = self._nodes & (self._situation.offered(self._resource) > 0)
+        found = [node for node in self._situation.nodes(offering) if self._capacity(node) >= self._wanted]
+        return sorted(found, key=lambda node: -self._allocatable(node))
+
+    def _capacity(self, node: Node) -> int:
+        try:
+            return value(parse_quantity(node.status.capacity.get(self._resource, 0)))
+        except QuantityError:
+            # Only allocatable amounts are validated when a snapshot is read.
+            return 0
+
+    def _allocatable(self, node: Node) -> int:
+        return int(self._situation.offered(self._resource)[self._situation.cluster.nodes.row[node.name]])
+
+    def _unhealthy_devices(self, nodes: Sequence[Node]) -> str:
+        """Return a clause about the unhealthy devices of the node with the most healthy ones."""
+        has, healthy = self._capacity(nodes[0]), self._allocatable(nodes[0])
+        only = "only 1 is" if healthy == 1 else f"only {healthy} are"
+        lost = "1 is" if has - healthy == 1 else f"{has - healthy} are"
+        others, have = len(nodes) - 1, "has" if len(nodes) == 2 else "have"
+        more = f"; {counted(others, 'other node')} {have} unhealthy devices as well" if others else ""
+        return f"{nodes[0].name} has {has} {self._resource}, but {only} allocatable: {lost} unhealthy{more}"
+
+    def _repaired(self, node: Node) -> Remedy:
+        """Return the repair of a node's unhealthy devices: all that it has are allocatable."""
+        lost = self._capacity(node) - self._allocatable(node)
+        which = "the unhealthy device" if lost == 1 else f"the {lost} unhealthy devices"
+        summary = f"repair or reset {which} ({self._resource}) on {node.name}"
+        healthy = {**node.status.allocatable, self._resource: node.status.capacity[self._resource]}
+        return Remedy(
+            summary=summary,
+            scope=RemedyScope.NODE,
+            changes=(patched(node, add_operation(healthy, "status", "allocatable")),),
+            risk=Risk.MISTAKE,
+            family="unhealthy devices",
+            within=-self._allocatable(node),
+            once=True,
+            command=f"# {summary}; its device plugin then reports it as healthy",
         )
 
     def _shown(self, amount: int) -> str:

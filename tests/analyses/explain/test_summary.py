@@ -133,7 +133,7 @@ def test_summary(verdict: VerdictData, more: dict[str, Any], text: str) -> None:
 
 def test_pod_that_runs() -> None:
     pod = replace(POD, node_name="n7")
-    found = summary(pod, NOWHERE, n_nodes=1, gate="", scores=None, preemption=None)
+    found = summary(pod, NOWHERE, n_nodes=1, gate="", scores=None, preemption=None, binding="runs on n7")
     assert found == "shop/web runs on n7. If rescheduled, it fits on none of 1 node."
 
 

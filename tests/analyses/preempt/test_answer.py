@@ -38,7 +38,7 @@ def scheduler(pods: Iterable[Pod], nodes: str = "ab", taken: datetime | None = N
     builder = ClusterBuilder()
     for obj in (*(make_node(name, cpu="4") for name in nodes), *pods):
         builder.add(obj)
-    made = Scheduler(builder.build(taken_at=taken))
+    made = Scheduler(builder.build(taken_at=taken, dated_by_files=True))
     if config:
         from kschedctl.framework.config.load import load_configuration
 

@@ -10,7 +10,7 @@ import pytest
 from kschedctl.api.coordination import Lease
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.api.workload import StatefulSet
+from kschedctl.api.workload import Job, StatefulSet
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_claim, make_cluster, make_node, make_object, make_pod, make_storage_class
@@ -43,6 +43,15 @@ def web(replicas: int = 3, policy: str = "") -> StatefulSet:
 def lease(name: str = "kube-scheduler", renewed: str = CREATED, namespace: str = "kube-system") -> Lease:
     spec = {"holderIdentity": "cp-1_6f", "leaseDurationSeconds": 15, "renewTime": renewed}
     return make_object(Lease, name, namespace=namespace, spec=spec)
+
+
+def suspended(**own: Any) -> Job:
+    status = {"conditions": [{"type": "Suspended", "status": "True", "lastTransitionTime": CREATED}]}
+    return make_object(Job, "nightly", namespace="default", **{"spec": {"suspend": True}, "status": status, **own})
+
+
+def waiting(reason: str) -> dict[str, Any]:
+    return {"phase": "Pending", "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": reason}}}]}
 
 
 #: A pod that shows the time of the snapshot.
@@ -100,6 +109,33 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
             id="its claim waits for the scheduler",
         ),
         pytest.param(
+            [],
+            [suspended()],
+            "Job default/nightly is suspended, so that no pod is created: spec.suspend is true",
+            id="a suspended Job",
+        ),
+        pytest.param(
+            [],
+            [suspended(labels={"kueue.x-k8s.io/queue-name": "batch"})],
+            "Job default/nightly is suspended, so that no pod is created: Kueue suspends it until queue batch has "
+            "quota for it",
+            id="a Job that waits in a queue of Kueue",
+        ),
+        pytest.param([], [suspended(status={})], None, id="a Job that its controller has not seen"),
+        pytest.param(
+            [created(make_pod("slow", node="a", status=waiting("ImagePullBackOff")))],
+            [],
+            "Pod default/slow does not start on a: scheduling is done; container c waits: ImagePullBackOff",
+            id="its image cannot be pulled",
+        ),
+        pytest.param(
+            [created(make_pod("slow", node="a", status=waiting("ContainerCreating")))],
+            [],
+            "Pod default/slow does not start on a: a has had it for 1 h and has not started it; only its events say "
+            "why",
+            id="its status does not say why",
+        ),
+        pytest.param(
             [created(make_pod("young", node="a", status={"phase": "Pending"}), NEWEST)], [], None, id="it is starting"
         ),
         pytest.param(
@@ -107,6 +143,18 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
             [web(replicas=1)],
             "Node gone no longer exists: 1 pod is still bound to it: default/web-0",
             id="a node that is gone",
+        ),
+        pytest.param(
+            [created(make_pod("tool", node="aa", status={"phase": "Pending"}))],
+            [],
+            "Pod default/tool does not start: nodeName aa is no node of the cluster (did you mean a?)",
+            id="a bare pod with the nodeName of no node",
+        ),
+        pytest.param(
+            [created(make_pod("tool", node="gone", status={"phase": "Pending", "startTime": CREATED}))],
+            [],
+            "Node gone no longer exists: 1 pod is still bound to it: default/tool",
+            id="a bare pod that was started on a node that is gone",
         ),
         pytest.param(
             [deleted(of_set(0, node="c", status=READY))],

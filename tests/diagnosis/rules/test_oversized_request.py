@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from kschedctl.api.core import Node
 from kschedctl.api.workload import ReplicaSet
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_container, make_node, make_object, make_pod
 
 NODES = [make_node("a"), make_node("b")]
+GPU = "nvidia.com/gpu"
 LARGER = "add a larger node than a: with 8 cpu free"
 
 
@@ -105,6 +108,48 @@ def test_cause_and_cure(spec: dict[str, Any], cause: str, cure: str) -> None:
     decision = decide(make_pod(**spec), make_cluster(NODES))
     assert [one.cause for one in diagnose(decision)] == [cause]
     assert suggest(decision).ranked[0].summary == cure
+
+
+def dgx(name: str, healthy: int, **own: Any) -> Node:
+    node = make_node(name, offers={GPU: str(healthy)}, **own)
+    return replace(node, status=replace(node.status, capacity={**node.status.allocatable, GPU: "8"}))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cause", "cures"),
+    [
+        pytest.param(
+            [dgx("a", 7), make_node("b")],
+            "a has 8 nvidia.com/gpu, but only 7 are allocatable: 1 is unhealthy",
+            ["repair or reset the unhealthy device (nvidia.com/gpu) on a"],
+            id="one device",
+        ),
+        pytest.param(
+            [dgx("a", 1), dgx("b", 6)],
+            "b has 8 nvidia.com/gpu, but only 6 are allocatable: 2 are unhealthy; "
+            "1 other node has unhealthy devices as well",
+            ["repair or reset the 2 unhealthy devices (nvidia.com/gpu) on b"],
+            id="the node with the most healthy devices is named",
+        ),
+        pytest.param(
+            [dgx("a", 7), dgx("b", 8, taints=["team=x:NoSchedule"])],
+            "a has 8 nvidia.com/gpu, but only 7 are allocatable: 1 is unhealthy; b is tainted team=x:NoSchedule",
+            ["repair or reset the unhealthy device (nvidia.com/gpu) on a"],
+            id="beside a reserved node",
+        ),
+        pytest.param(
+            [make_node("a", offers={GPU: "4"}), make_node("b")],
+            "no node has 8 nvidia.com/gpu, the largest offers 4",
+            [],
+            id="all healthy",
+        ),
+    ],
+)
+def test_unhealthy_devices(nodes: list[Node], cause: str, cures: list[str]) -> None:
+    decision = decide(make_pod(containers=[limited(**{GPU: "8"})]), make_cluster(nodes))
+    assert diagnose(decision)[0].cause == cause
+    ranked = [one.summary for one in suggest(decision).ranked]
+    assert [summary for summary in ranked if summary.startswith("repair")] == cures == ranked[: len(cures)]
 
 
 def test_the_template_shows_that_only_a_limit_is_set() -> None:
