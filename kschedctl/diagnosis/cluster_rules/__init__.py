@@ -8,7 +8,6 @@ from typing import Final
 RULES: Final[tuple[str, ...]] = (
     "idle_control_plane",
     "refused_pods",
-    "suspended_jobs",
     "ordinal_waits",
     "unstarted_pods",
     "lost_nodes",

@@ -106,9 +106,9 @@ def _short(situation: ClusterSituation) -> Iterator[_Short]:
         status = daemon_set.status
         yield from _of(situation, daemon_set, status.desired_number_scheduled, status.current_number_scheduled or None)
     for job in cluster.list(Job):
-        if job.status.start_time is not None and not has_ended(job):
-            wants = 0 if job.spec.suspend else parallel_pods(job)
-            yield from _of(situation, job, wants, job.status.active)
+        ended = any(each.type in _ENDED and each.status == "True" for each in job.status.conditions)
+        if job.status.start_time is not None and not ended:
+            yield from _of(situation, job, _parallel(job), job.status.active)
 
 
 def _of(
@@ -132,14 +132,11 @@ def _failure(conditions: Sequence[Condition]) -> Condition | None:
     )
 
 
-def has_ended(job: Job) -> bool:
-    """Report whether a Job is complete or has failed."""
-    return any(each.type in _ENDED and each.status == "True" for each in job.status.conditions)
-
-
-def parallel_pods(job: Job) -> int:
-    """Return the number of pods of a Job that run at once, now, unless it is suspended."""
+def _parallel(job: Job) -> int:
+    """Return the number of pods of a Job that run at once, now."""
     spec = job.spec
+    if spec.suspend:
+        return 0
     parallelism = 1 if spec.parallelism is None else spec.parallelism
     if spec.completions is None:
         return 0 if job.status.succeeded else parallelism

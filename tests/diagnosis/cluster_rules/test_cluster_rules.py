@@ -10,7 +10,7 @@ import pytest
 from kschedctl.api.coordination import Lease
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.api.workload import Job, StatefulSet
+from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_claim, make_cluster, make_node, make_object, make_pod, make_storage_class
@@ -43,11 +43,6 @@ def web(replicas: int = 3, policy: str = "") -> StatefulSet:
 def lease(name: str = "kube-scheduler", renewed: str = CREATED, namespace: str = "kube-system") -> Lease:
     spec = {"holderIdentity": "cp-1_6f", "leaseDurationSeconds": 15, "renewTime": renewed}
     return make_object(Lease, name, namespace=namespace, spec=spec)
-
-
-def suspended(**own: Any) -> Job:
-    status = {"conditions": [{"type": "Suspended", "status": "True", "lastTransitionTime": CREATED}]}
-    return make_object(Job, "nightly", namespace="default", **{"spec": {"suspend": True}, "status": status, **own})
 
 
 def waiting(reason: str) -> dict[str, Any]:
@@ -108,20 +103,6 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
             "a pod, and this pod's nodeName was set without the scheduler",
             id="its claim waits for the scheduler",
         ),
-        pytest.param(
-            [],
-            [suspended()],
-            "Job default/nightly is suspended, so that no pod is created: spec.suspend is true",
-            id="a suspended Job",
-        ),
-        pytest.param(
-            [],
-            [suspended(labels={"kueue.x-k8s.io/queue-name": "batch"})],
-            "Job default/nightly is suspended, so that no pod is created: Kueue suspends it until queue batch has "
-            "quota for it",
-            id="a Job that waits in a queue of Kueue",
-        ),
-        pytest.param([], [suspended(status={})], None, id="a Job that its controller has not seen"),
         pytest.param(
             [created(make_pod("slow", node="a", status=waiting("ImagePullBackOff")))],
             [],
