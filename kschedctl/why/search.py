@@ -114,7 +114,7 @@ def suggest(
     search.singles(ordered)
     if ways:
         search.other_ways(ordered)
-    corrections = [each for each in remedies if each.risk is Risk.MISTAKE and not search.has(each)]
+    corrections = [each for each in remedies if each.risk is Risk.MISTAKE and not search.settles(each)]
     if corrections:
         # A mistake may hide another obstacle, or another mistake.
         search.begin_anew()
@@ -296,9 +296,10 @@ class _Search:
         """Report whether a correction helps, alone or with another change."""
         return any(remedy in one.remedies for one in self.found for remedy in corrections)
 
-    def has(self, remedy: Remedy) -> bool:
-        """Report whether a remedy helps alone."""
-        return any(remedy in one.remedies for one in self.found)
+    def settles(self, remedy: Remedy) -> bool:
+        """Report whether a remedy helps alone, or another one of which only one is reported."""
+        found = [each for one in self.found for each in one.remedies]
+        return remedy in found or (remedy.once and any(each.family == remedy.family for each in found))
 
     def pairs(self, firsts: Iterable[Remedy], worst: Risk = Risk.DATA) -> None:
         """Try pairs of remedies: a first one, and a second proposed by the reasons that are left after it.
