@@ -318,13 +318,10 @@ class _Search:
             if after is None:
                 continue
             left = collect(after)
-            diagnosed = [remedy for each in diagnose(after) for remedy in each.remedies]
-            # A node is added for a corrected pod, not for one that has to do without something.
-            corrected = first.risk is Risk.MISTAKE and first.scope is RemedyScope.POD
-            nodes = new_nodes(after) if corrected else ()
+            more = _after_correction(after, first) if first.risk is Risk.MISTAKE else ()
             seconds = [
                 each
-                for each in (*map(CandidateRemedy, (*diagnosed, *nodes)), *left.candidates)
+                for each in (*map(CandidateRemedy, more), *left.candidates)
                 if left.promising(each) and each.remedy.risk <= worst and _goes_with(first, each.remedy)
             ]
             for second in _of_each_family(seconds, _MOST_SECOND):
@@ -350,6 +347,13 @@ class _Search:
         self._used += 1
         self.tried += 1
         return True
+
+
+def _after_correction(after: Decision, first: Remedy) -> Iterator[Remedy]:
+    """Yield the corrections of other mistakes, and new nodes for a corrected pod."""
+    yield from (remedy for each in diagnose(after) for remedy in each.remedies)
+    if first.scope is RemedyScope.POD:
+        yield from new_nodes(after)
 
 
 def _goes_with(first: Remedy, second: Remedy) -> bool:
