@@ -79,7 +79,8 @@ def pods_with_one_change(pod: Pod, cluster: Cluster) -> Iterator[tuple[str, Pod]
             if quantity != "0":
                 yield "request", with_spec(containers=(*spec.containers[:i], lower, *spec.containers[i + 1 :]))
         for j, port in enumerate(container.ports):
-            if port.host_port:
+            # With hostNetwork the port is one of the node, declared or not.
+            if port.host_port and not spec.host_network:
                 ports = (*container.ports[:j], replace(port, host_port=0), *container.ports[j + 1 :])
                 without = replace(container, ports=ports)
                 yield "port", with_spec(containers=(*spec.containers[:i], without, *spec.containers[i + 1 :]))
