@@ -357,7 +357,13 @@ def _after_correction(after: Decision, first: Remedy) -> Iterator[Remedy]:
 
 
 def _goes_with(first: Remedy, second: Remedy) -> bool:
-    """Report whether two remedies can help together: not if they change different nodes, as the pod needs only one."""
+    """Report whether two remedies can help together.
+
+    They do not if they change different nodes, as the pod needs only one; nor if they are variants of each other, which
+    together could lower a request too far.
+    """
+    if first.family == second.family:
+        return False
     if first.scope is not RemedyScope.NODE or second.scope is not RemedyScope.NODE:
         return True
     return first.changes[0] != second.changes[0] and _objects(first) == _objects(second)

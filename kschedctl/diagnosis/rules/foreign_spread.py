@@ -51,7 +51,7 @@ def _corrections(
         f"{_text(own)} instead of {_text(other)} in the labelSelector of the spread constraint over {key}",
         *(replace_operation(value, *at, name) for name, value in own.items()),
         risk=Risk.MISTAKE,
-        family="foreign spread",
+        family=("foreign spread", index),
     )
 
 
