@@ -119,7 +119,8 @@ def suggest(
         # A mistake may hide another obstacle, or another mistake.
         search.begin_anew()
         search.pairs(corrections, worst=Risk.CAPACITY)
-        advice += tuple(map(_incomplete, (each for each in corrections[:1] if not search.corrects(corrections))))
+        if not any(map(search.has, corrections)):
+            advice += (_incomplete(corrections[0]),)
     if not search.found:
         search.begin_anew()
         search.pairs(_firsts(collected))
@@ -292,14 +293,14 @@ class _Search:
                     number[remedy.side_of] += 1
                     done.add(remedy.family)
 
-    def corrects(self, corrections: Collection[Remedy]) -> bool:
-        """Report whether a correction helps, alone or with another change."""
-        return any(remedy in one.remedies for one in self.found for remedy in corrections)
+    def has(self, remedy: Remedy) -> bool:
+        """Report whether a remedy helps, alone or with another one."""
+        return any(remedy in one.remedies for one in self.found)
 
     def settles(self, remedy: Remedy) -> bool:
-        """Report whether a remedy helps alone, or another one of which only one is reported."""
-        found = [each for one in self.found for each in one.remedies]
-        return remedy in found or (remedy.once and any(each.family == remedy.family for each in found))
+        """Report whether a remedy helps, or another one of its family, of which one is enough."""
+        families = {each.family for one in self.found for each in one.remedies}
+        return self.has(remedy) or (remedy.once and remedy.family in families)
 
     def pairs(self, firsts: Iterable[Remedy], worst: Risk = Risk.DATA) -> None:
         """Try pairs of remedies: a first one, and a second proposed by the reasons that are left after it.

@@ -9,6 +9,7 @@ old pod: its ReplicaSet creates it again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from kschedctl.api.workload import Deployment, ReplicaSet
@@ -69,17 +70,16 @@ def _places(situation: Situation) -> Iterator[str]:
     cluster, (_, namespace, name), older = situation.cluster, situation.workload, _older_replica_sets(situation)
     if not older:
         return
-    tried = 0
-    for index in pods_made_by(cluster, Deployment, namespace, name):
-        record = cluster.pods.records[index]
-        owner = record.metadata.controller
-        if not record.node_name or owner is None or owner.name not in older:
-            continue
-        if situation.decision.framework.status_without(situation.pod, record.node_name, [index]).code is Code.SUCCESS:
-            yield record.node_name
-        tried += 1
-        if tried == _MOST:
-            return
+    old = (
+        (index, record.node_name)
+        for index in pods_made_by(cluster, Deployment, namespace, name)
+        if (record := cluster.pods.records[index]).node_name
+        and (owner := record.metadata.controller) is not None
+        and owner.name in older
+    )
+    for index, node in islice(old, _MOST):
+        if situation.decision.framework.status_without(situation.pod, node, [index]).code is Code.SUCCESS:
+            yield node
 
 
 def _older_replica_sets(situation: Situation) -> set[str]:
