@@ -6,31 +6,41 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from kschedctl.api.selectors import SelectorError
-from kschedctl.api.storage import CSIDriver, StorageClass
+from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import counted, listed, similar
-from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.claim_classes import (
+    other_classes,
+    other_immediate_classes,
+    recreation_command,
+    subject,
+    template_change,
+)
 from kschedctl.diagnosis.components import ill_provisioner
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
-from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
+from kschedctl.diagnosis.provisioners import (
+    driver_of,
+    install_advice,
+    is_csi_driver,
+    repair_advice,
+    unregistered_driver,
+)
+from kschedctl.framework.remedy import Remedy, Risk, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.volumes.claims import (
-    NO_PROVISIONER,
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,
     has_class,
+    is_static,
     requested_storage,
     volume_class,
     volume_of,
 )
-from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.default_class import default_storage_class
 from kschedctl.volumes.matching import Mismatch, claim_selector, mismatches, show_storage
-from kschedctl.volumes.migration import PLUGINS_BY_NAME
 
-#: At most this many classes are proposed for a claim, and at most this many volumes and classes are named.
-_MOST_CLASSES: Final = 3
+#: At most this many volumes and classes are named.
 _MOST_NAMED: Final = 3
 _NAMED_CLASSES: Final = 6
 _WITHOUT_CLAIM: Final = '[{"op":"remove","path":"/spec/claimRef"}]'
@@ -42,7 +52,6 @@ _ADAPTED: Final = {
     "storageClassName": "storageClassName {found}",
     "capacity": "a request of {found}",
 }
-_BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _WORDS: Final = {
     "capacity": "has {found} of the {wanted}",
     "accessModes": "offers {found}, not {wanted}",
@@ -95,22 +104,17 @@ def _problem(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
     return ("static" if is_static(storage_class) else "provisioned"), name
 
 
-def is_static(storage_class: StorageClass) -> bool:
-    """Report whether a class has no provisioner, so that its claims are bound to existing volumes alone."""
-    return storage_class.provisioner in ("", NO_PROVISIONER)
-
-
 def _no_such_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> Diagnosis:
     classes = sorted(one.name for one in cluster.list(StorageClass))
     has = f"the cluster has {listed(classes, most=_NAMED_CLASSES)}" if classes else "the snapshot has no StorageClass"
     likely = similar(name, classes)
     return Diagnosis(
         rule="missing-storage-class",
-        cause=f"{_subject(claims)} {_verb(claims, 'wants', 'want')} StorageClass {name}, which does not exist: {has}",
+        cause=f"{subject(claims)} {_verb(claims, 'wants', 'want')} StorageClass {name}, which does not exist: {has}",
         evidence=("nothing provisions a volume for a class that does not exist",),
-        remedies=tuple(_other_classes(cluster, claims)),
+        remedies=tuple(other_classes(cluster, claims)),
         advice=(
-            *_other_immediate_classes(cluster, claims),
+            *other_immediate_classes(cluster, claims),
             Advice(
                 summary=f"create StorageClass {name}, with the provisioner of {likely[0] if likely else 'the cluster'}",
                 risk=Risk.MISTAKE if not classes else Risk.SHARED,
@@ -131,13 +135,13 @@ def _no_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Diag
     classes = sorted(one.name for one in cluster.list(StorageClass))
     if default is not None:
         cause = (
-            f"{_subject(claims)} {_verb(claims, 'has', 'have')} no StorageClass yet: the PersistentVolume controller "
+            f"{subject(claims)} {_verb(claims, 'has', 'have')} no StorageClass yet: the PersistentVolume controller "
             f"has not set the default class {default.name}"
         )
         checks = ("kubectl get pods -n kube-system -l component=kube-controller-manager",)
     else:
         has = f" (the cluster has {listed(classes, most=_NAMED_CLASSES)})" if classes else ""
-        cause = f"{_subject(claims)} {_verb(claims, 'names', 'name')} no StorageClass, and no class is the default{has}"
+        cause = f"{subject(claims)} {_verb(claims, 'names', 'name')} no StorageClass, and no class is the default{has}"
         checks = ("kubectl get storageclass",)
     mark = "storageclass.kubernetes.io/is-default-class"
     named = classes[0] if len(classes) == 1 else "CLASS"
@@ -156,8 +160,8 @@ def _no_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Diag
         rule="no-default-storage-class" if default is None else "default-class-not-set",
         cause=cause,
         evidence=(why_no_volume(cluster, claims[0]),) if len(claims) == 1 else (),
-        remedies=tuple(_other_classes(cluster, claims)),
-        advice=(*_other_immediate_classes(cluster, claims), *((advice if classes else create,) if not default else ())),
+        remedies=tuple(other_classes(cluster, claims)),
+        advice=(*other_immediate_classes(cluster, claims), *((advice if classes else create,) if not default else ())),
         checks=checks,
     )
 
@@ -176,14 +180,14 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     return Diagnosis(
         rule="claim-not-provisioned",
         cause=(
-            f"{_subject(claims)} of StorageClass {name} {_verb(claims, 'has', 'have')} no volume yet: provisioner "
+            f"{subject(claims)} of StorageClass {name} {_verb(claims, 'has', 'have')} no volume yet: provisioner "
             f"{provisioner} has not created {_verb(claims, 'it', 'them')} (binding mode Immediate, so it does not wait "
             f"for the pod){why}"
         ),
         advice=(
             *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
             Advice(
-                summary=f"look at the events of {_subject(claims)} and the log of provisioner {provisioner}",
+                summary=f"look at the events of {subject(claims)} and the log of provisioner {provisioner}",
                 risk=Risk.POD if ill is not None or driver else Risk.WAIT,
                 untried="the provisioner creates the volume outside the scheduler",
                 command=f"kubectl describe pvc -n {namespace} {names}",
@@ -192,7 +196,7 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
         ),
         checks=(
             f"kubectl describe pvc -n {namespace} {names}",
-            "kubectl get csidrivers" if _is_csi_driver(cluster, driver_of(provisioner)) else pods,
+            "kubectl get csidrivers" if is_csi_driver(cluster, driver_of(provisioner)) else pods,
         ),
     )
 
@@ -204,53 +208,6 @@ def _waiting_class_advice(name: str, provisioner: str) -> Advice:
         risk=Risk.SHARED,
         untried=f"provisioner {provisioner} has to create the volume in either mode",
         command=f"kubectl get storageclass {name} -o yaml  # recreate it with the other volumeBindingMode",
-    )
-
-
-def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) -> str:
-    """Return the CSI driver of a class if no node has registered it; empty if one has, or if that is unknown.
-
-    It is unknown for provisioners that are no CSI drivers, and in a snapshot without CSINodes.
-    """
-    provisioner = storage_class.provisioner if storage_class is not None else ""
-    driver = driver_of(provisioner)
-    nodes = CSINodes.of(cluster)
-    if not nodes.present.any() or cluster.get(CSIDriver, driver) is not None or nodes.installed(driver).any():
-        return ""
-    return driver if _is_csi_driver(cluster, driver) else ""
-
-
-def _is_csi_driver(cluster: Cluster, provisioner: str) -> bool:
-    """Report whether a provisioner is a CSI driver: it is registered as one, or its name says so."""
-    registered = cluster.get(CSIDriver, provisioner) is not None or CSINodes.of(cluster).installed(provisioner).any()
-    return bool(registered) or "csi" in provisioner.lower()
-
-
-def driver_of(provisioner: str) -> str:
-    """Return the CSI driver that has replaced an in-tree provisioner, or the provisioner itself."""
-    plugin = PLUGINS_BY_NAME.get(provisioner)
-    return plugin.driver if plugin is not None else provisioner
-
-
-def install_advice(driver: str) -> Advice:
-    """Return the advice to install a CSI driver."""
-    return Advice(
-        summary=f"install CSI driver {driver}, or repair it: no node has registered it",
-        risk=Risk.MISTAKE,
-        untried="the driver creates the volume outside the scheduler",
-        command=f"kubectl get csidriver {driver}; kubectl get pods -A | grep -i csi",
-    )
-
-
-def repair_advice(workload: str) -> Advice:
-    """Return the advice to repair a provisioner whose pods are not ready."""
-    kind, _, name = workload.partition(" ")
-    namespace, _, name = name.partition("/")
-    return Advice(
-        summary=f"repair {workload}: look at its log and its events",
-        risk=Risk.MISTAKE,
-        untried="the provisioner creates the volume outside the scheduler",
-        command=f"kubectl logs -n {namespace} {kind.lower()}/{name} --all-containers --previous",
     )
 
 
@@ -349,30 +306,6 @@ def adapted_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Ad
             command=recreation_command(cluster, [claim], "then apply the corrected manifest"),
         )
         return
-
-
-def template_change(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
-    """Return what comes before a claim is recreated with other fields, as words and as a command; empty for nothing.
-
-    A StatefulSet creates the claims of its ``volumeClaimTemplates`` again as they were. These cannot be changed in
-    place.
-    """
-    for each in cluster.list(StatefulSet):
-        set_name, _, ordinal = claim.name.rpartition("-")
-        names = [f"{template.name}-{each.name}" for template in each.spec.volume_claim_templates]
-        if each.namespace == claim.namespace and set_name in names and ordinal.isdigit():
-            return (
-                f"change volumeClaimTemplates of StatefulSet {each.namespace}/{each.name} (recreate it with "
-                "--cascade=orphan), then ",
-                f"kubectl delete statefulset -n {each.namespace} {each.name} --cascade=orphan && ",
-            )
-    return "", ""
-
-
-def recreation_command(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], then: str) -> str:
-    """Return the command that deletes claims of one namespace, with a comment about the manifest to apply next."""
-    first = "".join(dict.fromkeys(template_change(cluster, claim)[1] for claim in claims))
-    return f"{first}kubectl delete pvc -n {claims[0].namespace} {' '.join(claim.name for claim in claims)}  # {then}"
 
 
 def creation_advice(claim: PersistentVolumeClaim) -> Advice:
@@ -484,71 +417,6 @@ def released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]
                 command=f"kubectl patch pv {volume.name} --type=json -p '{_WITHOUT_CLAIM}'",
             )
             return
-
-
-def _other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Remedy]:
-    """Yield the change of the claims' class to one that waits for the first consumer, so that it can be tried."""
-    for i, storage_class in enumerate(_candidates(cluster, claims, waits=True)):
-        yield Remedy(
-            summary=_change_of_class(cluster, claims, storage_class.name),
-            scope=RemedyScope.CLUSTER,
-            changes=tuple(patched(claim, *_set_class(claim, storage_class.name)) for claim in claims),
-            risk=Risk.MISTAKE,
-            family="storage class",
-            within=float(i),
-            command=_command_for_class(cluster, claims, storage_class.name),
-        )
-
-
-def _other_immediate_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Advice]:
-    waiting = any(True for _ in _candidates(cluster, claims, waits=True))
-    for storage_class in list(_candidates(cluster, claims, waits=False))[: 0 if waiting else 1]:
-        yield Advice(
-            summary=_change_of_class(cluster, claims, storage_class.name),
-            risk=Risk.MISTAKE,
-            untried=f"provisioner {storage_class.provisioner} creates the volume at once",
-            command=_command_for_class(cluster, claims, storage_class.name),
-        )
-
-
-def _candidates(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], *, waits: bool) -> Iterator[StorageClass]:
-    """Yield classes with a provisioner, at most 3: those of a similar name first, then the default class."""
-    name, default = claim_class(claims[0]), default_storage_class(cluster)
-    usable = [
-        one
-        for one in cluster.list(StorageClass)
-        if not is_static(one) and (one.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER) == waits
-    ]
-    likely = similar(name, [one.name for one in usable]) if name else []
-    usable.sort(key=lambda one: (one.name not in likely, default is None or one.name != default.name, one.name))
-    yield from usable[:_MOST_CLASSES]
-
-
-def _change_of_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> str:
-    if has_class(claims[0]):
-        if first := "".join(dict.fromkeys(template_change(cluster, claim)[0] for claim in claims)):
-            return f"{first}recreate {_subject(claims)} with class {name}"
-        return f"recreate {_subject(claims)} with class {name}: the class of a claim cannot be changed"
-    return f"set storageClassName {name} in {_subject(claims)}"
-
-
-def _command_for_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> str:
-    namespace, names = claims[0].namespace, " ".join(claim.name for claim in claims)
-    if has_class(claims[0]):
-        then = f"then apply the manifest with storageClassName: {name}; there is no volume yet, so no data is lost"
-        return recreation_command(cluster, claims, then)
-    return f'kubectl patch pvc -n {namespace} {names} -p \'{{"spec":{{"storageClassName":"{name}"}}}}\''
-
-
-def _set_class(claim: PersistentVolumeClaim, name: str) -> Iterator[Operation]:
-    if _BETA_STORAGE_CLASS in claim.metadata.annotations:
-        yield remove_operation("metadata", "annotations", _BETA_STORAGE_CLASS)
-    yield add_operation(name, "spec", "storageClassName")
-
-
-def _subject(claims: Sequence[PersistentVolumeClaim]) -> str:
-    names = listed([claim.name for claim in claims])
-    return f"claim {names}" if len(claims) == 1 else f"claims {names}"
 
 
 def _verb(claims: Sequence[PersistentVolumeClaim], singular: str, plural: str) -> str:

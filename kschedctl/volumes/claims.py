@@ -136,3 +136,8 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
         and (reference.namespace, reference.name) == (claim.namespace, claim.name)
         and reference.uid in ("", claim.metadata.uid)
     )
+
+
+def is_static(storage_class: StorageClass) -> bool:
+    """Report whether a class has no provisioner, so that its claims are bound to existing volumes alone."""
+    return storage_class.provisioner in ("", NO_PROVISIONER)

@@ -24,13 +24,12 @@ from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import listed
 from kschedctl.arrays import Mask
+from kschedctl.diagnosis.claim_classes import template_change
 from kschedctl.diagnosis.claims import (
     adapted_claim,
     creation_advice,
-    is_static,
     released,
     released_by_namesake,
-    template_change,
     why_no_volume,
 )
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -40,7 +39,14 @@ from kschedctl.framework.remedy import Create, Remedy, Risk, patched, remove_ope
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.binder_results import FoundVolumes, ProvisionCheck
-from kschedctl.volumes.claims import SELECTED_NODE, claim_class, requested_storage, required_affinity, volume_class
+from kschedctl.volumes.claims import (
+    SELECTED_NODE,
+    claim_class,
+    is_static,
+    requested_storage,
+    required_affinity,
+    volume_class,
+)
 from kschedctl.volumes.explain import allowed_terms
 from kschedctl.volumes.matching import show_storage
 from kschedctl.volumes.pod_claims import group_claims, pod_claims
