@@ -181,9 +181,7 @@ def _changes(answer: Pending, *, every: bool) -> Document:
     if not rows:
         if _is_stuck(answer):
             yield GAP
-            yield Paragraph(
-                "No single change of the supported kinds, and no pair that was tried, schedules any of them."
-            )
+            yield Paragraph("None of the changes and pairs of changes that were tried schedules any of them.")
         return
     yield GAP
     yield table(("would place", _heading(answer)), rows, numeric=(0,))

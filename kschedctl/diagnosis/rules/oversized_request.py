@@ -336,11 +336,8 @@ class _Oversized:
         )
 
     def _advice(self) -> Iterator[Advice]:
-        # A larger node with more CPU, memory or storage is tried by the search.
-        if not is_extended_resource(self._resource):
-            return
-        need = f"{self._shown(self._wanted)} {self._resource}"
-        if self._situation.is_of_daemon_set:
+        # A larger node is tried by the search; it is none for a pod that belongs to its node.
+        if is_extended_resource(self._resource) and self._situation.is_of_daemon_set:
             kind, namespace, name = self._situation.workload
             node = self._situation.names(self._nodes)[0]
             yield Advice(
@@ -348,13 +345,6 @@ class _Oversized:
                 risk=Risk.REDUCED,
                 untried="the controller of the DaemonSet then deletes the pod",
             )
-            return
-        yield Advice(
-            summary=f"add a larger node: the pod needs {need} on one node",
-            risk=Risk.CAPACITY,
-            untried="the snapshot has no node of that size to copy",
-            command=f"# add a node with at least {need} allocatable",
-        )
 
 
 def _written(situation: Situation, part: Part) -> Container | None:

@@ -200,4 +200,4 @@ def test_more_devices_than_any_node_has() -> None:
     (found,) = diagnose(decision)
     assert found.cause == f"no node has 4 {GPU}, the largest offers 2"
     told = [each.summary for each in suggest(decision).ranked]
-    assert told == [f"add a larger node: the pod needs 4 {GPU} on one node"]
+    assert told == [f"add a larger node than g: with 4 {GPU} free"]
