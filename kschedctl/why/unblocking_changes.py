@@ -95,7 +95,7 @@ class UnblockingResult:
     anyway : tuple of str
         The pods that are placed without any change, ``namespace/name``.
     once_ended : tuple of str
-        The pods of anyway that are placed only once pods that are being deleted are gone.
+        The pods of ``anyway`` that are placed only once pods that are being deleted are gone.
     later : mapping of str to Decision
         The decision for the first unplaced pod of each group, by the pod's ``namespace/name``; the pods of ``anyway``
         are already in place.

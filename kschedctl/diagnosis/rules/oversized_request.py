@@ -36,7 +36,7 @@ from kschedctl.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.request_parts import Part, RequestParts
 from kschedctl.diagnosis.rules import obstacles
-from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of, together
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched
@@ -119,8 +119,7 @@ class _Oversized:
         blame = self._unhealthy_devices(unhealthy) if unhealthy else self._blame()
         if blame:
             cause = blame if unhealthy else f"{blame}, {self._room()}"
-            if self._others.any():
-                cause += f"; {obstacles_on(self._situation, self._others)}"
+            cause = together(self._situation, cause, obstacles_on(self._situation, self._others))
         elif self._others.any() or int(self._situation.in_reach.sum()) == 1:
             cause = next(obstacles.check(self._situation)).cause
         else:
