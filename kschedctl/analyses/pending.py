@@ -201,7 +201,7 @@ def pending_answer(
     groups = [each.group for each in explained]
     return Pending(
         **envelope(cluster, rests_on, tuple(not_modelled)),
-        summary=_summary(groups, found, now, problems),
+        summary=_summary(cluster, groups, found, now, problems),
         groups=(*(_group(each, found, now) for each in explained), *(_problem(each, now) for each in problems)),
         fit=found.anyway if found is not None else None,
         changes=tuple(map(_change, found.changes)) if found is not None else (),
@@ -286,6 +286,7 @@ def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datet
         result=str(decision.outcome),
         why=why,
         n_fit=sum(pod.key in found.anyway for pod in group.pods) if found is not None else None,
+        n_fit_once_ended=sum(pod.key in found.once_ended for pod in group.pods) if found is not None else 0,
         preempts=group.preempts,
         message=decision.message,
         priority=group.pods[0].spec.priority or 0,
@@ -318,6 +319,7 @@ def _problems(problems: Sequence[ClusterDiagnosis]) -> str:
 
 
 def _summary(
+    cluster: Cluster,
     groups: Sequence[PendingGroup],
     found: UnblockingResult | None,
     now: datetime,
@@ -329,20 +331,20 @@ def _summary(
             return "No pod is pending."
         none = "Every pod has a node" if any(each.kind == Pod.__name__ for each in problems) else "No pod is pending"
         return f"{none}, but {_problems(problems)}"
-    told = _of_pending(groups, found, now)
+    told = _of_pending(cluster, groups, found, now)
     return f"{told} Besides, {_problems(problems)}" if problems else told
 
 
-def _once_gone(groups: Sequence[PendingGroup], found: UnblockingResult) -> str:
+def _once_gone(cluster: Cluster, found: UnblockingResult) -> str:
     """Return the condition under which pods fit without a change, if pods that are being deleted have to go first."""
-    n_ending = sum(1 for _ in ending_pods(groups[0].decision.cluster)) if groups[0].decision is not None else 0
-    anyway = frozenset(found.anyway)
-    if not n_ending or all(group.fits for group in groups if any(pod.key in anyway for pod in group.pods)):
+    if not found.once_ended:
         return ""
-    return f" once {counted(n_ending, 'pod')} being deleted {'is' if n_ending == 1 else 'are'} gone"
+    n_ending, n_waiting = sum(1 for _ in ending_pods(cluster)), len(found.once_ended)
+    which = f", {n_waiting} of them" if n_waiting < len(found.anyway) else ""
+    return f"{which} once {counted(n_ending, 'pod')} being deleted {'is' if n_ending == 1 else 'are'} gone"
 
 
-def _of_pending(groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime) -> str:
+def _of_pending(cluster: Cluster, groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime) -> str:
     n_pods = sum(len(group.pods) for group in groups)
     since = oldest(groups)
     told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending in {counted(len(groups), 'group')}"
@@ -353,7 +355,7 @@ def _of_pending(groups: Sequence[PendingGroup], found: UnblockingResult | None, 
         return told
     if found.anyway:
         verb = "fits" if len(found.anyway) == 1 else "fit"
-        told += f" {counted(len(found.anyway), 'pod')} {verb} without a change{_once_gone(groups, found)}."
+        told += f" {counted(len(found.anyway), 'pod')} {verb} without a change{_once_gone(cluster, found)}."
     if found.changes:
         words = ("One change", "Two changes", "Three changes")
         n_changes = len(found.changes)

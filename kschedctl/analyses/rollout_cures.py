@@ -37,6 +37,7 @@ from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
 from kschedctl.workloads.ownership import pods_made_by
+from kschedctl.workloads.stateful_set import REVISION_HASH
 from kschedctl.workloads.update_strategy import RECREATE, ROLLING, deployment_rolling, stateful_set_rolling
 
 #: The most suggestions of an answer, and the most changes of the pod that are tried.
@@ -193,10 +194,15 @@ class _RolloutCures:
             yield self._undo()
 
     @property
+    def _pending(self) -> list[str]:
+        """The pods that are pending at the end, the new ones first."""
+        waiting = self._found.waiting
+        return [key for group in waiting for key in group.new] + [key for group in waiting for key in group.old]
+
+    @property
     def _lacks_capacity(self) -> bool:
-        """True if a new pod is pending that some node would have room for without the other pods."""
-        causes = PendingCauses(self._found.attempts)
-        keys = [key for group in self._found.waiting for key in group.new]
+        """True if a pod is pending that some node would have room for without the other pods."""
+        causes, keys = PendingCauses(self._found.attempts), self._pending
         decision = causes.decision(keys[0]) if keys else None
         statuses = decision.statuses if decision is not None else None
         if decision is None or statuses is None:
@@ -341,16 +347,38 @@ class _RolloutCures:
         found = self._found
         if not stateful_set_rolling(workload, found.replicas).ordered:
             return
-        pending = [key for group in found.waiting for key in group.new]
-        for key in [*(pod.key for pod in found.unready), *pending][:1]:
+        for key in [*(pod.key for pod in found.unready), *self._pending][:1]:
             name = key.partition("/")[2]
-            why = "why the pod is not ready" if found.unready else "the repaired template"
-            yield CureData(
-                f"repair the template, then delete {key} once: OrderedReady does not replace a broken pod by itself",
-                "",
-                (f"kubectl describe pod {name} -n {workload.namespace}",),
-                f"the snapshot does not show {why}",
-            )
+            if key not in found.new and self._is_outdated(workload, name):
+                yield CureData(
+                    f"delete {key} once: it is older than the template, and OrderedReady does not replace a broken pod "
+                    "by itself",
+                    "",
+                    (f"kubectl delete pod {name} -n {workload.namespace}",),
+                    "the snapshot does not show whether the pods of the new revision get ready",
+                )
+            elif found.unready or not self._lacks_capacity:
+                why = "why the pod is not ready" if found.unready else "the repaired template"
+                yield CureData(
+                    f"repair the template, then delete {key} once: OrderedReady does not replace a broken pod by "
+                    "itself",
+                    "",
+                    (f"kubectl describe pod {name} -n {workload.namespace}",),
+                    f"the snapshot does not show {why}",
+                )
+
+    def _is_outdated(self, workload: StatefulSet, name: str) -> bool:
+        """Report whether a pod of the snapshot was created from another template; a restart does not change it."""
+        index = self._cluster.cluster.pods.index.get((workload.namespace, name))
+        stored = self._cluster.cluster.get(StatefulSet, workload.name, workload.namespace)
+        templates = [each.spec.template for each in (stored, workload) if each is not None and each.spec.template]
+        if index is None or stored is None or len(templates) < 2:
+            return False
+        if templates[0].spec != templates[1].spec:
+            return True
+        latest = stored.status.update_revision
+        labels = self._cluster.cluster.pods.pod(index).metadata.labels
+        return bool(latest) and labels.get(REVISION_HASH, latest) != latest
 
     def _undo(self) -> CureData:
         workload = self._workload

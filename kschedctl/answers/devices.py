@@ -25,6 +25,13 @@ class DeviceData(Data, frozen=True):
 
     name: Annotated[str, Meta(description="The name of the device in its pool.")]
     free: Annotated[bool, Meta(description="True if neither the device nor a share of it is allocated.")]
+    available: Annotated[
+        bool,
+        Meta(
+            description="True if the device is free and a claim without tolerations can get it: no taint keeps claims "
+            "away, its pool is used, and a node of the snapshot can use the pool."
+        ),
+    ]
     shared: Annotated[bool, Meta(description="True if only shares of the device are allocated.")]
     consumed: Annotated[
         dict[str, str], Meta(description="The capacity that allocated shares consume, as quantities by name.")
@@ -49,9 +56,14 @@ class PoolData(Data, frozen=True):
     devices: Annotated[tuple[DeviceData, ...], Meta(description="The devices of the pool.")]
 
     @property
-    def free(self) -> int:
-        """The number of free devices."""
-        return sum(device.free for device in self.devices)
+    def allocated(self) -> int:
+        """The number of devices that are allocated, or of which shares are."""
+        return sum(not device.free for device in self.devices)
+
+    @property
+    def available(self) -> int:
+        """The number of devices that are free and that a claim without tolerations can get."""
+        return sum(device.available for device in self.devices)
 
 
 class DevicesOverview(ClusterAnswer, frozen=True, kw_only=True):
@@ -71,9 +83,8 @@ class DevicesOverview(ClusterAnswer, frozen=True, kw_only=True):
         return self.usable
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the free devices of usable pools, one line per device: ``DRIVER/POOL/DEVICE``."""
-        pools = [pool for pool in self.pools if not pool.problem]
-        return tuple(f"{p.driver}/{p.name}/{d.name}" for p in pools for d in p.devices if d.free)
+        """Return the devices that a claim without tolerations can get, one line per device: ``DRIVER/POOL/DEVICE``."""
+        return tuple(f"{p.driver}/{p.name}/{d.name}" for p in self.pools for d in p.devices if d.available)
 
 
 class GivenData(Data, frozen=True):

@@ -491,10 +491,7 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
     suggestions_tried: Annotated[int, Meta(description="The number of changes that were tried.")] = 0
     suggestions_exhausted: Annotated[
         bool,
-        Meta(
-            description="True if all changes of the supported kinds were tried; false if the search stopped at its "
-            "limit."
-        ),
+        Meta(description="False if the search for changes, alone and in pairs, stopped at its limit of tries."),
     ] = True
     stories: Annotated[
         tuple[NodeStoryData, ...], Meta(description="The full details of the nodes of --node, with --why.")

@@ -59,6 +59,9 @@ class GroupData(Data, frozen=True):
     priority: Annotated[
         int | None, Meta(description="The priority of the first pod; null if there is no pending pod.")
     ] = None
+    n_fit_once_ended: Annotated[
+        int, Meta(description="The number of those in nFit that fit only once pods that are being deleted are gone.")
+    ] = 0
     missing: Annotated[int, Meta(description="The number of pods that have not been created.")] = 0
     state: Annotated[
         str, Meta(description="The problem of the object in a few words; empty for pods without a node.")

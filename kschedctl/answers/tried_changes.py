@@ -38,7 +38,7 @@ class TriedData(Data, frozen=True):
         tuple[dict[str, Any], ...],
         Meta(
             description="The changes: each is an RFC 6902 patch with the apiVersion, kind, namespace and name of "
-            "its object, or has the object to create, or the one to delete."
+            "its object, or has the object to create, or the one to delete. Those of a wait happen by themselves."
         ),
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final
 
 from kschedctl.api.selectors import SelectorError
@@ -222,13 +222,29 @@ def _names_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
         return Diagnosis(rule="claim-names-missing-volume", cause=cause, advice=advice, checks=checks)
     found = list(mismatches(claim, volume, None))
     # The controller ignores the phase and the labels of a volume that the claim names.
-    if {one.field for one in found} - {"phase", "selector"}:
-        cause = f"claim {claim.name} names volume {name}, which cannot be bound to it: {_differences(claim, found)}"
-        summary = f"recreate claim {claim.name} so that it matches {name}, or without volumeName"
-        advice = (Advice(summary=summary, risk=Risk.MISTAKE, untried="the claim has no volume, so no data is lost"),)
-        return Diagnosis(rule="claim-and-volume-disagree", cause=cause, advice=advice, checks=checks)
+    fields = {one.field for one in found} - {"phase", "selector"}
+    if fields:
+        differs = _differences(claim, found)
+        return Diagnosis(
+            rule="claim-and-volume-disagree",
+            cause=f"claim {claim.name} names volume {name}, which cannot be bound to it: {name} {differs}",
+            advice=tuple(_agreement(claim, volume, fields)),
+            checks=checks,
+        )
     cause = f"claim {claim.name} is not bound to volume {name} yet: the PersistentVolume controller is about to do it"
     return Diagnosis(rule="binding-not-complete", cause=cause, checks=checks)
+
+
+def _agreement(claim: PersistentVolumeClaim, volume: PersistentVolume, fields: Set[str]) -> Iterator[Advice]:
+    """Yield what lets a claim be bound to the volume that it names, or to another one if that one cannot be had."""
+    summary = f"recreate claim {claim.name} so that it matches {volume.name}, or without volumeName"
+    if "deletionTimestamp" in fields or ("claimRef" in fields and not _names_namesake(volume, claim)):
+        summary = f"recreate claim {claim.name} without volumeName, or with that of a free volume"
+    elif "claimRef" in fields:
+        # A new claim would have another uid, too.
+        yield _freeing_advice(volume, claim)
+    if fields != {"claimRef"} or not _names_namesake(volume, claim):
+        yield Advice(summary=summary, risk=Risk.MISTAKE, untried="the claim has no volume, so no data is lost")
 
 
 def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
@@ -254,12 +270,7 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
             ),
             evidence=(f"claim {claim.name} {only}",),
             advice=(
-                Advice(
-                    summary=_freeing(own, claim),
-                    risk=Risk.MISTAKE,
-                    untried="the PersistentVolume controller then binds the claim",
-                    command=f"kubectl patch pv {own.name} --type=json -p '{_WITHOUT_UID}'",
-                ),
+                _freeing_advice(own, claim),
                 creation_advice(claim),
             ),
             checks=(_describe(claim), "kubectl get pv"),
@@ -391,15 +402,29 @@ def released_by_namesake(cluster: Cluster, claim: PersistentVolumeClaim) -> Iter
 def _left_by_namesake(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[PersistentVolume]:
     """Yield the volumes that a deleted claim of the same name has left, and that match apart from that."""
     for volume, why in _mismatches(cluster, claim):
-        reference = volume.spec.claim_ref
-        if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
-            continue
-        if reference.uid and {one.field for one in why} <= {"claimRef", "phase"}:
+        if _names_namesake(volume, claim) and {one.field for one in why} <= {"claimRef", "phase"}:
             yield volume
 
 
+def _names_namesake(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Report whether a volume is reserved, by its uid, for a claim of the same name, as a deleted one."""
+    reference = volume.spec.claim_ref
+    if reference is None or not reference.uid:
+        return False
+    return (reference.namespace, reference.name) == (claim.namespace, claim.name)
+
+
 def _freeing(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
-    return f"free volume {volume.name} for claim {claim.name}: remove the uid of the deleted claim"
+    return f"free volume {volume.name} for claim {claim.name}: remove the uid of the deleted claim from its claimRef"
+
+
+def _freeing_advice(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Advice:
+    return Advice(
+        summary=_freeing(volume, claim),
+        risk=Risk.MISTAKE,
+        untried="the PersistentVolume controller then binds the claim",
+        command=f"kubectl patch pv {volume.name} --type=json -p '{_WITHOUT_UID}'",
+    )
 
 
 def released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.amounts import exact_quantity, format_amount
+from kschedctl.api.amounts import amount_of, exact_quantity
 from kschedctl.api.core import Node
 from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import CPU, MEMORY, RequestRules, pod_requests, scheduler_units
+from kschedctl.api.resources import CPU, MEMORY
 from kschedctl.api.tolerations import OWN_TAINTS
 from kschedctl.api.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
 from kschedctl.api.wording import counted, listed
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.node_health import PROBLEMS
+from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Change, Create, Remedy, Risk, created
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.workloads.replacement import NODE_BOUND
 
+#: The family of remedies that add nodes.
+NEW_NODE: Final = "node"
 #: The rank of a larger node: behind those of existing shapes.
 _LAST: Final = 1000.0
 #: The ends of label keys that name a place.
@@ -69,53 +73,80 @@ def nodes_like(
         scope=RemedyScope.CLUSTER,
         changes=tuple(map(created, (*(copy_of_node(healthy, name) for name in names), *belongings))),
         risk=Risk.CAPACITY,
-        family="node",
+        family=NEW_NODE,
         within=within,
         model=model,
         command=f"# add {what}",
         follows=tuple(change for name in names for change in _daemon_pods(cluster, model, name)),
-        side_of=("node", kind_of(node), number),
+        side_of=(NEW_NODE, kind_of(node), number),
         side=where.strip() or f"like {model}",
     )
 
 
-def larger_node(cluster: Cluster, model: str, room: Mapping[str, int]) -> Remedy:
-    """Return the remedy that adds a node like an existing one, but with more room than any existing node has.
+def lacking_on_copy(situation: Situation, row: int) -> dict[str, int]:
+    """Return the pod's requests that a copy of a node could not hold beside the pods of its DaemonSets, by resource."""
+    free = situation.columns.allocatable[:, row] - _taken(situation, row)
+    index = situation.columns.index
+    return {
+        name: amount
+        for name, amount in situation.requests.items()
+        if name not in index or amount > int(free[index[name]])
+    }
+
+
+def _taken(situation: Situation, row: int) -> Int64Array:
+    """Return the requests of the pods on a node that belong to it, such as those of DaemonSets: (n_resources,)."""
+    pods, per_class = situation.cluster.pods, situation.columns.per_class
+    on = pods.on_node(row)
+    bound = [owner is not None and owner.kind in NODE_BOUND for owner in map(pods.owner, on.tolist())]
+    taken: Int64Array = per_class[:, pods.class_id[on[np.array(bound, dtype=np.bool_)]]].sum(axis=1)
+    return taken
+
+
+def larger_nodes(
+    situation: Situation, row: int, room: Mapping[str, int], number: int = 1, *, within: float = 0.0
+) -> Remedy:
+    """Return the remedy that adds nodes like an existing one, but with more room.
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
-    model : str
-        The node to copy.
+    situation : Situation
+        The situation.
+    row : int
+        The row of the node to copy.
     room : mapping of str to int
-        The amounts that must be free on the new node beside the pods of DaemonSets: milli-CPU, bytes or a count.
+        The amounts that must be free on each new node beside the pods of DaemonSets: milli-CPU, bytes or a count.
+    number : int
+        The number of nodes.
+    within : float
+        The rank among remedies that add larger nodes.
     """
-    like = nodes_like(cluster, model, 1)
-    pods, node = cluster.pods, cluster.nodes.objects[cluster.nodes.row[model]]
-    rules = RequestRules()
-    taken: Counter[str] = Counter()
-    for index in pods.on_node(cluster.nodes.row[model]).tolist():
-        owner = pods.owner(index)
-        if owner is not None and owner.kind in NODE_BOUND:
-            taken.update(scheduler_units(pod_requests(pods.pod(index), rules)))
-    offered = {name: exact_quantity(name, amount + taken[name]) for name, amount in room.items()}
-    amounts = [f"{format_amount(name, amount)} {name}" for name, amount in room.items()]
-    create, *others = like.changes
-    assert isinstance(create, Create)
-    status = create.create["status"]
-    larger = {**create.create, "status": {**status, "allocatable": {**node.status.allocatable, **offered}}}
-    what = f"a larger node than {model}: with {listed(amounts)} free"
+    cluster, columns, taken = situation.cluster, situation.columns, _taken(situation, row)
+    model = cluster.nodes.names[row]
+    like = nodes_like(cluster, model, number)
+    offered = {name: exact_quantity(name, amount + int(taken[columns.index[name]])) for name, amount in room.items()}
+    amounts = listed([amount_of(name, amount) for name, amount in room.items()])
+    what = f"a larger node than {model}: with {amounts} free"
+    if number > 1:
+        what = f"{number} larger nodes than {model}: with {amounts} free on each"
     return dataclasses.replace(
         like,
         summary=f"add {what}",
-        changes=(Create(larger), *others),
-        family="larger node",
-        within=_LAST,
+        changes=tuple(_enlarged(change, offered) for change in like.changes),
+        # Of the same family, so that it is tried only if no node of an existing size helps.
+        once=True,
+        within=_LAST + within,
         model="",
         command=f"# add {what}",
         side_of=None,
     )
+
+
+def _enlarged(change: Change, offered: Mapping[str, str]) -> Change:
+    if not isinstance(change, Create) or change.create["kind"] != Node.__name__:
+        return change
+    status = change.create["status"]
+    return Create({**change.create, "status": {**status, "allocatable": {**status["allocatable"], **offered}}})
 
 
 def pool_of(labels: Mapping[str, str]) -> str:

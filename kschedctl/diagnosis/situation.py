@@ -162,6 +162,14 @@ class Situation:
         index = self.columns.index.get(resource)
         return np.zeros(self.n_nodes, dtype=np.int64) if index is None else self.columns.requested[index]
 
+    @cached_property
+    def large_enough(self) -> Mask:
+        """The nodes that offer what the pod requests, whether or not it is free: bool, shape (n_nodes,)."""
+        out = np.ones(self.n_nodes, dtype=np.bool_)
+        for resource, wanted in self.requests.items():
+            out &= self.offered(resource) >= wanted
+        return out
+
     def short_of(self, resource: str) -> Mask:
         """Return the nodes with less of a resource free than the pod requests: bool, shape (n_nodes,)."""
         return self.offered(resource) - self.used(resource) < self.requests.get(resource, 0)

@@ -155,9 +155,7 @@ def nodes_at(situation: Situation, place: VolumePlace) -> Iterator[Remedy]:
     tried anyway.
     """
     nodes = situation.cluster.nodes
-    large = np.ones(len(nodes), dtype=np.bool_)
-    for resource, wanted in situation.requests.items():
-        large &= situation.offered(resource) >= wanted
+    large = situation.large_enough
     of_kind = large & ~situation.rejected_by(*_OF_THE_KIND)
     if place.hosts or not place.labels or (of_kind & place.nodes).any():
         return

@@ -45,7 +45,7 @@ def pools_bars(answer: DevicesOverview) -> Bars:
     for pool in answer.pools[:MOST_POOLS]:
         counts = Counter(_state(device, pool) for device in pool.devices)
         segments = tuple(Segment(state, n, counted(n, "device")) for state, n in sorted(counts.items()))
-        numbers = (len(pool.devices), len(pool.devices) - pool.free, pool.free)
+        numbers = (len(pool.devices), pool.allocated, pool.available)
         rows.append(Bar((f"{pool.driver}/{pool.name}", *(counted(n, "device") for n in numbers)), segments, longest))
     left = len(answer.pools) - len(rows)
     return Bars(
@@ -64,7 +64,9 @@ def _state(device: DeviceData, pool: PoolData) -> int:
         return _UNUSED
     if not device.free:
         return _SHARED if device.shared else _HELD
-    return _TAINTED if device.taints else _FREE
+    if device.available:
+        return _FREE
+    return _TAINTED if pool.nodes else _UNUSED
 
 
 def devices_map(answer: DevicesOverview, overview: NodesOverview) -> NodeMap:
@@ -73,12 +75,12 @@ def devices_map(answer: DevicesOverview, overview: NodesOverview) -> NodeMap:
     free: Counter[str] = Counter()
     lines: dict[str, list[str]] = {}
     for pool in answer.pools:
-        line = f"{pool.driver}/{pool.name}: {pool.free} of {counted(len(pool.devices), 'device')} free"
+        line = f"{pool.driver}/{pool.name}: {pool.available} of {counted(len(pool.devices), 'device')} free"
         for node in pool.nodes:
             lines.setdefault(node, []).append(f"{line}; not used: {pool.problem}" if pool.problem else line)
             if not pool.problem:
                 total[node] += len(pool.devices)
-                free[node] += pool.free
+                free[node] += pool.available
     kinds = (Kind(_ALL, Tone.GOOD), Kind(_SOME, Tone.MIXED), Kind(_NONE, Tone.BAD), Kind(_WITHOUT, Tone.FAINT))
     results = {
         node.name: NodeResult(

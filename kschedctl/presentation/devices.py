@@ -27,7 +27,7 @@ def overview_document(answer: DevicesOverview, view: View) -> Document:
     if view.wide:
         for pool in answer.pools[:MOST_POOLS] if view.drawn else answer.pools:
             yield Heading(f"{pool.driver}/{pool.name}")
-            devices = [(device.name, _state(device), ", ".join(device.taints) or "-") for device in pool.devices]
+            devices = [(device.name, _state(device, pool), ", ".join(device.taints) or "-") for device in pool.devices]
             yield table(("device", "state", "taints"), devices)
     yield from cautions(answer)
     if answer.pools and not view.wide:
@@ -89,7 +89,7 @@ def _pool_row(pool: PoolData) -> tuple[str, ...]:
         f"{pool.driver}/{pool.name}",
         listed(pool.nodes) or "-",
         str(len(pool.devices)),
-        str(pool.free),
+        str(pool.available),
         held,
         "; ".join(_problems(pool)) or "-",
     )
@@ -107,9 +107,11 @@ def _problems(pool: PoolData) -> Iterator[str]:
         yield f"{tainted} tainted"
 
 
-def _state(device: DeviceData) -> str:
-    if device.free:
+def _state(device: DeviceData, pool: PoolData) -> str:
+    if device.available:
         return "free"
+    if device.free:
+        return "tainted" if pool.nodes and not pool.problem else "not used"
     holders = listed([f"{h.claim} ({listed(h.pods)})" if h.pods else h.claim for h in device.holders])
     shares = ", ".join(f"{name} {amount}" for name, amount in device.consumed.items())
     return f"shared by {holders}{f': {shares} consumed' if shares else ''}" if device.shared else f"held by {holders}"

@@ -14,7 +14,6 @@ from kschedctl.answers.nodes import (
     ResourceTotalData,
 )
 from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Table, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
@@ -184,7 +183,7 @@ def _status(node: NodeEntryData) -> str:
     """Return the status; taints are in it if they keep pods away from a healthy node that is not cordoned."""
     if node.problem:
         return node.problem
-    kept_away = node.available and any(taint.endswith((NO_SCHEDULE, NO_EXECUTE)) for taint in node.taints)
+    kept_away = node.available and any(map(_repels, node.taints))
     return f"{node.status}, tainted" if kept_away else node.status
 
 

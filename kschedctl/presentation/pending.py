@@ -26,6 +26,7 @@ _MOST_BARS: Final = 100
 #: The outcomes for the pods of a group.
 _FATES: Final = (
     Kind("fits now", Tone.GOOD),
+    Kind("fits once pods have ended", Tone.MIXED, weak=True),
     Kind("preemption would help", Tone.MIXED),
     Kind("fits nowhere", Tone.BAD),
     Kind("not tried", Tone.FAINT),
@@ -91,11 +92,12 @@ def _fates(group: GroupData) -> Iterator[tuple[int, int]]:
     """Yield the numbers of pods of a group by outcome, as positions in the legend."""
     number = _n_pods(group)
     if group.result in _PROBLEMS:
-        yield 4, number
+        yield 5, number
         return
     fit = (number if group.n_fit is None else group.n_fit) if group.result == "scheduled" else group.n_fit or 0
-    yield 0, fit
-    yield 3 if group.result in ("gated", "notOurs") else 1 if group.preempts else 2, number - fit
+    yield 0, fit - group.n_fit_once_ended
+    yield 1, group.n_fit_once_ended
+    yield 4 if group.result in ("gated", "notOurs") else 2 if group.preempts else 3, number - fit
 
 
 def _groups(answer: Pending, view: View) -> Document:
@@ -153,9 +155,12 @@ def _which(group: GroupData) -> str:
 
 def _why(group: GroupData, *, what_if: bool) -> str:
     """Return the cause; for pods that fit, the reason why they are pending nevertheless."""
-    n_pods = len(group.pods)
+    n_pods, n_waiting = len(group.pods), group.n_fit_once_ended
     if group.result != "scheduled" or (group.n_fit is not None and not group.n_fit):
         return group.why
+    if n_waiting:
+        told = f"{(group.n_fit or 0) - n_waiting} of {n_pods} fit now, {n_waiting} more once pods have ended"
+        return f"{told}, then {group.why}" if group.why else told
     if group.n_fit is None or group.n_fit == n_pods:
         fit, it = ("fits now", "it") if n_pods == 1 else ("fit now", "them")
         if group.why:
@@ -181,9 +186,7 @@ def _changes(answer: Pending, *, every: bool) -> Document:
     if not rows:
         if _is_stuck(answer):
             yield GAP
-            yield Paragraph(
-                "No single change of the supported kinds, and no pair that was tried, schedules any of them."
-            )
+            yield Paragraph("None of the changes and pairs of changes that were tried schedules any of them.")
         return
     yield GAP
     yield table(("would place", _heading(answer)), rows, numeric=(0,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -65,8 +65,16 @@ class Collected:
         return any(self.refusing[row] <= candidate.cures for row in candidate.nodes)
 
 
-def collect(decision: Decision) -> Collected:
-    """Collect the remedies that the reasons of a decision propose."""
+def collect(decision: Decision, rows: Collection[int] = ()) -> Collected:
+    """Collect the remedies that the reasons of a decision propose.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision.
+    rows : collection of int
+        The rows of the nodes whose reasons are inspected, if they reject the pod; by default `representatives`.
+    """
     found: dict[bytes, CandidateRemedy] = {}
     encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -79,8 +87,10 @@ def collect(decision: Decision) -> Collected:
     for plugin, remedy in _before_nodes(decision):
         take(remedy, plugin, -1)
     refusing: dict[int, frozenset[str]] = {}
-    for row in representatives(decision):
+    for row in rows or representatives(decision):
         reasons = decision.verdict(row).reasons
+        if not reasons:
+            continue
         refusing[row] = frozenset(plugin for plugin, _ in reasons)
         context = RemedyContext(decision.pod, decision.cluster, decision.release, row)
         for plugin, said in reasons:

@@ -10,11 +10,11 @@ import numpy as np
 from kschedctl.api.amounts import amount_of
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
-from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, RequestRules
+from kschedctl.api.resources import PODS, RequestRules
 from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.diagnosis.new_nodes import larger_node, nodes_like, shape_of, size_of
+from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import nodes_at, volume_places
@@ -62,22 +62,53 @@ _NODE_CRITICAL: Final = "system-node-critical"
 DAEMON_SET_PRIORITY: Final = "priority of a DaemonSet"
 
 
-def new_nodes(decision: Decision) -> Iterator[Remedy]:
-    """Return remedies that each add a copy of an existing node: one per kind of node, at most 16, smallest first.
+class _NodeKinds:
+    """The nodes by the kind of node that can be added, each kind by the row of its first node.
 
-    No nodes are added that would have the same problem, as long as no agent or provider of the cluster is repaired, and
-    no nodes of the control plane.
+    No node of the control plane is added, and none that waits for its set-up: a new one would have the same problem, as
+    long as no agent or provider of the cluster is repaired.
     """
-    cluster = decision.cluster
-    shapes: dict[bytes, Node] = {}
-    for node in cluster.nodes.objects:
-        if not lacks_setup(node) and not any(taint.key in CONTROL_PLANE_TAINTS for taint in node.spec.taints):
-            shapes.setdefault(shape_of(node), node)
-    ordered = sorted(shapes.values(), key=size_of)
-    return (
-        nodes_like(cluster, node.name, _n_needed(decision, node), within=i)
-        for i, node in enumerate(ordered[:_MOST_SHAPES])
-    )
+
+    def __init__(self, cluster: Cluster) -> None:
+        first: dict[bytes, int] = {}
+        self.kind_of = {
+            row: first.setdefault(shape_of(node), row)
+            for row, node in enumerate(cluster.nodes.objects)
+            if not lacks_setup(node) and not any(taint.key in CONTROL_PLANE_TAINTS for taint in node.spec.taints)
+        }
+        size = {row: size_of(cluster.nodes.objects[row]) for row in first.values()}
+        self.smallest_first = sorted(size, key=size.__getitem__)
+        self.largest_first = sorted(size, key=size.__getitem__, reverse=True)
+
+
+def new_nodes(decision: Decision, like: Collection[int] = ()) -> Iterator[Remedy]:
+    """Yield remedies that each add nodes, at most 16: copies of kinds that are large enough, the smallest first.
+
+    Of kinds that are too small for the pod a larger node is added, the largest first. It is tried only if no copy of a
+    node helps.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for the pod.
+    like : collection of int
+        The rows of nodes of whose kinds nodes are added; empty for all.
+    """
+    cluster, situation = decision.cluster, Situation(decision)
+    kinds = cluster.derived(_NodeKinds, None, lambda: _NodeKinds(cluster), of=())
+    wanted = {kinds.kind_of.get(row) for row in like or kinds.kind_of}
+    large, reach = situation.large_enough, situation.in_reach
+    rows = [row for row in kinds.smallest_first if large[row]] + [row for row in kinds.largest_first if not large[row]]
+    ordered = sorted((row for row in rows if row in wanted), key=lambda row: not reach[row])
+    for i, row in enumerate(ordered[:_MOST_SHAPES]):
+        node = cluster.nodes.objects[row]
+        lacking = lacking_on_copy(situation, row)
+        if not lacking:
+            yield nodes_like(cluster, node.name, _n_needed(decision, node), within=i)
+        elif all(situation.offered(name)[row] for name in lacking):
+            found = group_of(decision)
+            number = max(_n_missing(found), 1) if found is not None else 1
+            yield larger_nodes(situation, row, lacking, number, within=i)
 
 
 def _n_needed(decision: Decision, model: Node) -> int:
@@ -160,23 +191,6 @@ def nodes_in_reach_of_volumes(decision: Decision) -> Iterator[Remedy]:
     situation = Situation(decision)
     for place in volume_places(situation)[:1]:
         yield from nodes_at(situation, place)
-
-
-def larger_nodes(decision: Decision) -> Iterator[Remedy]:
-    """Yield the addition of a larger node, if the pod requests more CPU, memory or storage than any node offers."""
-    situation = Situation(decision)
-    within_reach = np.flatnonzero(situation.in_reach)
-    if not situation.filtered or not len(within_reach):
-        return
-    sized = (CPU, MEMORY, EPHEMERAL_STORAGE)
-    room = {name: situation.requests[name] for name in sized if name in situation.requests}
-    if not any(amount > situation.offered(name)[within_reach].max() for name, amount in room.items()):
-        return
-    largest = within_reach[np.argmax(situation.offered(CPU)[within_reach])]
-    model = decision.cluster.nodes.names[largest]
-    # More than the largest node has is needed of some resources only; of the others the node offers what it has.
-    kept = {name: max(amount, int(situation.offered(name)[largest])) for name, amount in room.items()}
-    yield larger_node(decision.cluster, model, {name: kept[name] for name in room if room[name] == kept[name]})
 
 
 def fewer_pods(decision: Decision) -> Iterator[Remedy]:

@@ -11,7 +11,7 @@ import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch, Remedy
+from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch, Remedy, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
 
 #: The patch operations that an API server accepts for a pending pod.
@@ -33,13 +33,16 @@ def commands_of(cluster: Cluster, remedies: Iterable[Remedy], through: tuple[Pat
     Returns
     -------
     tuple of str
-        One line per command, without duplicates. A line that begins with ``#`` states the content of a manifest
-        instead, as the object cannot be patched.
+        One line per command, without duplicates; none for a wait. A line that begins with ``#`` states the content of
+        a manifest instead, as the object cannot be patched.
     """
     lines: list[str] = []
     for remedy in remedies:
         if remedy.command:
             lines.append(remedy.command)
+        elif remedy.risk is Risk.WAIT:
+            # What is waited for happens by itself: its changes were only made to try what follows.
+            continue
         elif remedy.scope is not RemedyScope.POD or not through:
             lines += [line for change in remedy.changes for line in _command(cluster, change)]
     lines += [line for change in through for line in _command(cluster, change)]

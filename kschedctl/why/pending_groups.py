@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
+from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.volumes.pod_claims import claim_uses
 from kschedctl.workloads.ownership import workload_of
+
+_AMOUNT: Final = r"\d+(\.\d+)?(m|[KMGTPE]i?)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ class PendingGroup:
 
 
 def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[PendingGroup]:
-    """Group pending pods by workload and result, the largest groups first; groups that can be scheduled come last.
+    """Group pending pods by workload and cause, the largest groups first; groups that can be scheduled come last.
 
     Each pod is decided for as if no other pod were pending. The members of a PodGroup are one group.
 
@@ -100,8 +106,8 @@ def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[Pendin
         decision = decided[kind]
         told = None
         if decision is not None:
-            told = decision.outcome, decision.message, decision.error, decision.pre_enqueue.message
-        # Single pods of one namespace with the same result are one group, whatever their names.
+            told = decision.outcome, decision.message, decision.error, decision.pre_enqueue.message, _causes(decision)
+        # Single pods of one namespace with the same cause are one group, whatever their names.
         maker = _workload(scheduler, of_kind[0])
         who = maker[:2] if maker[0] == Pod.__name__ else maker
         merged.setdefault((who, told), (decision, []))[1].extend(of_kind)
@@ -110,6 +116,20 @@ def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[Pendin
         for decision, of_group in merged.values()
     ]
     return sorted(groups, key=lambda group: (group.fits, -len(group.pods), _age(group.pods[0])))
+
+
+def _causes(decision: Decision) -> tuple[str, ...]:
+    """Return the causes for which a pod is pending, without what differs between pods of one cause.
+
+    Amounts and the pod's own claims are left out. Pods of one workload come from one template, so that only the rules
+    count: the causes differ in the names of the pods' own nodes and volumes.
+    """
+    found, pod = diagnose(decision), decision.pod
+    if pod.metadata.controller is not None:
+        return tuple(each.rule for each in found)
+    claims = "".join(f"|{re.escape(use.claim)}" for use in claim_uses(pod))
+    own = re.compile(rf"(?<![\w.-])({_AMOUNT}{claims})(?![\w-])")
+    return tuple(own.sub("_", each.cause) for each in found)
 
 
 def _workload(scheduler: Scheduler, pod: Pod) -> tuple[str, str, str]:

@@ -1,4 +1,7 @@
-"""The search for changes that let a pod be scheduled: the smallest single ones, else pairs that help only together."""
+"""The search for changes that let a pod be scheduled: the smallest single ones, else pairs that help only together.
+
+Pairs are tried, too, if nothing but a node of a new size helps.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Final, TypeVar
 
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.diagnosis.new_nodes import NEW_NODE
 from kschedctl.framework.remedy import Remedy, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.decision import Decision
@@ -19,13 +23,12 @@ from kschedctl.why.cluster_remedies import (
     fewer_pods,
     freeing_deletions,
     group_remedies,
-    larger_nodes,
     new_nodes,
     nodes_in_reach_of_volumes,
     other_priorities,
     preemption_remedies,
 )
-from kschedctl.why.proof import Suggestion, decide_after, prove, suggestion_if_helpful
+from kschedctl.why.proof import Suggestion, decide_after, prove
 
 Cure = TypeVar("Cure", bound="Suggestion | Advice")
 
@@ -34,9 +37,6 @@ DEFAULT_MOST: Final = 5
 #: On clusters of more than 60 nodes, at most 80 single remedies and then 80 steps of pairs are tried, to bound the
 #: running time; on smaller clusters, 100 times as many.
 _MOST_PROOFS: Final = 80
-#: Limits of the pair search: 12 first remedies are tried, and 12 second ones for each.
-_MOST_FIRST: Final = 12
-_MOST_SECOND: Final = 12
 #: At most 4 ways of one change are reported.
 _MOST_WAYS: Final = 4
 
@@ -118,14 +118,19 @@ def suggest(
     if corrections:
         # A mistake may hide another obstacle, or another mistake.
         search.begin_anew()
-        search.pairs(corrections, worst=Risk.CAPACITY)
+        search.pairs(map(CandidateRemedy, corrections), kept, worst=Risk.CAPACITY)
         if not any(map(search.has, corrections)):
             advice += (_incomplete(corrections[0]),)
-    if not search.found:
+    if all(map(_is_of_new_size, search.found)):
         search.begin_anew()
-        search.pairs(_firsts(collected))
+        search.pairs(_firsts(collected), kept)
     found = tuple(_merged(sorted(search.found, key=_rank))[:most])
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
+
+
+def _is_of_new_size(one: Suggestion) -> bool:
+    """Report whether a suggestion adds a node of a size that the cluster does not have, and that may not exist."""
+    return one.remedies[0].family == NEW_NODE and not one.remedies[0].model
 
 
 def _incomplete(correction: Remedy) -> Advice:
@@ -133,8 +138,23 @@ def _incomplete(correction: Remedy) -> Advice:
     return Advice(summary=correction.summary, risk=correction.risk, untried="something else then keeps the pod pending")
 
 
-def _everything(decision: Decision, collected: Collected, kept: Collection[str]) -> list[CandidateRemedy]:
-    """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out."""
+def _everything(
+    decision: Decision, collected: Collected, kept: Collection[str], first: CandidateRemedy | None = None
+) -> list[CandidateRemedy]:
+    """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for the pod.
+    collected : Collected
+        The remedies that its reasons propose.
+    kept : collection of str
+        The pods that no remedy deletes.
+    first : CandidateRemedy, optional
+        The remedy that has been made, for second remedies of a pair. Nodes are then added like those that proposed it,
+        and the deletion of any one pod is left out, which there are too many of.
+    """
     if decision.other_scheduler:
         return []
     small = len(decision.cluster.nodes) <= FEW_NODES
@@ -151,10 +171,9 @@ def _everything(decision: Decision, collected: Collected, kept: Collection[str])
         *preemption_remedies(decision),
         *group_remedies(decision),
         *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row, kept) if not preempts),
-        *new_nodes(decision),
-        *larger_nodes(decision),
+        *new_nodes(decision, first.nodes if first is not None else ()),
         *other_priorities(decision),
-        *(fewer_pods(decision) if small and not preempts else ()),
+        *(fewer_pods(decision) if small and not preempts and first is None else ()),
     )
     # Several remedies may delete the same pods: the first is taken, and preemption, which needs no help, comes first.
     known: set[tuple[str, ...]] = set()
@@ -302,36 +321,40 @@ class _Search:
         families = {each.family for one in self.found for each in one.remedies}
         return self.has(remedy) or (remedy.once and remedy.family in families)
 
-    def pairs(self, firsts: Iterable[Remedy], worst: Risk = Risk.DATA) -> None:
-        """Try pairs of remedies: a first one, and a second proposed by the reasons that are left after it.
+    def pairs(self, firsts: Iterable[CandidateRemedy], kept: Collection[str], worst: Risk = Risk.DATA) -> None:
+        """Try pairs of remedies: a first one, and a second for what is left after it, on the nodes that proposed it.
 
         Parameters
         ----------
-        firsts : iterable of Remedy
+        firsts : iterable of CandidateRemedy
             The first remedies.
+        kept : collection of str
+            The pods that no remedy deletes.
         worst : Risk
             The highest risk of a second remedy.
         """
         n_found = len(self.found)
+        enough = {each.family for one in self.found for each in one.remedies if each.once}
         seen: set[frozenset[object]] = set()
-        for first in firsts:
+        for candidate in firsts:
+            first = candidate.remedy
             after = decide_after(self._decision, (first,)) if self._may_try() else None
             if after is None:
                 continue
-            left = collect(after)
-            more = _after_correction(after, first) if first.risk is Risk.MISTAKE else ()
+            left = collect(after, candidate.nodes)
+            more = (each for one in diagnose(after) for each in one.remedies) if first.risk is Risk.MISTAKE else ()
             seconds = [
                 each
-                for each in (*map(CandidateRemedy, more), *left.candidates)
+                for each in (*map(CandidateRemedy, more), *_everything(after, left, kept, candidate))
                 if left.promising(each) and each.remedy.risk <= worst and _goes_with(first, each.remedy)
+                if not (each.remedy.once and each.remedy.family in enough)
             ]
-            for second in _of_each_family(seconds, _MOST_SECOND):
+            for second in _in_order(left, seconds):
                 pair = frozenset((first.summary, second.summary))
                 if pair in seen or not self._may_try():
                     continue
                 seen.add(pair)
-                last = decide_after(after, (second,))
-                suggestion = suggestion_if_helpful(self._decision, (first, second), last) if last is not None else None
+                suggestion = prove(self._decision, (first, second))
                 if suggestion is not None:
                     self.found.append(suggestion)
                     if len(self.found) - n_found >= self._most:
@@ -350,20 +373,13 @@ class _Search:
         return True
 
 
-def _after_correction(after: Decision, first: Remedy) -> Iterator[Remedy]:
-    """Yield the corrections of other mistakes, and new nodes for a corrected pod."""
-    yield from (remedy for each in diagnose(after) for remedy in each.remedies)
-    if first.scope is RemedyScope.POD:
-        yield from new_nodes(after)
-
-
 def _goes_with(first: Remedy, second: Remedy) -> bool:
     """Report whether two remedies can help together.
 
-    They do not if they change different nodes, as the pod needs only one; nor if they are variants of each other, which
-    together could lower a request too far.
+    They do not if they change different nodes, as the pod needs only one, or if one of them is new; nor if they are
+    variants of each other, which together could lower a request too far.
     """
-    if first.family == second.family:
+    if first.family == second.family or (first.scope is RemedyScope.NODE and second.family == NEW_NODE):
         return False
     if first.scope is not RemedyScope.NODE or second.scope is not RemedyScope.NODE:
         return True
@@ -374,19 +390,17 @@ def _objects(remedy: Remedy) -> set[str]:
     return {getattr(change, "name", "") for change in remedy.changes}
 
 
-def _firsts(collected: Collected) -> list[Remedy]:
-    """Return the first remedies of pairs, those for the nodes with the fewest rejecting filters first."""
+def _firsts(collected: Collected) -> list[CandidateRemedy]:
+    """Return the first remedies of pairs: the first of every family before the second of any.
+
+    Those for the nodes with the fewest rejecting filters come first.
+    """
     firsts = [each for each in collected.candidates if not each.remedy.evicts]
     n_refusing = {row: len(plugins) for row, plugins in collected.refusing.items()}
     firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.risk))
-    return _of_each_family(firsts, _MOST_FIRST)
-
-
-def _of_each_family(candidates: Sequence[CandidateRemedy], most: int) -> list[Remedy]:
-    """Return up to ``most`` remedies, the first of every family before the second of any."""
     nth: Counter[Hashable] = Counter()
-    ranked: list[tuple[int, int, Remedy]] = []
-    for i, each in enumerate(candidates):
-        ranked.append((nth[each.remedy.family], i, each.remedy))
+    ranked: list[tuple[int, int, CandidateRemedy]] = []
+    for i, each in enumerate(firsts):
+        ranked.append((nth[each.remedy.family], i, each))
         nth[each.remedy.family] += 1
-    return [remedy for _, _, remedy in sorted(ranked, key=lambda one: one[:2])[:most]]
+    return [each for _, _, each in sorted(ranked, key=lambda one: one[:2])]

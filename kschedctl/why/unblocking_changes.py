@@ -23,8 +23,10 @@ from kschedctl.plugins.node_resources.remedies import MOST_LOWERED, request_reme
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
+from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.world import World
 from kschedctl.whatif.patches import make_changes
 from kschedctl.whatif.pods import move_pods
 from kschedctl.why.commands import commands_of
@@ -92,6 +94,8 @@ class UnblockingResult:
     ----------
     anyway : tuple of str
         The pods that are placed without any change, ``namespace/name``.
+    once_ended : tuple of str
+        The pods of ``anyway`` that are placed only once pods that are being deleted are gone.
     later : mapping of str to Decision
         The decision for the first unplaced pod of each group, by the pod's ``namespace/name``; the pods of ``anyway``
         are already in place.
@@ -103,6 +107,7 @@ class UnblockingResult:
     """
 
     anyway: tuple[str, ...]
+    once_ended: tuple[str, ...]
     later: Mapping[str, Decision]
     changes: tuple[Unblocking, ...]
     together: tuple[str, ...]
@@ -131,6 +136,9 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
     scheduler, groups = _evicting_nobody(scheduler, groups)
     waiting = [pod for group in groups for pod in group.pods]
     anyway, cluster = _played(scheduler, waiting)
+    at_once = anyway
+    if next(ending_pods(scheduler.cluster), None) is not None:
+        at_once, _ = _played(scheduler, waiting, World(grace=False))
     # Remedies are searched for with those pods in place that are scheduled without any change.
     settled = scheduler.moved(cluster)
     rest = [dataclasses.replace(g, pods=tuple(pod for pod in g.pods if pod.key not in anyway)) for g in groups]
@@ -158,7 +166,9 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
     turned_away = {rest[i].pods[0].key: said for i, said in later.items()}
-    return UnblockingResult(tuple(sorted(anyway)), turned_away, tuple(found), tuple(sorted(together)))
+    return UnblockingResult(
+        tuple(sorted(anyway)), tuple(sorted(anyway - at_once)), turned_away, tuple(found), tuple(sorted(together))
+    )
 
 
 def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
@@ -365,9 +375,9 @@ def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Po
     return _Placed(frozenset(pod.key for pod in waiting) & placed, unplaced)
 
 
-def _played(scheduler: Scheduler, waiting: Iterable[Pod]) -> tuple[frozenset[str], Cluster]:
+def _played(scheduler: Scheduler, waiting: Iterable[Pod], world: World | None = None) -> tuple[frozenset[str], Cluster]:
     """Simulate the queue; return the pending pods that it places, and the cluster at the end."""
-    simulation = Simulation(scheduler)
+    simulation = Simulation(scheduler, world=world)
     simulation.enqueue_pending()
     for _ in simulation:
         pass

@@ -47,6 +47,15 @@ ANSWERS = {
     "no devices": ask(None),
     "devices": ask(None, *USED),
     "a pool that is not used": ask(None, make_slice("s", node="a", slices=2)),
+    "devices with taints": ask(
+        None,
+        make_slice(
+            "s",
+            *(make_device(effect, taints=[{"key": "sick", "effect": effect}]) for effect in ("NoSchedule", "None")),
+            node="a",
+        ),
+        make_slice("t", node="gone"),
+    ),
     "a claim": ask(make_claim("c"), *USED),
     "a claim for more": ask(make_claim("c", request("r", 2)), *USED),
     "a claim with devices": ask(USED[1], USED[0], USED[3]),
@@ -76,8 +85,9 @@ def test_lists_are_valid_by_the_schema() -> None:
             "a pool that is not used",
             False,
             True,
-            "1 device in 1 pool: 1 free, 0 held; the devices of 1 pool are not used.",
+            "1 device in 1 pool: 0 free, 0 held, 1 tainted or not used; the devices of 1 pool are not used.",
         ),
+        ("devices with taints", True, True, "3 devices in 2 pools: 1 free, 0 held, 2 tainted or not used."),
         ("a claim", True, True, "default/c can be allocated on 1 of 2 nodes: a."),
         ("a claim for more", False, True, "default/c can be allocated on none of 2 nodes."),
         (
@@ -106,6 +116,11 @@ def test_devices_and_their_holders() -> None:
     x, y, _ = value["pools"][0]["devices"]
     assert x["holders"] == [{"claim": "default/whole", "pods": ["web"]}]
     assert (x["free"], x["shared"], y["shared"], y["consumed"]) == (False, False, True, {"memory": "10Gi"})
+
+
+def test_free_devices_can_be_allocated() -> None:
+    assert ANSWERS["devices with taints"].names() == ("gpu.example.com/a/None",)
+    assert ANSWERS["a pool that is not used"].names() == ()
 
 
 def test_what_is_behind_a_refusal() -> None:

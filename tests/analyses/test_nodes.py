@@ -83,8 +83,8 @@ def test_groups_sum_the_nodes_that_accept_new_pods(by: str, groups: list[tuple[s
     [
         pytest.param(
             {},
-            "5 nodes, 4 ready, 1 cordoned, 1 unhealthy; free on the 2 nodes without taints: 8.5 of 12 cpu and 15Gi of "
-            "16Gi memory; largest free block: 8 cpu and 8Gi memory on a2.",
+            "5 nodes, 4 ready, 1 cordoned, 1 unhealthy; free on the 2 nodes that need no toleration: 8.5 of 12 cpu and "
+            "15Gi of 16Gi memory; largest free block: 8 cpu and 8Gi memory on a2.",
             id="all",
         ),
         pytest.param(

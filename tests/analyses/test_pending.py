@@ -21,7 +21,16 @@ from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.unblocking_changes import unblock
 from tests.answer_schema import validate
-from tests.builders import make_namespace, make_node, make_object, make_pod, write_snapshot
+from tests.builders import (
+    make_claim,
+    make_namespace,
+    make_node,
+    make_object,
+    make_pod,
+    make_volume,
+    mount,
+    write_snapshot,
+)
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -110,6 +119,37 @@ def test_an_unknown_namespace_is_an_error(tmp_path: Path) -> None:
         report(tmp_path, make_node("a"), make_pod("web", namespace="shop"), namespace="shpo")
     assert caught.value.findings[0].hint == "did you mean shop?"
     assert report(tmp_path, make_node("a"), make_namespace("empty"), namespace="empty").groups == ()
+
+
+def test_single_pods_with_one_message_and_two_causes_are_two_groups(tmp_path: Path) -> None:
+    """Pods of one cause are one group, though their claims and amounts have other names and values."""
+    pods = [
+        *(make_pod(f"p-{name}", volumes=mount(name)) for name in ("rel", "nosc", "other")),
+        *(make_pod(f"big-{n}", requests={"cpu": str(n)}) for n in (20, 30)),
+    ]
+    claims = [
+        make_claim("rel", storage_class="manual"),
+        make_claim("nosc", storage_class=None),
+        make_claim("other", storage_class=None),
+    ]
+    gone = {"namespace": "default", "name": "rel", "uid": "uid-of-a-deleted-claim"}
+    volume = make_volume("left", storage_class="manual", phase="Released", claimRef=gone)
+    found = report(tmp_path, make_node("a"), *pods, *claims, volume)
+    assert {group.pods: group.why for group in found.groups} == {
+        ("default/big-20", "default/big-30"): "a has 4 cpu in all, the pod wants 20 cpu",
+        ("default/p-nosc", "default/p-other"): "claim nosc names no StorageClass, and no class is the default",
+        ("default/p-rel",): "claim rel is not bound: its volume left is Released, as it still names a deleted claim of "
+        "the same name by its uid",
+    }
+
+
+def test_pods_that_fit_once_others_have_ended_are_counted(tmp_path: Path) -> None:
+    ending = make_pod("ending", requests={"cpu": "3"}, node="a", terminating=True)
+    pods = [make_pod(f"web-{i}", requests={"cpu": "1"}, owner=("batch/v1", "Job", "web")) for i in range(3)]
+    found = report(tmp_path, make_node("a"), ending, *pods)
+    (group,) = found.groups
+    assert (group.result, group.n_fit, group.n_fit_once_ended) == ("scheduled", 3, 2)
+    assert found.summary.endswith("3 pods fit without a change, 2 of them once 1 pod being deleted is gone.")
 
 
 def test_a_nominated_pod_fits_once_its_victim_is_gone(tmp_path: Path) -> None:

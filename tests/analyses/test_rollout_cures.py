@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from kschedctl.answers.rollout import RolledOut
 from kschedctl.api.core import Condition
 from kschedctl.api.limits import ResourceQuota
+from kschedctl.api.pod import PodStatus
 from kschedctl.api.storage import CSIDriver, VolumeAttachment
 from kschedctl.simulate.rollout import restarted
 from tests.builders import (
@@ -201,6 +203,39 @@ def test_a_broken_pod_of_a_stateful_set_blocks_the_revision_that_repairs_it() ->
         "OrderedReady replaces no pod, not even a broken one, before all pods are ready"
     )
     assert answer.suggestions[0].summary.startswith("repair the template, then delete default/db-1 once")
+
+
+SMALL = {"containers": [make_container(requests={"cpu": "1"})]}
+OLDER = "delete default/db-1 once: it is older than the template"
+
+
+@pytest.mark.parametrize("pending", [False, True])
+@pytest.mark.parametrize(
+    ("template", "revision", "first"),
+    [
+        pytest.param(SMALL, "db-1", OLDER, id="the new template is another"),
+        pytest.param(HUGE, "db-2", OLDER, id="the template has been changed since the pod was created"),
+        pytest.param(HUGE, "db-1", "repair the template, then delete default/db-1 once", id="a restart"),
+    ],
+)
+def test_a_broken_pod_of_an_older_template_is_only_deleted(
+    pending: bool, template: dict[str, Any], revision: str, first: str
+) -> None:
+    pods = members(["n0", "" if pending else "n1", "n0"], **HUGE)
+    status = {"phase": "Pending" if pending else "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    pods[1] = replace(pods[1], status=msgspec.convert(status, PodStatus))
+    stored = stateful_set(3, HUGE)
+    stored = replace(stored, status=replace(stored.status, update_revision=revision))
+    answer = make_loaded(make_cluster(nodes(2), pods, stored)).rollout(restarted(stateful_set(3, template)))
+    assert answer.suggestions[0].summary.startswith(first)
+
+
+def test_a_new_pod_that_lacks_capacity_needs_no_other_template() -> None:
+    db = stateful_set(2, SMALL)
+    fillers = [make_pod(f"x{i}", node=f"n{i}", requests={"cpu": "4"}) for i in range(2)]
+    answer = make_loaded(make_cluster(nodes(2), [*members(["n0", "n1"]), *fillers], db)).rollout(restarted(db))
+    assert [one.summary for one in answer.suggestions if "template" in one.summary] == []
+    assert [one.summary for one in answer.suggestions] == ["add a node like n0"]
 
 
 def test_a_paused_deployment_and_one_that_finishes_have_no_suggestions() -> None:

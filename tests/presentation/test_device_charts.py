@@ -32,7 +32,7 @@ def test_devices_of_pools_by_state() -> None:
     assert [row[1:] for row in cells(chart)] == [
         ("3 devices", "2 devices", "1 device"),
         ("1 device", "0 devices", "1 device"),
-        ("1 device", "0 devices", "1 device"),
+        ("1 device", "0 devices", "0 devices"),
     ]
     assert list(parts(chart).values()) == [
         ["free: 1 device", "shared: 1 device", "held: 1 device"],

@@ -37,6 +37,18 @@ def test_pods_of_groups_by_outcome() -> None:
     assert parts(chart)["Job default/work"] == ["fits now: 1 pod", "fits nowhere: 2 pods"]
 
 
+def test_pods_that_wait_for_victims_do_not_fit_now() -> None:
+    status = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
+    victim = make_pod("victim", requests={"cpu": "3"}, node="a", terminating=True, status=status)
+    urgent = make_pod("urgent", requests={"cpu": "3"}, priority=9, nominated="a")
+    small = make_pod("small", priority=9)
+    cluster = make_loaded(make_cluster([make_node("a", cpu="5")], [victim, urgent, small]))
+    blocks = list(document(cluster.pending(), view_of(cluster)))
+    (chart,) = [block for block in blocks if isinstance(block, Bars)]
+    assert parts(chart)["default/urgent"] == ["fits once pods have ended: 1 pod"]
+    assert parts(chart)["default/small"] == ["fits now: 1 pod"]
+
+
 def test_the_map_has_all_nodes() -> None:
     (chart,) = [block for block in BLOCKS if isinstance(block, NodeMap)]
     assert [cell.name for cell in chart.cells] == ["a"]

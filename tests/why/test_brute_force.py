@@ -27,6 +27,8 @@ from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.why.search import suggest
+from tests.builders import decide as decide_for
+from tests.builders import make_cluster, make_container, make_node, make_pod
 
 THEMES = ("taints", "nodeaffinity", "ports", "spread", "interpod", "resources")
 REQUIRED = "required_during_scheduling_ignored_during_execution"
@@ -114,14 +116,14 @@ def _toleration(taint: Taint) -> Toleration:
     return Toleration(key=taint.key, operator="Exists", effect=taint.effect)
 
 
-def helping(decision: Decision) -> set[str]:
-    """Return the kinds of single changes after which the pod fits."""
-    found = set()
-    for kind, pod in pods_with_one_change(decision.pod, decision.cluster):
+def helping(decision: Decision, changed: Pod | None = None) -> set[str]:
+    """Return the kinds of single changes after which the pod fits, which may be one with a change already."""
+    own, found = changed or decision.pod, set()
+    for kind, pod in pods_with_one_change(own, decision.cluster):
         if kind not in found and schedule_pod(decision.framework, pod).schedulable:
             found.add(kind)
     for kind, cluster in clusters_with_one_change(decision.cluster):
-        if kind not in found and schedule_pod(decision.framework.moved(cluster), decision.pod).schedulable:
+        if kind not in found and schedule_pod(decision.framework.moved(cluster), own).schedulable:
             found.add(kind)
     return found
 
@@ -161,3 +163,56 @@ def test_every_kind_that_helps_is_among_the_suggestions(theme: str, seed: int) -
     found = [way.summary for one in suggest(decision, 500).suggestions for way in (one, *one.others)]
     for kind in helping(decision):
         assert any(one.startswith(WORDS[kind]) for one in found), f"{kind} helps {case.id}, and is not among {found}"
+
+
+PORTS = [{"containerPort": 80, "hostPort": 80}]
+CORDON = "node.kubernetes.io/unschedulable:NoSchedule"
+
+
+#: The obstacles that a node may have.
+OBSTACLES = ("a=1:NoSchedule", "b:NoSchedule", CORDON, "small", "too small", "port", "other pool")
+
+
+@given(
+    nodes=st.lists(st.sets(st.sampled_from(OBSTACLES), max_size=4), min_size=1, max_size=5),
+    selects=st.booleans(),
+    uses_port=st.booleans(),
+)
+def test_pairs_of_all_kinds_that_help_are_among_the_suggestions(
+    nodes: list[set[str]], selects: bool, uses_port: bool
+) -> None:
+    decision = decide_for(
+        make_pod(
+            containers=[make_container(requests={"cpu": "4200m"}, ports=PORTS if uses_port else [])],
+            nodeSelector={"pool": "x"} if selects else {},
+        ),
+        make_cluster(
+            [
+                make_node(
+                    f"n{i}",
+                    cpu="2" if "too small" in has else "3600m" if "small" in has else "4500m",
+                    taints=sorted(each for each in has if ":" in each),
+                    unschedulable=CORDON in has,
+                    labels={"pool": "y" if "other pool" in has else "x"},
+                )
+                for i, has in enumerate(nodes)
+            ],
+            [
+                make_pod(f"p{i}", node=f"n{i}", priority=9, containers=[make_container(ports=PORTS)])
+                for i, has in enumerate(nodes)
+                if "port" in has
+            ],
+        ),
+    )
+    found = suggest(decision, 500)
+    singles = [one for one in found.suggestions if len(one.remedies) == 1]
+    if decision.schedulable or any(not one.summary.startswith("add a larger node") for one in singles):
+        return
+    pairs = [[each.summary for each in one.remedies] for one in found.suggestions if len(one.remedies) == 2]
+    for first, pod in pods_with_one_change(decision.pod, decision.cluster):
+        # The pods on the nodes are of higher priority, so that none is deleted.
+        for second in helping(decision, pod) - {first, "pod less"}:
+            kinds = WORDS[first], WORDS[second]
+            assert any(all(any(summary.startswith(words) for summary in pair) for words in kinds) for pair in pairs), (
+                f"{first} and {second} help together, and are not among {pairs}"
+            )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.framework.remedy import Change, Remedy, Risk, add_operation, created, deleted, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.why.commands import commands_of
-from tests.builders import make_claim, make_cluster, make_node, make_pod
+from kschedctl.why.search import suggest
+from tests.builders import decide, make_claim, make_cluster, make_node, make_pod
 
 STORED, NEW = make_pod("stored"), make_pod("new")
 NODE = make_node("a")
@@ -60,6 +62,16 @@ def remedy(change: Change, scope: RemedyScope = RemedyScope.POD, command: str = 
 )
 def test_a_line_for_each(asked: Remedy, expected: str) -> None:
     assert commands_of(CLUSTER, [asked]) == (expected,)
+
+
+def test_a_wait_has_no_command_that_changes_anything() -> None:
+    decision = decide(
+        make_pod(requests={"cpu": "3"}, priority=9),
+        make_cluster([NODE], [make_pod("x", node="a", requests={"cpu": "2"})]),
+    )
+    (wait, *_) = suggest(decision).suggestions
+    assert wait.summary == "wait: preemption evicts default/x from a"
+    assert suggestion_data(wait).commands == ()
 
 
 def test_a_workload_is_patched_instead_of_its_pods() -> None:

@@ -42,7 +42,8 @@ def offences(decision: Decision, one: Suggestion) -> Iterator[str]:
         yield "tolerates a taint that protects pods"
     for change in one.changes:
         if isinstance(change, Patch):
-            yield from _of_patch(decision, change, repairs=one.remedies[0].family == "repair")
+            repairs = any(remedy.family == "repair" for remedy in one.remedies)
+            yield from _of_patch(decision, change, repairs=repairs)
         elif isinstance(change, ObjectDeletion) and change.delete.kind == "Pod":
             yield from _of_deletion(decision, change.delete.namespace, change.delete.name, waits=_waits(one))
     if platform(before) - platform(after) and one.remedies[0].risk is not Risk.MISTAKE:
@@ -135,6 +136,7 @@ def _others(decision: Decision) -> Iterator[Any]:
 @given(seed=st.integers(0, 10**6))
 @example(seed=219)
 @example(seed=320912)
+@example(seed=8192)
 def test_nothing_harmful_is_suggested(theme: str, seed: int) -> None:
     case = msgspec.convert(generate.case(theme, seed, seed % 150), Case)
     try:

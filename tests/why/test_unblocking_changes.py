@@ -66,7 +66,7 @@ def test_pods_that_preempt_are_left_to_preemption() -> None:
 def test_nobody_waits() -> None:
     groups, found = waiting([make_node("a")], [], [])
     assert groups == []
-    assert found == UnblockingResult((), {}, (), ())
+    assert found == UnblockingResult((), (), {}, (), ())
 
 
 def test_a_request_that_all_pods_fit_with() -> None:

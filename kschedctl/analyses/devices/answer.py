@@ -26,6 +26,7 @@ from kschedctl.devices.explain import RequestSupply
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.overview import DeviceOverview, PoolOverview, pool_overviews
 from kschedctl.devices.places import Place, claim_of_class, places_of
+from kschedctl.devices.taints import untolerated
 from kschedctl.framework.cycle_state import NotModelled
 
 
@@ -40,11 +41,13 @@ def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOver
         The provenance of the answer.
     """
     pools = tuple(_pool(pool, inventory.cluster) for pool in pool_overviews(inventory))
-    n_devices, free = sum(len(pool.devices) for pool in pools), sum(pool.free for pool in pools)
+    n_devices, held = sum(len(pool.devices) for pool in pools), sum(pool.allocated for pool in pools)
+    available = sum(pool.available for pool in pools)
     problems = sum(bool(pool.problem) for pool in pools)
     if pools:
-        held = n_devices - free
-        said = f"{counted(n_devices, 'device')} in {counted(len(pools), 'pool')}: {free} free, {held} held"
+        said = f"{counted(n_devices, 'device')} in {counted(len(pools), 'pool')}: {available} free, {held} held"
+        if rest := n_devices - available - held:
+            said += f", {rest} tainted or not used"
         unused = f"; the devices of {counted(problems, 'pool')} are not used" if problems else ""
         summary = f"{said}{unused}."
     else:
@@ -146,14 +149,15 @@ def _pool(pool: PoolOverview, cluster: Cluster) -> PoolData:
         outdated_slices=pool.n_outdated,
         nodes=_names(pool.rows, cluster),
         problem=pool.problem,
-        devices=tuple(map(_device, pool.devices)),
+        devices=tuple(_device(device, is_used=not pool.problem and len(pool.rows) > 0) for device in pool.devices),
     )
 
 
-def _device(device: DeviceOverview) -> DeviceData:
+def _device(device: DeviceOverview, *, is_used: bool) -> DeviceData:
     return DeviceData(
         name=device.id.device,
         free=device.free,
+        available=device.free and is_used and untolerated(device.device.taints, ()) is None,
         shared=not device.free and not device.whole,
         consumed={name: quantity_text(nanos) for name, nanos in device.consumed.items()},
         taints=tuple(map(str, device.device.taints)),

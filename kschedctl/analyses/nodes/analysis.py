@@ -239,7 +239,9 @@ def _free(groups: tuple[NodeSetData, ...]) -> Iterator[str]:
     tainted = [group for group in groups if group.name]
     anyone = next((group for group in groups if not group.name), None)
     if anyone is not None:
-        yield from _free_in(anyone, f" on the {counted(anyone.available, 'node')} without taints" if tainted else "")
+        need = "needs" if anyone.available == 1 else "need"
+        where = f" on the {counted(anyone.available, 'node')} that {need} no toleration" if tainted else ""
+        yield from _free_in(anyone, where)
     elif len(tainted) == 1:
         yield from _free_in(tainted[0], f" on {counted(tainted[0].available, 'tainted node')}")
     else:

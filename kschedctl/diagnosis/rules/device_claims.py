@@ -19,7 +19,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
-from kschedctl.diagnosis.rules.obstacles import obstacles_on
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Remedy, Risk, patched, replace_operation
 from kschedctl.framework.remedy_scope import RemedyScope
@@ -170,7 +170,7 @@ def _on_other_nodes(situation: Situation, usable: Mask, refused: Mask) -> Diagno
     """Return the obstacles on the nodes that have the devices."""
     n_refused = int(refused.sum())
     rest = f"{counted(n_refused, 'other node')} {'has' if n_refused == 1 else 'have'} no usable devices for the claims"
-    return Diagnosis(rule="device-nodes", cause=f"{obstacles_on(situation, usable)}; {rest}")
+    return Diagnosis(rule="device-nodes", cause=together(situation, obstacles_on(situation, usable), rest))
 
 
 def _all_in_use(situation: Situation, refused: Mask) -> Iterator[Diagnosis]:

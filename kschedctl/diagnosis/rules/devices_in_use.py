@@ -18,7 +18,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import requested_devices
-from kschedctl.diagnosis.rules.obstacles import obstacles_on
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.scheduler.pod_group_decision import group_of
@@ -37,18 +37,16 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         if not having.any() or int(offered[having].max()) < wanted or only_unhealthy(situation).any():
             return
         others = int(situation.in_reach.sum()) - int(having.sum())
-        rest = f"{counted(others, 'other node')} {'offers' if others == 1 else 'offer'} none"
+        rest = f"{counted(others, 'other node')} {'offers' if others == 1 else 'offer'} no {resource}" if others else ""
         free = having & ~situation.short_of(resource)
         if free.any():
-            first = "; ".join(
-                filter(None, (obstacles_on(situation, free), _used_up(situation, resource, having & ~free)))
-            )
+            found = (obstacles_on(situation, free), _used_up(situation, resource, having & ~free))
             evidence = tuple(_strangers(situation, resource, free))
         else:
-            first, evidence = _taken(situation, resource, having), ()
+            found, evidence = (_taken(situation, resource, having), ""), ()
         yield Diagnosis(
             rule="devices-in-use" if not free.any() else "device-nodes",
-            cause=f"{first}; {rest}" if others else first,
+            cause=together(situation, *found, rest),
             evidence=evidence,
         )
 

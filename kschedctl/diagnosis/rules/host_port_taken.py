@@ -15,7 +15,7 @@ from kschedctl.api.pod import Container, ContainerPort, Pod
 from kschedctl.api.wording import listed
 from kschedctl.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
-from kschedctl.diagnosis.rules.obstacles import obstacles_on
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Operation, Remedy, Risk, replace_operation
 from kschedctl.plugins.node_ports import HostPort, PortInUse, host_ports
@@ -77,7 +77,7 @@ def _diagnosis(situation: Situation, nodes: Mask, port: HostPort, workload: Work
     remedy = _other_port(situation, nodes, port, workload)
     return Diagnosis(
         rule="host-port-taken",
-        cause="; ".join(filter(None, (cause, obstacles_on(situation, rest)))),
+        cause=together(situation, cause, obstacles_on(situation, rest)),
         evidence=("both run the same program, by the names of their images",)
         if _same_program(situation.pod, holder)
         else (),

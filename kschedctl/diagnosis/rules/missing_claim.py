@@ -10,7 +10,7 @@ disk, if it still exists, or the data from a backup.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import listed, similar
@@ -18,7 +18,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.unbound_claim import is_of_template, rejected_by_volumes
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Risk
+from kschedctl.framework.remedy import Risk, delete_command
 from kschedctl.volumes.claims import not_owned
 from kschedctl.volumes.pod_claims import ClaimUse, claim_uses
 
@@ -118,25 +118,43 @@ def _of_another(situation: Situation, use: ClaimUse) -> Diagnosis:
 def _deleted(situation: Situation, claim: PersistentVolumeClaim) -> Diagnosis:
     cluster, namespace = situation.cluster, situation.pod.namespace
     users = [
-        cluster.pods.key(index)
+        index
         for index in cluster.pods.assigned.tolist()
         if cluster.pods.records[index].metadata.namespace == namespace
         and any(use.claim == claim.name for use in claim_uses(cluster.pods.pod(index)))
     ]
-    kept = f": pod {listed(users, most=3)} still {'uses' if len(users) == 1 else 'use'} it" if users else ""
+    names = listed([cluster.pods.key(index) for index in users], most=3)
+    kept = f": pod {names} still {'uses' if len(users) == 1 else 'use'} it" if users else ""
     again = "its StatefulSet creates it again" if is_of_template(situation, claim.name) else "then create it again"
     return Diagnosis(
         rule="claim-being-deleted",
         cause=f"claim {claim.name} is being deleted{kept}",
         advice=(
             *_retained(cluster, claim),
-            Advice(
-                summary=f"wait until claim {claim.name} is gone; {again}",
-                risk=Risk.WAIT,
-                untried="a deletion cannot be taken back",
-            ),
+            _until_gone(situation, claim, users, again),
         ),
         checks=(f"kubectl describe pvc -n {namespace} {claim.name}",),
+    )
+
+
+def _until_gone(situation: Situation, claim: PersistentVolumeClaim, users: Sequence[int], again: str) -> Advice:
+    """Return the advice to let the pods end that keep a claim which is being deleted, or to wait if they do."""
+    pods = situation.cluster.pods
+    running = [index for index in users if pods.records[index].metadata.deletion_timestamp is None]
+    if not running:
+        return Advice(
+            summary=f"wait until claim {claim.name} is gone; {again}",
+            risk=Risk.WAIT,
+            untried="a deletion cannot be taken back",
+        )
+    keys = [pods.key(index) for index in running]
+    owners = dict.fromkeys(situation.owner_of(index) for index in running if pods.owner(index) is not None)
+    down = f", or scale {listed(list(owners), most=3)} down" if owners else ""
+    return Advice(
+        summary=f"let pod {listed(keys, most=3)} end{down}: only then claim {claim.name} is gone; {again}",
+        risk=Risk.EVICTION,
+        untried="it is up to you whether the pod may end, and a deletion cannot be taken back",
+        command=delete_command(keys) if not owners else "",
     )
 
 

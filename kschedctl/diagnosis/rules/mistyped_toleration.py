@@ -19,7 +19,7 @@ from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS, NO_EXECUTE, NO_SCHED
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.rules.obstacles import obstacles_on
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, remove_operation
 from kschedctl.plugins.taint_toleration import untolerated_taint
@@ -89,7 +89,7 @@ def _diagnosis(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, 
     cause = f"the pod tolerates {_words(toleration)}, and the taint of {of} is {taint}"
     return Diagnosis(
         rule="mistyped-toleration",
-        cause="; ".join(filter(None, (cause, obstacles_on(situation, rest)))),
+        cause=together(situation, cause, obstacles_on(situation, rest)),
         remedies=(_corrected(situation, i, taint, taints),),
     )
 

@@ -19,7 +19,7 @@ from kschedctl.diagnosis.device_nodes import VENDORS, device_sign, plugin_state
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.extended_resources import offers_of_vendor, requested_devices
 from kschedctl.diagnosis.rules.mistyped_resource import intended
-from kschedctl.diagnosis.rules.obstacles import obstacles_on
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Remedy, Risk, add_operation, patched
 from kschedctl.framework.remedy_scope import RemedyScope
@@ -66,7 +66,7 @@ def _without_plugin(situation: Situation, resource: str, signs: dict[int, str], 
     shown = listed(names, most=_MOST)
     return Diagnosis(
         rule="no-device-plugin",
-        cause="; ".join((f"{shown} ({sign}) {offer} no {resource}: {state}", *rest)),
+        cause=together(situation, f"{shown} ({sign}) {offer} no {resource}: {state}", *rest),
         evidence=tuple(_other_reasons(situation, row)),
         remedies=tuple(
             _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)

@@ -24,7 +24,7 @@ from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.diagnosis.volume_places import volume_scope
+from kschedctl.diagnosis.volume_places import selection_text, volume_scope
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay
 from kschedctl.plugins.node_ports import PortInUse
 from kschedctl.plugins.node_volume_limits import TooManyVolumes
@@ -49,7 +49,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
     if nodes.any():
         yield Diagnosis(
             rule="obstacles",
-            cause="; ".join(_phrases(situation, nodes, scope)),
+            cause=together(situation, *_phrases(situation, nodes, scope)),
             evidence=(*_fragments(situation, nodes), *_priorities(situation, nodes)),
         )
     elif not situation.selected.any():
@@ -69,6 +69,33 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
 def obstacles_on(situation: Situation, nodes: Mask) -> str:
     """Return the obstacles on a part of the nodes within reach as text; empty for no nodes."""
     return "; ".join(_phrases(situation, nodes, "", is_part=True)) if nodes.any() else ""
+
+
+def together(situation: Situation, *phrases: str) -> str:
+    """Return phrases about the nodes within reach as one clause, with the nodes beyond it, unless a phrase names them.
+
+    So the numbers of nodes in the clause add up to those of the cluster.
+    """
+    told, scope = [phrase for phrase in phrases if phrase], scope_of(situation)[1]
+    if not situation.is_of_daemon_set and not (scope and any(scope in phrase for phrase in told)):
+        told += _beyond_reach(situation)
+    return "; ".join(told)
+
+
+def _beyond_reach(situation: Situation) -> Iterator[str]:
+    """Yield what excludes the nodes that are not within reach, with their number."""
+    spec, statuses = situation.pod.spec, situation.decision.statuses
+    left_out = ~situation.selected
+    if statuses is not None and statuses.outside is not None:
+        # A group is tried on the nodes of one placement after another.
+        left_out &= ~statuses.outside
+    if left_out.any():
+        chooses = spec.node_name or spec.node_selector or required_node_selector(spec) is not None
+        by = selection_text(situation) if chooses else "the configuration of the scheduler"
+        yield f"{by} excludes {counted(int(left_out.sum()), 'other node')}"
+    by_volumes = int((situation.selected & ~situation.in_reach).sum())
+    if by_volumes:
+        yield f"its volumes exclude {counted(by_volumes, 'other node')}"
 
 
 def scope_of(situation: Situation) -> tuple[Mask, str]:

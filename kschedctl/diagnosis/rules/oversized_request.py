@@ -36,7 +36,7 @@ from kschedctl.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.request_parts import Part, RequestParts
 from kschedctl.diagnosis.rules import obstacles
-from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of, together
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched
@@ -119,8 +119,7 @@ class _Oversized:
         blame = self._unhealthy_devices(unhealthy) if unhealthy else self._blame()
         if blame:
             cause = blame if unhealthy else f"{blame}, {self._room()}"
-            if self._others.any():
-                cause += f"; {obstacles_on(self._situation, self._others)}"
+            cause = together(self._situation, cause, obstacles_on(self._situation, self._others))
         elif self._others.any() or int(self._situation.in_reach.sum()) == 1:
             cause = next(obstacles.check(self._situation)).cause
         else:
@@ -336,11 +335,8 @@ class _Oversized:
         )
 
     def _advice(self) -> Iterator[Advice]:
-        # A larger node with more CPU, memory or storage is tried by the search.
-        if not is_extended_resource(self._resource):
-            return
-        need = f"{self._shown(self._wanted)} {self._resource}"
-        if self._situation.is_of_daemon_set:
+        # A larger node is tried by the search; it is none for a pod that belongs to its node.
+        if is_extended_resource(self._resource) and self._situation.is_of_daemon_set:
             kind, namespace, name = self._situation.workload
             node = self._situation.names(self._nodes)[0]
             yield Advice(
@@ -348,13 +344,6 @@ class _Oversized:
                 risk=Risk.REDUCED,
                 untried="the controller of the DaemonSet then deletes the pod",
             )
-            return
-        yield Advice(
-            summary=f"add a larger node: the pod needs {need} on one node",
-            risk=Risk.CAPACITY,
-            untried="the snapshot has no node of that size to copy",
-            command=f"# add a node with at least {need} allocatable",
-        )
 
 
 def _written(situation: Situation, part: Part) -> Container | None:

@@ -20,17 +20,16 @@ def suggestions_section(
     tried : int
         The number of changes that were tried.
     exhausted : bool
-        True if all changes of the supported kinds were tried.
+        True if the search did not stop at its limit of tries.
     every : bool
         True to show the commands that make the changes.
     """
     yield heading(untried=any(one.untried for one in suggestions))
     if not suggestions:
-        if exhausted:
-            told = "none: no single change and no pair of changes of the supported kinds helps"
-        else:
-            told = f"none of the {tried} changes and pairs of changes that were tried helps; not all were tried"
-        yield Paragraph(told, indent=INDENT)
+        told = "none"
+        if tried:
+            told = f"none helps: {counted(tried, 'change')} {'was' if tried == 1 else 'were'} tried, alone or in pairs"
+        yield Paragraph(told if exhausted else f"{told}; not all were tried", indent=INDENT)
         return
     rows = [(one.summary, untried_or(one.untried, _then(one)), one.commands) for one in suggestions]
     yield from numbered_changes(rows, every=every)

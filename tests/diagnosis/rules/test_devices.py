@@ -156,14 +156,14 @@ def test_who_holds_all_devices() -> None:
     ]
     nodes = [make_node("c"), make_node("g", offers={GPU: "2"})]
     (found,) = diagnose(decide(ONE, make_cluster(nodes, pods)))
-    assert found.cause == f"all 2 {GPU} on g are in use, by StatefulSet default/serve 2; 1 other node offers none"
+    assert found.cause == f"all 2 {GPU} on g are in use, by StatefulSet default/serve 2; 1 other node offers no {GPU}"
 
 
 def test_a_gpu_node_that_other_pods_fill() -> None:
     nodes = [*map(make_node, "abc"), make_node("g", offers={GPU: "2"})]
     pods = [make_pod("web", node="g", requests={"cpu": "3"}), make_pod("train", node="g", requests={GPU: "1"})]
     (found,) = diagnose(decide(make_pod(requests={"cpu": "2", GPU: "1"}), make_cluster(nodes, pods)))
-    assert found.cause == "g has 1 of 4 cpu free, the pod wants 2 cpu; 3 other nodes offer none"
+    assert found.cause == f"g has 1 of 4 cpu free, the pod wants 2 cpu; 3 other nodes offer no {GPU}"
     assert found.evidence == (f"1 pod there that requests no {GPU} has 3 cpu",)
 
 
@@ -185,7 +185,7 @@ def test_the_silent_node_is_reserved_for_its_devices() -> None:
 def test_free_devices_on_a_reserved_node() -> None:
     decision = decide(ONE, make_cluster([make_node("c"), make_node("g", offers={GPU: "1"}, taints=[RESERVED])]))
     (found,) = diagnose(decision)
-    assert found.cause == f"g is tainted {RESERVED}; 1 other node offers none"
+    assert found.cause == f"g is tainted {RESERVED}; 1 other node offers no {GPU}"
     assert [each.summary for each in suggest(decision).suggestions] == [f"tolerate {RESERVED}"]
 
 
@@ -200,4 +200,4 @@ def test_more_devices_than_any_node_has() -> None:
     (found,) = diagnose(decision)
     assert found.cause == f"no node has 4 {GPU}, the largest offers 2"
     told = [each.summary for each in suggest(decision).ranked]
-    assert told == [f"add a larger node: the pod needs 4 {GPU} on one node"]
+    assert told == [f"add a larger node than g: with 4 {GPU} free"]

@@ -86,8 +86,25 @@ def deleted(claim: ApiObject) -> ApiObject:
             make_pod(volumes=mount("data")),
             [deleted(make_claim()), make_pod("old", node="node", volumes=mount("data"))],
             "claim data is being deleted: pod default/old still uses it",
+            ["let pod default/old end: only then claim data is gone; then create it again (untried)"],
+            id="being deleted, and kept by a pod",
+        ),
+        pytest.param(
+            make_pod(volumes=mount("data")),
+            [deleted(make_claim()), make_pod("old", node="node", volumes=mount("data"), owner=("v1", "Foo", "db"))],
+            "claim data is being deleted: pod default/old still uses it",
+            [
+                "let pod default/old end, or scale Foo default/db down: only then claim data is gone; then create it "
+                "again (untried)"
+            ],
+            id="being deleted, and kept by the pod of a workload",
+        ),
+        pytest.param(
+            make_pod(volumes=mount("data")),
+            [deleted(make_claim()), make_pod("old", node="node", volumes=mount("data"), terminating=True)],
+            "claim data is being deleted: pod default/old still uses it",
             ["wait until claim data is gone; then create it again (untried)"],
-            id="being deleted",
+            id="being deleted, and kept by a pod that ends",
         ),
         pytest.param(
             make_pod(volumes=mount("data")),

@@ -88,6 +88,17 @@ def apart(app: str) -> dict[str, Any]:
             id="unusual obstacles first, reserved nodes last",
         ),
         pytest.param(
+            make_pod(requests={"cpu": "2"}, nodeSelector={"pool": "big"}),
+            [
+                make_node("a", labels={"pool": "big"}),
+                make_node("b", labels={"pool": "big"}, unschedulable=True),
+                *(make_node(name, labels={"pool": "small"}) for name in "cde"),
+            ],
+            [make_pod("x", node="a", requests={"cpu": "3"})],
+            "b is cordoned; a has 1 of 4 cpu free, the pod wants 2 cpu; nodeSelector pool=big excludes 3 other nodes",
+            id="all nodes are counted, those that the selector excludes as well",
+        ),
+        pytest.param(
             make_pod(labels={"app": "w"}, affinity=apart("w")),
             [make_node("a"), make_node("b")],
             [make_pod(f"w{n}", node=n, labels={"app": "w"}) for n in "ab"],

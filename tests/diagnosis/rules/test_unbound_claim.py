@@ -156,7 +156,7 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             "claim data is not bound: its volume pv is Released, as it still names a deleted claim of the same name "
             "by its uid",
             [
-                "free volume pv for claim data: remove the uid of the deleted claim (untried)",
+                "free volume pv for claim data: remove the uid of the deleted claim from its claimRef (untried)",
                 CREATE.format("1Gi", "class manual"),
             ],
             id="the volume of a deleted claim of the same name",
@@ -193,9 +193,38 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
                 make_storage_class(),
                 make_volume(claim="default/other"),
             ],
-            "claim data names volume pv, which cannot be bound to it: is bound to claim default/other",
-            None,
+            "claim data names volume pv, which cannot be bound to it: pv is bound to claim default/other",
+            ["recreate claim data without volumeName, or with that of a free volume (untried)"],
             id="the named volume is taken",
+        ),
+        pytest.param(
+            [
+                make_claim(storage_class="manual", volumeName="pv"),
+                left_by("default/data", storage_class="manual"),
+            ],
+            "claim data names volume pv, which cannot be bound to it: pv is Released: it still names a deleted claim "
+            "of the same name",
+            ["free volume pv for claim data: remove the uid of the deleted claim from its claimRef (untried)"],
+            id="the named volume is reserved for a deleted claim of the same name",
+        ),
+        pytest.param(
+            [make_claim(storage_class="late", size="5Gi", volumeName="pv"), make_storage_class(), make_volume()],
+            "claim data names volume pv, which cannot be bound to it: pv has 1Gi of the 5Gi",
+            ["recreate claim data so that it matches pv, or without volumeName (untried)"],
+            id="the named volume is too small",
+        ),
+        pytest.param(
+            [
+                make_claim(storage_class="manual", size="5Gi", volumeName="pv"),
+                left_by("default/data", storage_class="manual"),
+            ],
+            "claim data names volume pv, which cannot be bound to it: pv is Released: it still names a deleted claim "
+            "of the same name",
+            [
+                "free volume pv for claim data: remove the uid of the deleted claim from its claimRef (untried)",
+                "recreate claim data so that it matches pv, or without volumeName (untried)",
+            ],
+            id="the named volume is too small as well",
         ),
     ],
 )

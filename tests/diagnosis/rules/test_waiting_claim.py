@@ -116,7 +116,7 @@ def capacity(zone: str, size: str) -> ApiObject:
             ],
             f"{WANTS_LOCAL}no volume of class local matches it: pv-n1 is Released: it still names a deleted claim of "
             "the same name",
-            ["free volume pv-n1 for claim data: remove the uid of the deleted claim"],
+            ["free volume pv-n1 for claim data: remove the uid of the deleted claim from its claimRef"],
             id="volume of the deleted claim of that name",
         ),
         pytest.param(
