@@ -38,6 +38,8 @@ class LintRequest:
 
     #: The rules to run.
     rules: Sequence[Rule]
+    #: The rules that would run, too, if there were a cluster.
+    not_run: Sequence[Rule] = ()
     settings: Settings = field(default_factory=Settings)
     namespace: str = ""
     release: Release = LATEST
@@ -66,6 +68,8 @@ class LintResult:
 
     rules: Sequence[Rule]
     files: Sequence[LintFile]
+    #: The rules that would have run, too, if there were a cluster.
+    not_run: Sequence[Rule] = ()
     #: The findings, by file and region.
     found: list[Diagnosis] = field(default_factory=list)
     #: The suppressed findings, each with its ignore.
@@ -148,7 +152,7 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
 
 def lint_files(files: Sequence[LintFile], request: LintRequest) -> LintResult:
     """Lint files that were read already."""
-    linted = LintResult(rules=request.rules, files=files)
+    linted = LintResult(rules=request.rules, files=files, not_run=request.not_run)
     sets = [[file] for file in files] if request.single_files else [files]
     linted.gone = min((_lint_set(one, request, linted) for one in sets), default=0)
     linted.found = sorted_diagnoses(each for each in linted.found if ORDER[each.severity] <= ORDER[request.least])

@@ -129,6 +129,10 @@ def _beside(view: LintView) -> Iterator[str]:
         yield f"no manifests: {files}, such as {first_name}"
     if linted.excluded:
         yield f"left out: {linted.left_out}"
+    if linted.not_run:
+        example = max(linted.not_run, key=lambda rule: rule.snapshot)
+        rules = f"{counted(len(linted.not_run), 'rule')}, such as {example.code}"
+        yield f"not run without a cluster: {rules}; --snapshot PATH runs them"
     if linted.undecided:
         rules = ", ".join(sorted({each.rule for each in linted.undecided}))
         first = linted.undecided[0]

@@ -42,6 +42,7 @@ def report(linted: LintResult, fixed: int = 0) -> LintReport:
             fixed=fixed,
             gone=linted.gone,
             rules=dict(sorted(Counter(each.rule.code for each in linted.found).items())),
+            not_run=tuple(rule.code for rule in linted.not_run),
             undecided=tuple(UndecidedData(each.rule, each.object, each.why) for each in linted.undecided),
         ),
     )

@@ -26,6 +26,7 @@ from kschedctl.cli.options.shared import (
     max_bytes,
     namespace_option,
 )
+from kschedctl.cli.snapshot_paths import SNAPSHOT_VARIABLE, snapshot_paths
 from kschedctl.cli.streams import ESCAPING, note, tell, write
 from kschedctl.cli.terminal import ColorWhen, open_console
 from kschedctl.errors import InputError
@@ -216,7 +217,8 @@ def lint(
         typer.Option(
             "--snapshot",
             metavar="PATH",
-            help="Cluster that the manifests will be applied to, for rules that need one.",
+            help="Cluster that the manifests will be applied to, for rules that need one. Default: "
+            f"${SNAPSHOT_VARIABLE}, else the one of the settings.",
             show_default=False,
         ),
     ] = None,
@@ -283,7 +285,7 @@ def lint(
 
     manifests = ManifestChoice(
         paths=tuple(paths or ()),
-        cluster=tuple(snapshot or ()),
+        cluster=snapshot_paths(snapshot, live=False),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
         feature_gates=feature_gates(gates),
