@@ -95,6 +95,13 @@ class SummaryData(Data, frozen=True, kw_only=True):
         int, Meta(description="The number of objects that are patches or fragments, which most rules skip.")
     ]
     live: Annotated[int, Meta(description="The number of objects that were read from a cluster.")]
+    owned: Annotated[
+        int,
+        Meta(
+            description="The number of pods and workloads that another workload of the files creates, which is checked "
+            "in place of them."
+        ),
+    ] = 0
     foreign: Annotated[
         int,
         Meta(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,8 +59,24 @@ class LintContext:
 
     @cached_property
     def pods(self) -> list[WorkloadPods]:
-        """The pods and the objects with a pod template, without partial objects."""
+        """The pods and the objects with a pod template, without partial objects, also those that others create."""
         return [pods for obj in self.manifests.whole if (pods := self._pods_of(obj)) is not None]
+
+    @cached_property
+    def workloads(self) -> list[WorkloadPods]:
+        """The pods and workloads that no other workload of the manifest set creates."""
+        return self.without_owned(self.pods)
+
+    def without_owned(self, found: Iterable[WorkloadPods]) -> list[WorkloadPods]:
+        """Return workloads and pods without those that others of them create, as the ReplicaSets of a Deployment."""
+        every = list(found)
+        keys = {pods.obj.key for pods in every}
+        return [pods for pods in every if keys.isdisjoint(self.manifests.owners(pods.obj))]
+
+    @cached_property
+    def owned(self) -> frozenset[LintObject]:
+        """The pods and workloads that another workload of the manifest set creates."""
+        return frozenset(self._by_object.keys() - {pods.obj for pods in self.workloads})
 
     @cached_property
     def _by_object(self) -> dict[LintObject, WorkloadPods]:

@@ -81,6 +81,8 @@ class LintResult:
     #: Descriptions of input that looks like manifests and was not read.
     unread: list[str] = field(default_factory=list)
     objects: list[LintObject] = field(default_factory=list)
+    #: The number of pods and workloads that another workload creates, which is checked in place of them.
+    n_owned: int = 0
     #: The first unreadable document of each file that is no manifest.
     no_manifests: list[LintDocument] = field(default_factory=list)
     #: The number of files and folders that were left out, by the reason.
@@ -192,5 +194,6 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
     linted.found += found
     linted.undecided += dict.fromkeys(context.undecided)
     linted.objects += manifests.objects
+    linted.n_owned += len(context.owned)
     linted.no_manifests += manifests.unreadable.no_manifests
     return gone

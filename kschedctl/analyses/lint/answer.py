@@ -36,6 +36,7 @@ def report(linted: LintResult, fixed: int = 0) -> LintReport:
             ignored=len(linted.ignored),
             partial=linted.n_partial,
             live=linted.n_live,
+            owned=linted.n_owned,
             foreign=linted.n_foreign,
             no_manifests=len(linted.no_manifests),
             excluded=dict(sorted(linted.excluded.items())),
