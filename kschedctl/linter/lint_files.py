@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -125,6 +126,8 @@ class LintFile:
     text: bytes = field(repr=False)
     #: True if the file can be written: not standard input, compressed, or a member of an archive.
     on_disk: bool = False
+    #: The file to which the file is a link that leaves the folders of the run, and which is not written; else empty.
+    link_target: str = ""
     #: True if the text is the output of a tool such as Helm, which is applied as it is: it contains no patches.
     rendered: bool = False
     #: True if the name is that of a kustomization, and the text is its output.
@@ -139,7 +142,7 @@ class LintFile:
     def with_text(self, text: bytes) -> LintFile:
         """Return the file with another text."""
         changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
-        changed.built = self.built
+        changed.built, changed.link_target = self.built, self.link_target
         return changed
 
     @cached_property
@@ -202,6 +205,7 @@ def read_files(
     unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
     lines = LineReader(items_as_text=False)
     seen = set()
+    named, roots = {*map(str, paths)}, [os.path.realpath(path) for path in paths]
     excluded = ExcludedPaths((), Path()) if excluded is None else excluded
     for source in _sources(paths, stdin, found.summary, unpacking, excluded):
         if isinstance(source, InputError):
@@ -212,7 +216,11 @@ def read_files(
         seen.add(source.identity)
         try:
             whole = whole_source(source, unpacking) if source.path else source
-            found.files += _files(whole, stdin_name, lines)
+            files = list(_files(whole, stdin_name, lines))
+            if source.name not in named:
+                for file in files:
+                    file.link_target = _link_target(file, roots)
+            found.files += files
         except InputError as error:
             found.errors.append(error)
     return found
@@ -232,6 +240,12 @@ def _sources(
     summary.drop_markdown()
     for each in hidden:
         yield from read_sources([each.name], None, summary, unpacking)
+
+
+def _link_target(file: LintFile, roots: Sequence[str]) -> str:
+    """Return the file to which a file is a link that leaves all of some folders and files; empty if it does not."""
+    target = os.path.realpath(file.name)
+    return target if file.on_disk and not any(Path(target).is_relative_to(root) for root in roots) else ""
 
 
 def _files(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
@@ -264,7 +278,7 @@ def read_text(
     text: bytes, name: str, *, on_disk: bool = False, rendered: bool = False, lines: LineReader | None = None
 ) -> LintFile:
     """Read the text of one file; ``lines`` is the reader of the files of one run, for plain data."""
-    file = LintFile(name, text, on_disk, rendered)
+    file = LintFile(name, text, on_disk, rendered=rendered)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file, begin):
         file.documents = list(_yaml_documents(file, lines or LineReader(items_as_text=False)))
