@@ -28,9 +28,11 @@ from kschedctl.snapshot.unpacking import Unpacking
 from kschedctl.text.comments import comments
 from kschedctl.text.encoding import utf8_text
 from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.text.positions import nesting_position
 from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
 from kschedctl.text.tree import NoTreeError, YamlNode, yaml_trees
 from kschedctl.text.yaml import yaml_value
+from kschedctl.text.yaml_events import MAX_DEPTH
 from kschedctl.text.yaml_lines import LineReader
 
 #: The separator before a document: no quoted, folded or literal scalar may contain it at the beginning of a line.
@@ -296,8 +298,12 @@ def _read_json(file: LintFile, begin: int) -> bool:
             line_start = file.text.rfind(b"\n", 0, start) + 1
             # Blanks replace the beginning of the line, so that columns are those of the file.
             chunk = b" " * (start - line_start) + file.text[start:end]
-            before = file.text.count(b"\n", 0, start)
-            documents.append(LintDocument(file, number, chunk, before, start, msgspec.json.decode(raw), json=True))
+            document = LintDocument(file, number, chunk, file.text.count(b"\n", 0, start), start, json=True)
+            document.value = msgspec.json.decode(raw)
+            if _is_deeper(document.value, MAX_DEPTH):
+                # As YAML of this depth; rules and repairs call themselves for each level.
+                document.value, document.broken = None, _too_deep(document)
+            documents.append(document)
     except NotJsonError as broken:
         if not documents and not file.name.lower().endswith(_JSON_SUFFIXES):
             return False
@@ -313,6 +319,23 @@ def _read_json(file: LintFile, begin: int) -> bool:
         return False
     file.documents = documents
     return bool(documents)
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Report whether a value has more than `most` levels of mappings and lists; empty ones do not count."""
+    level = [value]
+    for _ in range(most + 1):
+        containers = [each for each in level if each and type(each) in (dict, list)]
+        if not containers:
+            return False
+        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
+    return True
+
+
+def _too_deep(document: LintDocument) -> Finding:
+    """Return the finding of a JSON document with more than 200 levels."""
+    problem, position = f"is nested more than {MAX_DEPTH} levels deep", nesting_position(document.text, MAX_DEPTH)
+    return Finding(problem, place=document.location, position=position)
 
 
 def _yaml_documents(file: LintFile, lines: LineReader) -> Iterator[LintDocument]:
