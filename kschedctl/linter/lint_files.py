@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,12 +15,11 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from kschedctl.errors import InputError
-from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location, Position
 from kschedctl.linter.excluded_paths import ExcludedPaths
 from kschedctl.linter.helm_output import is_helm_output, line_in_template, split_by_source, template_path
-from kschedctl.linter.regions import Region, region_in_json, region_in_yaml
+from kschedctl.linter.regions import Region, region_in
 from kschedctl.linter.values import Steps
 from kschedctl.snapshot.names import HIDDEN
 from kschedctl.snapshot.sources import Source, read_sources, whole_source
@@ -30,7 +30,7 @@ from kschedctl.text.encoding import utf8_text
 from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.text.positions import nesting_position
 from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
-from kschedctl.text.tree import NoTreeError, YamlNode, yaml_trees
+from kschedctl.text.tree import YamlNode, json_tree, read_tree
 from kschedctl.text.yaml import yaml_value
 from kschedctl.text.yaml_events import MAX_DEPTH
 from kschedctl.text.yaml_lines import LineReader
@@ -84,13 +84,10 @@ class LintDocument:
 
     @cached_property
     def tree(self) -> YamlNode | None:
-        """The document's values with their positions; ``None`` if it cannot be parsed as YAML."""
-        import yaml
-
-        try:
-            return next(yaml_trees(self.text), None)
-        except (yaml.YAMLError, NoTreeError):
-            return None
+        """The document's values with their positions; ``None`` if it cannot be parsed."""
+        if self.json:
+            return json_tree(self.characters) if self.broken is None else None
+        return read_tree(self.text)
 
     @cached_property
     def comments(self) -> Sequence[int]:
@@ -104,18 +101,25 @@ class LintDocument:
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file; if the field is absent, the region of its nearest parent."""
-        if self.tree is not None:
-            return region_in_yaml(self.tree, self.characters, steps, key=key).down(self.before)
-        if self.json:
-            return region_in_json(self.text, field_path(steps)).down(self.before)
-        return Region(self.before + 1, 1, self.before + 1, 1)
+        if self.tree is None:
+            return Region(self.before + 1, 1, self.before + 1, 1)
+        return region_in(self.tree, self._newlines, steps, key=key).down(self.before)
 
-    def repeated(self) -> Iterator[RepeatedKey]:
-        """Yield the keys that occur twice in a mapping, with their positions in the document."""
+    @cached_property
+    def _newlines(self) -> array[int]:
+        return array("q", (found.start() for found in re.finditer("\n", self.characters)))
+
+    @cached_property
+    def may_patch(self) -> bool:
+        """True if the document may contain a patch directive."""
+        return b"$patch" in self.text or b"$retainKeys" in self.text
+
+    @cached_property
+    def repeated(self) -> Sequence[RepeatedKey]:
+        """The keys that occur twice in a mapping, with their positions in the document."""
         if self.json:
-            yield from repeated_in_json(self.text)
-        elif self.may_repeat:
-            yield from (key for _, key in repeated_in_yaml(self.text))
+            return tuple(repeated_in_json(self.text))
+        return tuple(key for _, key in repeated_in_yaml(self.text)) if self.may_repeat else ()
 
 
 @dataclass(eq=False)

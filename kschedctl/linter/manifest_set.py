@@ -129,8 +129,7 @@ class LintObject:
             return "a kustomization lists the file as a patch"
         if self.file.rendered:
             return ""
-        may_patch = b"$patch" in self.document.text or b"$retainKeys" in self.document.text
-        return why_partial(self.raw, self.group, self.api_version, self.kind, may_patch=may_patch)
+        return why_partial(self.raw, self.group, self.api_version, self.kind, may_patch=self.document.may_patch)
 
     @cached_property
     def live(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -110,3 +111,31 @@ def test_what_is_nested_deeply_is_linted_or_a_finding(place: str, opening: str, 
         assert [each.rule.code for each in found.found if each.rule.code == "KS901"] == ["KS901"] * len(broken)
     position = next((each.region for each in found.found if each.rule.code == "KS901"), None)
     assert position is None or levels > 900 or position.column > 200
+
+
+N_EMPTY = 20_000
+OBJECT = '{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "a"}}, "spec": {{{}}}}}\n'
+EMPTY = {
+    "mappings": OBJECT.format(f'"containers": [{",".join(["{}"] * N_EMPTY)}]'),
+    "lists": OBJECT.format(f'"containers": [{",".join(["[]"] * N_EMPTY)}]'),
+    "an unknown field": OBJECT.format(f'"x": [{",".join(["{}"] * N_EMPTY)}], "containers": [{{}}]'),
+    "a repeated key": OBJECT.format(f'"containers": [{",".join(["{}"] * N_EMPTY)}], "containers": []'),
+    "block style": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n" + "  - {}\n" * N_EMPTY,
+}
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+@pytest.mark.parametrize("name", EMPTY)
+def test_many_empty_elements_need_little_memory(name: str, suffix: str) -> None:
+    """A million of them, which 3 MiB can hold, need 250 MB."""
+    # A comment makes it no JSON.
+    text = (EMPTY[name] if suffix == "json" else f"# YAML\n{EMPTY[name]}").encode()
+    lint([read_text(b"a: 1\n", "f.yaml")])
+    tracemalloc.start()
+    try:
+        found = lint([read_text(text, f"f.{suffix}")])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.found
+    assert peak / N_EMPTY < 230
