@@ -15,7 +15,7 @@ import msgspec
 from kschedctl.admission.changes import Admitted, FieldChange, changes_between
 from kschedctl.admission.default_toleration_seconds import admit_tolerations
 from kschedctl.admission.label_keys import merge_label_keys
-from kschedctl.admission.limit_ranger import default_limits, limit_findings
+from kschedctl.admission.limit_ranger import default_limits, limit_findings, with_default_sources
 from kschedctl.admission.priority import admit_priority
 from kschedctl.admission.resource_quota import quota_refusals
 from kschedctl.admission.runtime_class import admit_runtime_class
@@ -30,6 +30,7 @@ from kschedctl.releases.release import Release
 from kschedctl.validation.pod_rejections import in_workload
 from kschedctl.validation.validate import pod_findings
 
+_LIMIT_RANGER: Final = "LimitRanger"
 #: The plugin name under which changes report the API defaults, which are set before any plugin runs.
 DEFAULTS: Final = "defaults"
 #: The plugin name under which changes report merged label keys; merging comes after all plugins.
@@ -73,7 +74,7 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", cr
     rules = RequestRules.of(release)
     steps: tuple[tuple[str, _Step], ...] = (
         (DEFAULTS, lambda pod: (default_pod(pod), ())),
-        ("LimitRanger", lambda pod: (default_limits(pod, cluster), ())),
+        (_LIMIT_RANGER, lambda pod: (default_limits(pod, cluster), ())),
         ("Priority", lambda pod: admit_priority(pod, cluster, where=where, created=created)),
         ("DefaultTolerationSeconds", lambda pod: (admit_tolerations(pod), ())),
         ("RuntimeClass", lambda pod: admit_runtime_class(pod, cluster, where=where, created=created)),
@@ -88,8 +89,10 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", cr
             changes += changes_between(plugin, pod, admitted)
             warnings += warned
             pod = admitted
+        by_default = [change for change in changes if change.plugin == _LIMIT_RANGER]
+        problems = pod_findings(msgspec.to_builtins(pod), release)
         for findings in (
-            pod_findings(msgspec.to_builtins(pod), release),
+            (with_default_sources(each, by_default, cluster, pod.namespace) for each in problems),
             limit_findings(pod, cluster, pod_level=rules.pod_level),
         ):
             ManifestError.raise_any(findings, where)

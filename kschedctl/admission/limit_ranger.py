@@ -5,11 +5,14 @@ The annotation that an API server adds to the pod is omitted, because scheduling
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace as replace_finding
 from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.admission.changes import FieldChange
 from kschedctl.admission.container_amounts import aggregate_amounts, amounts_of, containers_of
 from kschedctl.admission.limit_bounds import broken_bounds
 from kschedctl.api.canonical_quantity import Amounts, parse_amounts
@@ -26,6 +29,8 @@ _CONTAINER: Final = "Container"
 _POD: Final = "Pod"
 #: The resources LimitRanger checks at pod level; huge pages are not among them.
 _POD_LEVEL_RESOURCES: Final = (CPU, MEMORY)
+#: The end of the path of an amount of a container.
+_AMOUNT: Final = re.compile(r"(?P<field>limits|requests)\[(?P<name>[^]]*)\]$")
 
 
 def default_limits(pod: Pod, cluster: Cluster) -> Pod:
@@ -38,7 +43,7 @@ def default_limits(pod: Pod, cluster: Cluster) -> Pod:
     cluster : Cluster
         The cluster with its LimitRanges. If several have a default for a resource, the first one applies.
     """
-    for limit_range in _limit_ranges(pod, cluster):
+    for limit_range in _limit_ranges(pod.namespace, cluster):
         pod = _with_defaults(pod, limit_range)
     return pod
 
@@ -67,14 +72,46 @@ def limit_findings(pod: Pod, cluster: Cluster, *, pod_level: bool = True) -> Ite
     QuantityError
         If a resource of the pod is not a quantity.
     """
-    for limit_range in _limit_ranges(pod, cluster):
+    for limit_range in _limit_ranges(pod.namespace, cluster):
         hint = f"LimitRange {limit_range.name} of {pod.namespace} sets this constraint"
         for path, problem in _problems(pod, limit_range, pod_level):
             yield Finding(problem, path, hint, rule="LimitRanger")
 
 
-def _limit_ranges(pod: Pod, cluster: Cluster) -> list[LimitRange]:
-    return [found for found in cluster.list(LimitRange) if found.namespace == pod.namespace]
+def with_default_sources(finding: Finding, changes: Iterable[FieldChange], cluster: Cluster, namespace: str) -> Finding:
+    """Return a finding about amounts of a pod with a hint that names the LimitRanges that set some of these amounts.
+
+    Parameters
+    ----------
+    finding : Finding
+        A problem of a pod in the namespace, as changed by the admission plugins.
+    changes : iterable of FieldChange
+        The changes by LimitRanger.
+    """
+    holder = finding.field.partition("resources.")[0]
+    sources = [
+        f"LimitRange {_default_source(amount['field'], amount['name'], cluster, namespace)} of {namespace} sets "
+        f"the {amount['name']} {amount['field'].removesuffix('s')} to {change.after}"
+        for change in changes
+        if change.path.startswith(holder)
+        and (amount := _AMOUNT.search(change.path)) is not None
+        and (change.path == finding.field or amount["name"] in finding.problem)
+    ]
+    return replace_finding(finding, hint="; ".join(sources)) if sources else finding
+
+
+def _default_source(field: str, name: str, cluster: Cluster, namespace: str) -> str:
+    """Return the name of the LimitRange that sets an amount of containers: the first one with a default for it."""
+    return next(
+        found.name
+        for found in _limit_ranges(namespace, cluster)
+        for item in found.spec.limits
+        if item.type == _CONTAINER and name in (item.default if field == "limits" else item.default_request)
+    )
+
+
+def _limit_ranges(namespace: str, cluster: Cluster) -> list[LimitRange]:
+    return [found for found in cluster.list(LimitRange) if found.namespace == namespace]
 
 
 def _with_defaults(pod: Pod, limit_range: LimitRange) -> Pod:

@@ -95,6 +95,13 @@ class SummaryData(Data, frozen=True, kw_only=True):
         int, Meta(description="The number of objects that are patches or fragments, which most rules skip.")
     ]
     live: Annotated[int, Meta(description="The number of objects that were read from a cluster.")]
+    owned: Annotated[
+        int,
+        Meta(
+            description="The number of pods and workloads that another workload of the files creates, which is checked "
+            "in place of them."
+        ),
+    ] = 0
     foreign: Annotated[
         int,
         Meta(
@@ -112,6 +119,9 @@ class SummaryData(Data, frozen=True, kw_only=True):
     fixed: Annotated[int, Meta(description="The number of findings that were repaired.")] = 0
     gone: Annotated[int, Meta(description="The number of findings in the baseline that no longer occur.")] = 0
     rules: Annotated[dict[str, int], Meta(description="The number of findings of each rule, by code.")]
+    not_run: Annotated[
+        tuple[str, ...], Meta(description="The codes of the rules that did not run because no cluster was given.")
+    ] = ()
     undecided: Annotated[
         tuple[UndecidedData, ...], Meta(description="The rules that could not be decided, with their objects.")
     ] = ()

@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
 from kschedctl.api.core import Condition
 from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Int64, Labels, LabelSelector, ObjectMeta, Time
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.api.well_known import POD_TEMPLATE_HASH
 
 #: An absolute number, or a percentage of the replicas such as ``25%``.
 IntOrPercent = Int32 | str
+#: The name of a CronJob's Job: the name of the CronJob and the minutes since 1970.
+_OF_CRON_JOB: Final = re.compile(r"(.+)-[0-9]{8,}", re.ASCII)
+
+
+def deployment_of(replica_set: str, pod_labels: Mapping[str, Any], hash_label: str = POD_TEMPLATE_HASH) -> str:
+    """Return the name of the Deployment of a ReplicaSet, from the names of both and the labels of a pod; empty if none.
+
+    Examples
+    --------
+    >>> deployment_of("web-5d8f", {"pod-template-hash": "5d8f"}), deployment_of("web", {})
+    ('web', '')
+    """
+    suffix = f"-{pod_labels.get(hash_label)}"
+    return replica_set.removesuffix(suffix) if pod_labels.get(hash_label) and replica_set.endswith(suffix) else ""
+
+
+def cron_job_of(job: str) -> str:
+    """Return the name of the CronJob of a Job, from the name of the Job; empty if none.
+
+    Examples
+    --------
+    >>> cron_job_of("backup-29384760"), cron_job_of("backup")
+    ('backup', '')
+    """
+    match = _OF_CRON_JOB.fullmatch(job)
+    return match[1] if match else ""
 
 
 class PodTemplateSpec(ApiStruct, frozen=True):

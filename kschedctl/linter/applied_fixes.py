@@ -17,6 +17,7 @@ from kschedctl.linter.fixed_text import drops_comment, fixed_text
 from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.run import LintResult
 from kschedctl.linter.values import Steps
+from kschedctl.snapshot.text_file import replace_file
 
 #: The maximum number of rounds: a fix may cause another finding with a fix, or overlap another fix.
 _MOST_ROUNDS: Final = 50
@@ -29,10 +30,21 @@ class FixResult:
 
     #: The lint result after the fixes.
     linted: LintResult
-    #: The number of findings that were fixed.
-    count: int = 0
+    #: A function that lints the changed files.
+    again: Callable[[Sequence[LintFile]], LintResult]
+    #: The findings that have a fix to apply.
+    fixable: frozenset[_FindingId] = frozenset()
     #: The text of each changed file, before and after the fixes.
     texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+    #: The files with fixes that are left as they are, each with the file outside of the folders that it is a link to.
+    links: dict[str, str] = field(default_factory=dict)
+    #: The changed files that were written.
+    written: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """The number of findings that were fixed."""
+        return len(self.fixable - {_id_of(each) for each in self.linted.found})
 
     def diff(self) -> Iterator[str]:
         """Yield the lines of a unified diff of the changes."""
@@ -41,26 +53,44 @@ class FixResult:
             for line in difflib.unified_diff(old, new, fromfile=name, tofile=name):
                 yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
-    def write(self) -> None:
-        """Write the changed files.
+    def write(self) -> list[InputError]:
+        """Write the changed files, each in one step, and return an error for each one that cannot be written.
 
-        Raises
-        ------
-        InputError
-            If a file was changed since it was read, is not UTF-8, or cannot be written.
+        The others are written nevertheless. The result is then that of the files as they are.
         """
+        errors: list[InputError] = []
+        failed: dict[str, bytes] = {}
         for name, (before, after) in self.texts.items():
-            path = Path(name)
-            content = path.read_bytes()
-            mark = _MARK if content.startswith(_MARK) else b""
-            if content != mark + before:
-                raise InputError(
-                    "was changed since it was read, or is not UTF-8: the file is kept unchanged", where=name
-                )
             try:
-                path.write_bytes(mark + after)
-            except OSError as error:
-                raise InputError(f"cannot be written: {error.strerror}", where=name) from None
+                _write(name, before, after)
+            except InputError as error:
+                failed[name] = before
+                errors.append(error)
+            else:
+                self.written.append(name)
+        if failed:
+            self.texts = {name: texts for name, texts in self.texts.items() if name not in failed}
+            files = [file.with_text(failed.get(file.name, file.text)) for file in self.linted.files]
+            self.linted = self.again(files)
+        return errors
+
+
+def _write(name: str, before: bytes, after: bytes) -> None:
+    """Write a changed file.
+
+    Raises
+    ------
+    InputError
+        If the file was changed since it was read, is not UTF-8, or cannot be written.
+    """
+    try:
+        content = Path(name).read_bytes()
+        mark = _MARK if content.startswith(_MARK) else b""
+        if content != mark + before:
+            raise InputError("was changed since it was read, or is not UTF-8: the file is kept unchanged", where=name)
+        replace_file(name, mark + after)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}; the file is kept unchanged", where=name) from None
 
 
 def apply_fixes(
@@ -75,7 +105,7 @@ def apply_fixes(
     unsafe : bool
         True to also apply fixes that change how pods behave, or drop comments.
     """
-    out = FixResult(linted)
+    out = FixResult(linted, again)
     originals = {file.name: file.text for file in linted.files}
     tried: set[_FindingId] = set()
     fixable: set[_FindingId] = set()
@@ -87,10 +117,13 @@ def apply_fixes(
             break
         files = [file.with_text(texts.get(file.name, file.text)) for file in out.linted.files]
         out.linted = again(files)
-    out.count = len(fixable - {_id_of(each) for each in out.linted.found})
+    out.fixable = frozenset(fixable)
     out.texts = {
         file.name: (originals[file.name], file.text) for file in out.linted.files if file.text != originals[file.name]
     }
+    fixes = (each.fix_of_file for each in out.linted.found)
+    files_left = (fix.object.file for fix in fixes if fix is not None and (fix.safe or unsafe))
+    out.links = {file.name: file.link_target for file in files_left if file.link_target}
     return out
 
 

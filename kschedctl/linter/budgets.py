@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from kschedctl.linter.context import LintContext
@@ -25,12 +24,10 @@ def threshold(budget: LintObject) -> tuple[str, Any] | None:
     return given[0] if len(given) == 1 else None
 
 
-def selected(budget: LintObject, context: LintContext) -> Iterator[WorkloadPods]:
-    """Yield the workloads and pods of the manifest set whose pods a budget selects."""
+def selected(budget: LintObject, context: LintContext) -> list[WorkloadPods]:
+    """Return the workloads and pods of the manifest set whose pods a budget selects."""
     selector = at(budget.raw, *SELECTOR)
-    for pods in context.pods_seen_from(budget):
-        if holds(selector, pods.labels):
-            yield pods
+    return context.without_owned(pods for pods in context.pods_seen_from(budget) if holds(selector, pods.labels))
 
 
 def counts(budget: LintObject, context: LintContext) -> tuple[list[tuple[WorkloadPods, Replicas]], bool]:

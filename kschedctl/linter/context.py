@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kschedctl.api.core import Node
 from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.findings.finding import Finding
 from kschedctl.linter.manifest_set import LintManifests, LintObject
@@ -19,6 +20,9 @@ from kschedctl.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
     from kschedctl.linter.overlay import ClusterQueries
+
+#: The beginning of labels of OpenShift's nodes.
+_OPENSHIFT: Final = "node.openshift.io/"
 
 
 class Undecided(NamedTuple):
@@ -59,8 +63,24 @@ class LintContext:
 
     @cached_property
     def pods(self) -> list[WorkloadPods]:
-        """The pods and the objects with a pod template, without partial objects."""
+        """The pods and the objects with a pod template, without partial objects, also those that others create."""
         return [pods for obj in self.manifests.whole if (pods := self._pods_of(obj)) is not None]
+
+    @cached_property
+    def workloads(self) -> list[WorkloadPods]:
+        """The pods and workloads that no other workload of the manifest set creates."""
+        return self.without_owned(self.pods)
+
+    def without_owned(self, found: Iterable[WorkloadPods]) -> list[WorkloadPods]:
+        """Return workloads and pods without those that others of them create, as the ReplicaSets of a Deployment."""
+        every = list(found)
+        keys = {pods.obj.key for pods in every}
+        return [pods for pods in every if keys.isdisjoint(self.manifests.owners(pods.obj))]
+
+    @cached_property
+    def owned(self) -> frozenset[LintObject]:
+        """The pods and workloads that another workload of the manifest set creates."""
+        return frozenset(self._by_object.keys() - {pods.obj for pods in self.workloads})
 
     @cached_property
     def _by_object(self) -> dict[LintObject, WorkloadPods]:
@@ -81,8 +101,28 @@ class LintContext:
                     yield self._by_object[other]
 
     @cached_property
+    def nodes(self) -> Sequence[Node]:
+        """The nodes of the snapshot, else those of the manifest set that a cluster had; empty if they are not known."""
+        if self.overlay is not None:
+            return self.overlay.nodes
+        found = (obj.typed for obj in self.manifests.by_type.get("Node", ()) if obj.live)
+        return [node for node in found if isinstance(node, Node)]
+
+    @cached_property
+    def _node_labels(self) -> frozenset[str]:
+        return frozenset(key for node in self.nodes for key in node.metadata.labels)
+
+    def has_no_domain(self, key: str) -> bool:
+        """Report whether nodes are known, and none has the label, so that terms with this topology key do nothing."""
+        return bool(self.nodes) and key not in self._node_labels
+
+    def has_nodes_of(self, prefix: str) -> bool:
+        """Report whether a node has a label that begins so."""
+        return any(key.startswith(prefix) for key in self._node_labels)
+
+    @cached_property
     def _platform(self) -> Platform:
-        cluster = self.overlay is not None and self.overlay.is_openshift
+        cluster = self.overlay is not None and self.has_nodes_of(_OPENSHIFT)
         return Platform(self.manifests, self.platform, cluster=cluster)
 
     def is_openshift(self, obj: LintObject) -> bool:

@@ -89,7 +89,13 @@ class Diagnosis:
 
     @property
     def writable_fix(self) -> Fix | None:
-        """The fix, if its file can be written; ``None`` for standard input, rendered output and JSON."""
+        """The fix, if its file is written; ``None`` for standard input, rendered output, JSON and links that leave."""
+        fix = self.fix_of_file
+        return fix if fix is not None and not fix.object.file.link_target else None
+
+    @property
+    def fix_of_file(self) -> Fix | None:
+        """The fix, if its file can be written, even if the file is a link that leaves the folders of the run."""
         fix = self.fix
         can_write = fix is not None and fix.object.file.on_disk and not fix.object.document.json
         return fix if can_write else None

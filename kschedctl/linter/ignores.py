@@ -31,8 +31,10 @@ class Ignores:
     def __init__(self, context: LintContext, settings: Settings, today: date) -> None:
         self._context = context
         self._of_objects: dict[LintObject, list[Ignore]] = {}
+        documents = {obj.document for obj in context.manifests.objects}
+        with_ignores = {document for document in documents if PREFIX.encode() in document.text}
         for obj in context.manifests.objects:
-            if PREFIX.encode() in obj.document.text and (found := list(_annotations(obj, context))):
+            if obj.document in with_ignores and (found := list(_annotations(obj, context))):
                 self._of_objects[obj] = found
         self._of_lines: dict[str, dict[int, list[Ignore]]] = {
             file.name: _comments(file) for file in context.manifests.files if b"kschedctl:" in file.text

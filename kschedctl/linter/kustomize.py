@@ -63,12 +63,12 @@ def value_in_build(document: LintDocument) -> Any:
     if document.json or not differs or document.tree is None:
         return document.value
     value = _read(document.value, document.tree, document.characters)
-    annotations, node = at(value, "metadata", "annotations"), document.tree
-    for step in ("metadata", "annotations"):
-        node = node.children[step][1] if step in node.children else YamlNode(None)
-    if isinstance(annotations, dict):
-        texts = {key: _text(node.children[key][1], document.characters) for key in annotations if key in node.children}
-        annotations.update({key: text for key, text in texts.items() if isinstance(annotations[key], _QUOTED)})
+    metadata = document.tree.children.get("metadata")
+    found = metadata[1].children.get("annotations") if metadata is not None else None
+    annotations = at(value, "metadata", "annotations")
+    if found is not None and isinstance(annotations, dict):
+        nodes = {key: node for key, (_, node) in found[1].children.items() if isinstance(annotations.get(key), _QUOTED)}
+        annotations.update({key: _text(node, document.characters) for key, node in nodes.items()})
     return value
 
 

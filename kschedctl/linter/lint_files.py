@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,12 +15,11 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from kschedctl.errors import InputError
-from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location, Position
 from kschedctl.linter.excluded_paths import ExcludedPaths
 from kschedctl.linter.helm_output import is_helm_output, line_in_template, split_by_source, template_path
-from kschedctl.linter.regions import Region, region_in_json, region_in_yaml
+from kschedctl.linter.regions import Region, region_in
 from kschedctl.linter.values import Steps
 from kschedctl.snapshot.names import HIDDEN
 from kschedctl.snapshot.sources import Source, read_sources, whole_source
@@ -27,9 +28,11 @@ from kschedctl.snapshot.unpacking import Unpacking
 from kschedctl.text.comments import comments
 from kschedctl.text.encoding import utf8_text
 from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.text.positions import nesting_position
 from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
-from kschedctl.text.tree import NoTreeError, YamlNode, yaml_trees
+from kschedctl.text.tree import YamlNode, json_tree, read_tree
 from kschedctl.text.yaml import yaml_value
+from kschedctl.text.yaml_events import MAX_DEPTH
 from kschedctl.text.yaml_lines import LineReader
 
 #: The separator before a document: no quoted, folded or literal scalar may contain it at the beginning of a line.
@@ -81,13 +84,10 @@ class LintDocument:
 
     @cached_property
     def tree(self) -> YamlNode | None:
-        """The document's values with their positions; ``None`` if it cannot be parsed as YAML."""
-        import yaml
-
-        try:
-            return next(yaml_trees(self.text), None)
-        except (yaml.YAMLError, NoTreeError):
-            return None
+        """The document's values with their positions; ``None`` if it cannot be parsed."""
+        if self.json:
+            return json_tree(self.characters) if self.broken is None else None
+        return read_tree(self.text)
 
     @cached_property
     def comments(self) -> Sequence[int]:
@@ -101,18 +101,25 @@ class LintDocument:
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file; if the field is absent, the region of its nearest parent."""
-        if self.tree is not None:
-            return region_in_yaml(self.tree, self.characters, steps, key=key).down(self.before)
-        if self.json:
-            return region_in_json(self.text, field_path(steps)).down(self.before)
-        return Region(self.before + 1, 1, self.before + 1, 1)
+        if self.tree is None:
+            return Region(self.before + 1, 1, self.before + 1, 1)
+        return region_in(self.tree, self._newlines, steps, key=key).down(self.before)
 
-    def repeated(self) -> Iterator[RepeatedKey]:
-        """Yield the keys that occur twice in a mapping, with their positions in the document."""
+    @cached_property
+    def _newlines(self) -> array[int]:
+        return array("q", (found.start() for found in re.finditer("\n", self.characters)))
+
+    @cached_property
+    def may_patch(self) -> bool:
+        """True if the document may contain a patch directive."""
+        return b"$patch" in self.text or b"$retainKeys" in self.text
+
+    @cached_property
+    def repeated(self) -> Sequence[RepeatedKey]:
+        """The keys that occur twice in a mapping, with their positions in the document."""
         if self.json:
-            yield from repeated_in_json(self.text)
-        elif self.may_repeat:
-            yield from (key for _, key in repeated_in_yaml(self.text))
+            return tuple(repeated_in_json(self.text))
+        return tuple(key for _, key in repeated_in_yaml(self.text)) if self.may_repeat else ()
 
 
 @dataclass(eq=False)
@@ -125,6 +132,8 @@ class LintFile:
     text: bytes = field(repr=False)
     #: True if the file can be written: not standard input, compressed, or a member of an archive.
     on_disk: bool = False
+    #: The file to which the file is a link that leaves the folders of the run, and which is not written; else empty.
+    link_target: str = ""
     #: True if the text is the output of a tool such as Helm, which is applied as it is: it contains no patches.
     rendered: bool = False
     #: True if the name is that of a kustomization, and the text is its output.
@@ -139,7 +148,7 @@ class LintFile:
     def with_text(self, text: bytes) -> LintFile:
         """Return the file with another text."""
         changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
-        changed.built = self.built
+        changed.built, changed.link_target = self.built, self.link_target
         return changed
 
     @cached_property
@@ -202,6 +211,7 @@ def read_files(
     unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
     lines = LineReader(items_as_text=False)
     seen = set()
+    named, roots = {*map(str, paths)}, [os.path.realpath(path) for path in paths]
     excluded = ExcludedPaths((), Path()) if excluded is None else excluded
     for source in _sources(paths, stdin, found.summary, unpacking, excluded):
         if isinstance(source, InputError):
@@ -212,7 +222,11 @@ def read_files(
         seen.add(source.identity)
         try:
             whole = whole_source(source, unpacking) if source.path else source
-            found.files += _files(whole, stdin_name, lines)
+            files = list(_files(whole, stdin_name, lines))
+            if source.name not in named:
+                for file in files:
+                    file.link_target = _link_target(file, roots)
+            found.files += files
         except InputError as error:
             found.errors.append(error)
     return found
@@ -232,6 +246,12 @@ def _sources(
     summary.drop_markdown()
     for each in hidden:
         yield from read_sources([each.name], None, summary, unpacking)
+
+
+def _link_target(file: LintFile, roots: Sequence[str]) -> str:
+    """Return the file to which a file is a link that leaves all of some folders and files; empty if it does not."""
+    target = os.path.realpath(file.name)
+    return target if file.on_disk and not any(Path(target).is_relative_to(root) for root in roots) else ""
 
 
 def _files(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
@@ -264,7 +284,7 @@ def read_text(
     text: bytes, name: str, *, on_disk: bool = False, rendered: bool = False, lines: LineReader | None = None
 ) -> LintFile:
     """Read the text of one file; ``lines`` is the reader of the files of one run, for plain data."""
-    file = LintFile(name, text, on_disk, rendered)
+    file = LintFile(name, text, on_disk, rendered=rendered)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file, begin):
         file.documents = list(_yaml_documents(file, lines or LineReader(items_as_text=False)))
@@ -282,8 +302,12 @@ def _read_json(file: LintFile, begin: int) -> bool:
             line_start = file.text.rfind(b"\n", 0, start) + 1
             # Blanks replace the beginning of the line, so that columns are those of the file.
             chunk = b" " * (start - line_start) + file.text[start:end]
-            before = file.text.count(b"\n", 0, start)
-            documents.append(LintDocument(file, number, chunk, before, start, msgspec.json.decode(raw), json=True))
+            document = LintDocument(file, number, chunk, file.text.count(b"\n", 0, start), start, json=True)
+            document.value = msgspec.json.decode(raw)
+            if _is_deeper(document.value, MAX_DEPTH):
+                # As YAML of this depth; rules and repairs call themselves for each level.
+                document.value, document.broken = None, _too_deep(document)
+            documents.append(document)
     except NotJsonError as broken:
         if not documents and not file.name.lower().endswith(_JSON_SUFFIXES):
             return False
@@ -299,6 +323,23 @@ def _read_json(file: LintFile, begin: int) -> bool:
         return False
     file.documents = documents
     return bool(documents)
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Report whether a value has more than `most` levels of mappings and lists; empty ones do not count."""
+    level = [value]
+    for _ in range(most + 1):
+        containers = [each for each in level if each and type(each) in (dict, list)]
+        if not containers:
+            return False
+        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
+    return True
+
+
+def _too_deep(document: LintDocument) -> Finding:
+    """Return the finding of a JSON document with more than 200 levels."""
+    problem, position = f"is nested more than {MAX_DEPTH} levels deep", nesting_position(document.text, MAX_DEPTH)
+    return Finding(problem, place=document.location, position=position)
 
 
 def _yaml_documents(file: LintFile, lines: LineReader) -> Iterator[LintDocument]:

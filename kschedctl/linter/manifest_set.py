@@ -9,7 +9,7 @@ are related only to objects without a namespace.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from kschedctl.api.defaults import NAMESPACED
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.workload import cron_job_of, deployment_of
 from kschedctl.errors import InputError
 from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import ObjectRef
@@ -32,7 +33,7 @@ from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.partial_objects import DIRECTIVE, is_live, why_partial
 from kschedctl.linter.regions import Region
 from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
-from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, mapping, text, unfilled
+from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, items, mapping, text, unfilled
 from kschedctl.snapshot.decoding import decode
 
 #: Former API groups of kinds, with the present group.
@@ -40,6 +41,8 @@ _FORMER_GROUPS: Final = {"extensions": "apps"}
 _CLUSTER_SCOPED: Final = frozenset(
     kind for (_, kind), type_ in KINDS.items() if type_ is not Pod and type_ not in NAMESPACED
 )
+#: The label of the pods of an Argo Rollout with the suffix of the name of their ReplicaSet.
+_ROLLOUT_HASH: Final = "rollouts-pod-template-hash"
 #: The part of names of files and folders that contain patches.
 _PATCH: Final = "patch"
 
@@ -126,8 +129,7 @@ class LintObject:
             return "a kustomization lists the file as a patch"
         if self.file.rendered:
             return ""
-        may_patch = b"$patch" in self.document.text or b"$retainKeys" in self.document.text
-        return why_partial(self.raw, self.group, self.api_version, self.kind, may_patch=may_patch)
+        return why_partial(self.raw, self.group, self.api_version, self.kind, may_patch=self.document.may_patch)
 
     @cached_property
     def live(self) -> bool:
@@ -245,6 +247,24 @@ class LintManifests:
         namespace = "" if kind in _CLUSTER_SCOPED else obj.namespace
         return self._seen_one(obj.file, Key(type_.rpartition("/")[0], kind, namespace, name))
 
+    def owners(self, obj: LintObject) -> list[Key]:
+        """Return the keys of the controllers that created an object, the nearest first, in the manifest set or not.
+
+        The owner of a ReplicaSet or Job that the set lacks is derived from the name. Objects that own each other have
+        no owners, so that one of them counts.
+        """
+        found: list[Key] = []
+        owner = _controller(obj)
+        while owner is not None and owner not in found:
+            found.append(owner)
+            known = self._by_key.get(owner, ())
+            owner = _controller(known[-1]) if known else _maker(owner, mapping(at(obj.raw, "metadata", "labels")))
+        return [] if obj.key in found else found
+
+    def owner(self, obj: LintObject) -> LintObject | None:
+        """Return the nearest object of the manifest set that created an object; ``None`` if there is none."""
+        return next((self._by_key[key][-1] for key in self.owners(obj) if key in self._by_key), None)
+
     def has(self, type_: str, name: str) -> bool:
         """Report whether any object of a kind has the name, in any namespace and any number of times."""
         return any(other.name == name for other in self.by_type.get(type_, ()))
@@ -286,6 +306,27 @@ class LintManifests:
         for file in manifests:
             found[file.folder] += [document for document in file.documents if document.broken is not None]
         return found
+
+
+def _controller(obj: LintObject) -> Key | None:
+    """Return the key of the controller that an object names as its owner."""
+    owners = items(at(obj.raw, "metadata", "ownerReferences"))
+    owner = next((mapping(each) for each in owners if at(each, "controller") is True), {})
+    kind, name = text(owner.get("kind")), text(owner.get("name"))
+    group = text(owner.get("apiVersion")).rpartition("/")[0]
+    namespace = "" if kind in _CLUSTER_SCOPED else obj.namespace
+    return Key(_FORMER_GROUPS.get(group, group), kind, namespace, name) if kind and name else None
+
+
+def _maker(owner: Key, labels: Mapping[str, Any]) -> Key | None:
+    """Return the key of the workload of a ReplicaSet or Job, from its name and the labels of its pods."""
+    makers: tuple[tuple[str, str, str], ...] = ()
+    if owner.kind == "ReplicaSet":
+        rollout = deployment_of(owner.name, labels, _ROLLOUT_HASH)
+        makers = ("apps", "Deployment", deployment_of(owner.name, labels)), ("argoproj.io", "Rollout", rollout)
+    elif owner.kind == "Job":
+        makers = (("batch", "CronJob", cron_job_of(owner.name)),)
+    return next((Key(group, kind, owner.namespace, name) for group, kind, name in makers if name), None)
 
 
 def objects_of(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from kschedctl.api.classes import PriorityClass
+from kschedctl.api.core import Node
 from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
@@ -15,20 +16,17 @@ class ClusterQueries(Protocol):
     """A snapshot with the manifests applied."""
 
     @property
-    def is_openshift(self) -> bool:
-        """True if a node has a label of OpenShift."""
+    def nodes(self) -> Sequence[Node]:
+        """The nodes."""
 
     @property
     def shows_group_gates(self) -> bool:
         """True if the feature gates of pod groups are those that the snapshot's objects show to be on."""
 
-    def has_taint(self, key: str) -> bool:
-        """Report whether any node has a taint of a key."""
-
     def has_pods_of(self, part: TemplatePart[PodAffinityTerm], owner: WorkloadPods) -> bool:
         """Report whether the selector of a pod affinity term may match a pod of the snapshot."""
 
-    def budget_has_pods(self, selector: Any, namespace: str) -> bool:
+    def matches_pods(self, selector: Any, namespace: str) -> bool:
         """Report whether a selector may match a pod of the snapshot in a namespace."""
 
     def has_object(self, type_: str, name: str, namespace: str) -> bool | None:

@@ -43,7 +43,7 @@ def group_name(pods: WorkloadPods) -> str:
 
 def members(name: str, obj: LintObject, context: LintContext) -> list[WorkloadPods]:
     """Return the workloads and pods in the namespace of `obj` whose pods name a PodGroup."""
-    return [pods for pods in context.pods_seen_from(obj) if group_name(pods) == name]
+    return context.without_owned(pods for pods in context.pods_seen_from(obj) if group_name(pods) == name)
 
 
 def counted_members(group: LintObject, context: LintContext) -> list[tuple[WorkloadPods, int]] | None:
@@ -54,7 +54,8 @@ def counted_members(group: LintObject, context: LintContext) -> list[tuple[Workl
     """
     found = members(group.name, group, context)
     keys = {pods.obj.key for pods in found}
-    every = (pods for pods in context.pods if group_name(pods) == group.name and pods.namespace == group.namespace)
+    of_group = (pods for pods in context.pods if group_name(pods) == group.name and pods.namespace == group.namespace)
+    every = context.without_owned(of_group)
     if is_named_elsewhere(group, context) or any(pods.obj.key not in keys for pods in every):
         return None
     numbers = [(pods, number) for pods in found if (number := _most_at_a_time(pods, context)) is not None]

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from kschedctl.api.core import Taint
 from kschedctl.api.meta import ApiStruct
 from kschedctl.api.pod import PodAffinityTerm, Toleration, TopologySpreadConstraint
-from kschedctl.api.tolerations import tolerates
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.partial_objects import TEMPLATES
@@ -136,6 +136,11 @@ class WorkloadPods:
             if one is None or tolerates(one, Taint(key=key, value=one.value, effect=effect)):
                 return True
         return False
+
+    def is_repelled_by(self, taint: Taint) -> bool:
+        """Report whether a taint keeps the pods off its node; a toleration with a placeholder tolerates all."""
+        tolerating = (part.value is None or tolerates(part.value, taint) for part in self.tolerations)
+        return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not any(tolerating)
 
     def terms(self, affinity: str, *, required: bool) -> list[TemplatePart[PodAffinityTerm]]:
         """Return the required or the preferred terms of ``podAffinity`` or ``podAntiAffinity``."""

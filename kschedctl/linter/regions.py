@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kschedctl.linter.values import Steps
-from kschedctl.text.positions import json_position
 from kschedctl.text.tree import YamlNode
 
 
@@ -24,15 +25,15 @@ class Region(NamedTuple):
         return Region(self.line + n_lines, self.column, self.end_line + n_lines, self.end_column)
 
 
-def region_in_yaml(root: YamlNode, characters: str, steps: Steps, *, key: bool = False) -> Region:
-    """Return the region of a field of a YAML document.
+def region_in(root: YamlNode, newlines: Sequence[int], steps: Steps, *, key: bool = False) -> Region:
+    """Return the region of a field of a YAML or JSON document.
 
     Parameters
     ----------
     root : YamlNode
         The document.
-    characters : str
-        The text of the document.
+    newlines : sequence of int
+        The offsets of the ends of lines in the text.
     steps : Steps
         The field. The region of a scalar is its value; the region of a mapping or list is its key, which is where
         people look for it.
@@ -40,13 +41,7 @@ def region_in_yaml(root: YamlNode, characters: str, steps: Steps, *, key: bool =
         True for the region of the field's name, whatever the value is.
     """
     start, end = _span(root, steps, key=key)
-    return Region(*_spot(characters, start), *_spot(characters, max(start, end)))
-
-
-def region_in_json(text: bytes, path: str) -> Region:
-    """Return the region of a field of a JSON document: its position, as a region without extent."""
-    line, column = json_position(text, path)
-    return Region(line, column, line, column)
+    return Region(*_spot(newlines, start), *_spot(newlines, max(start, end)))
 
 
 def _span(root: YamlNode, steps: Steps, *, key: bool) -> tuple[int, int]:
@@ -81,5 +76,6 @@ def _first_line(node: YamlNode) -> tuple[int, int]:
     return start, node.end
 
 
-def _spot(characters: str, offset: int) -> tuple[int, int]:
-    return characters.count("\n", 0, offset) + 1, offset - characters.rfind("\n", 0, offset)
+def _spot(newlines: Sequence[int], offset: int) -> tuple[int, int]:
+    line = bisect_left(newlines, offset)
+    return line + 1, offset - (newlines[line - 1] if line else -1)

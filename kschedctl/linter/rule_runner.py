@@ -33,7 +33,7 @@ def check(rules: Iterable[Rule], context: LintContext) -> list[Diagnosis]:
 def _found(rule: Rule, context: LintContext) -> Iterator[Diagnosis]:
     match rule.about:
         case RuleSubject.PODS:
-            for pods in context.pods:
+            for pods in context.workloads:
                 yield from (object_diagnosis(rule, problem, pods.obj) for problem in rule.check(pods, context))
         case RuleSubject.OBJECT:
             for obj in context.manifests.objects:
@@ -59,6 +59,9 @@ def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context:
     codes = {each.code for each in asked if not each.snapshot or context.overlay is not None}
     for ignore in ignores.every():
         if ignore.codes is not None and not ignore.unknown and codes.isdisjoint(ignore.codes):
+            continue
+        # A Deployment's annotations are copied to its ReplicaSets, those of its template to its pods.
+        if ignore.object in context.owned:
             continue
         for problem in rule.check(ignore, context):
             yield _diagnosis(rule, problem, ignore, context)

@@ -38,6 +38,8 @@ class LintRequest:
 
     #: The rules to run.
     rules: Sequence[Rule]
+    #: The rules that would run, too, if there were a cluster.
+    not_run: Sequence[Rule] = ()
     settings: Settings = field(default_factory=Settings)
     namespace: str = ""
     release: Release = LATEST
@@ -66,6 +68,8 @@ class LintResult:
 
     rules: Sequence[Rule]
     files: Sequence[LintFile]
+    #: The rules that would have run, too, if there were a cluster.
+    not_run: Sequence[Rule] = ()
     #: The findings, by file and region.
     found: list[Diagnosis] = field(default_factory=list)
     #: The suppressed findings, each with its ignore.
@@ -77,6 +81,8 @@ class LintResult:
     #: Descriptions of input that looks like manifests and was not read.
     unread: list[str] = field(default_factory=list)
     objects: list[LintObject] = field(default_factory=list)
+    #: The number of pods and workloads that another workload creates, which is checked in place of them.
+    n_owned: int = 0
     #: The first unreadable document of each file that is no manifest.
     no_manifests: list[LintDocument] = field(default_factory=list)
     #: The number of files and folders that were left out, by the reason.
@@ -148,7 +154,7 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
 
 def lint_files(files: Sequence[LintFile], request: LintRequest) -> LintResult:
     """Lint files that were read already."""
-    linted = LintResult(rules=request.rules, files=files)
+    linted = LintResult(rules=request.rules, files=files, not_run=request.not_run)
     sets = [[file] for file in files] if request.single_files else [files]
     linted.gone = min((_lint_set(one, request, linted) for one in sets), default=0)
     linted.found = sorted_diagnoses(each for each in linted.found if ORDER[each.severity] <= ORDER[request.least])
@@ -188,5 +194,6 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
     linted.found += found
     linted.undecided += dict.fromkeys(context.undecided)
     linted.objects += manifests.objects
+    linted.n_owned += len(context.owned)
     linted.no_manifests += manifests.unreadable.no_manifests
     return gone

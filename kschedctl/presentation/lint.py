@@ -118,17 +118,23 @@ def _beside(view: LintView) -> Iterator[str]:
     if sources:
         named = ", ".join(f"{n} by {source}" for source, n in sorted(sources.items()))
         yield f"ignored: {counted(len(linted.ignored), 'finding')} ({named})"
-    if linted.gone:
-        yield f"obsolete in the baseline: {counted(linted.gone, 'finding')}; --update-baseline removes them"
-    if linted.n_partial:
-        yield f"skipped by most rules: {counted(linted.n_partial, 'partial object')}"
-    if linted.n_live:
-        yield f"read from a cluster: {counted(linted.n_live, 'object')}, without the fields that the cluster sets"
+    for number, head, noun, tail in (
+        (linted.gone, "obsolete in the baseline", "finding", "; --update-baseline removes them"),
+        (linted.n_partial, "skipped by most rules", "partial object", ""),
+        (linted.n_live, "read from a cluster", "object", ", without the fields that the cluster sets"),
+        (linted.n_owned, "checked as part of their owners", "object", ", such as the pods of a Deployment"),
+    ):
+        if number:
+            yield f"{head}: {counted(number, noun)}{tail}"
     if linted.no_manifests:
         files, first_name = counted(len(linted.no_manifests), "unreadable file"), linted.no_manifests[0].file.name
         yield f"no manifests: {files}, such as {first_name}"
     if linted.excluded:
         yield f"left out: {linted.left_out}"
+    if linted.not_run:
+        example = max(linted.not_run, key=lambda rule: rule.snapshot)
+        rules = f"{counted(len(linted.not_run), 'rule')}, such as {example.code}"
+        yield f"not run without a cluster: {rules}; --snapshot PATH runs them"
     if linted.undecided:
         rules = ", ".join(sorted({each.rule for each in linted.undecided}))
         first = linted.undecided[0]

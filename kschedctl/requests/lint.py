@@ -12,10 +12,11 @@ from kschedctl.errors import ConfigError, InputError
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.manifest_set import LintManifests
 from kschedctl.linter.overlay import ClusterQueries
+from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest
 from kschedctl.linter.selection import selected_rules
-from kschedctl.linter.settings import chosen_settings
+from kschedctl.linter.settings import Settings, chosen_settings
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import Release
 
@@ -110,14 +111,8 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
     """
     settings = chosen_settings(choice.settings, manifests.paths)
     asked_cluster = manifests.cluster or tuple(map(settings.relative, settings.snapshot))
-    rules = selected_rules(
-        _words(choice.select) or settings.select,
-        (*settings.extend_select, *_words(choice.extend_select)),
-        (*settings.ignore, *_words(choice.ignore)),
-        complete=settings.complete or bool(asked_cluster),
-    )
-    if manifests.fail_zone:
-        rules = [rule for rule in RULES if rule in rules or rule.code == _FAIL_ZONE]
+    rules = _rules(manifests, choice, settings, complete=settings.complete or bool(asked_cluster))
+    with_cluster = rules if asked_cluster else _rules(manifests, choice, settings, complete=True)
     baseline = choice.baseline or settings.relative(settings.baseline)
     if baseline and not choice.update_baseline and not Path(baseline).exists():
         hint = "kschedctl lint --baseline FILE --update-baseline creates it"
@@ -127,6 +122,7 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
     cluster = _load(asked_cluster, manifests, handle) if isinstance(asked_cluster, tuple) else asked_cluster
     return LintRequest(
         rules=rules,
+        not_run=[rule for rule in with_cluster if cluster is None and (rule.snapshot or rule not in rules)],
         settings=settings,
         namespace=manifests.namespace,
         release=_release(cluster, manifests),
@@ -140,6 +136,17 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
         single_files=manifests.single_files,
         render=manifests.render,
     )
+
+
+def _rules(manifests: ManifestChoice, choice: RuleChoice, settings: Settings, *, complete: bool) -> list[Rule]:
+    """Return the rules that options and settings select, if the manifest set is complete or not."""
+    rules = selected_rules(
+        _words(choice.select) or settings.select,
+        (*settings.extend_select, *_words(choice.extend_select)),
+        (*settings.ignore, *_words(choice.ignore)),
+        complete=complete,
+    )
+    return [rule for rule in RULES if rule in rules or (manifests.fail_zone and rule.code == _FAIL_ZONE)]
 
 
 def _refuse_to_overwrite(baseline: str) -> None:

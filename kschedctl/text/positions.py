@@ -68,9 +68,28 @@ def json_position(
     >>> json_position(b'{"a": [1,\n {"b": 2}]}', "a[1].b")
     Position(line=2, column=8)
     """
-    at = _offset(_JsonNode(text, start), path, inside, key=key)
+    return _position(text, _offset(_JsonNode(text, start), path, inside, key=key))
+
+
+def _position(text: bytes, at: int) -> Position:
     begin = text.rfind(b"\n", 0, at) + 1
     return Position(text.count(b"\n", 0, at) + 1, len(text[begin:at].decode(errors="replace")) + 1)
+
+
+def nesting_position(text: bytes, most: int) -> Position:
+    r"""Return the position of the first value in a JSON document that is in more than `most` containers.
+
+    Examples
+    --------
+    >>> nesting_position(b'{"a":\n [{"b": "]"}]}', 2)
+    Position(line=2, column=3)
+    """
+    depth = 0
+    for token in _NESTING.finditer(text):
+        depth += (token[0] in (b"{", b"[")) - (token[0] in (b"}", b"]"))
+        if depth > most:
+            return _position(text, token.start())
+    raise ValueError(f"the document has at most {most} levels")
 
 
 def yaml_position(

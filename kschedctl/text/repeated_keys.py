@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -50,16 +50,42 @@ def repeated_in_json(text: bytes) -> Iterator[RepeatedKey]:
     >>> [each.steps for each in repeated_in_json(b'{"a": [{"b": 1, "b": 2}]}')]
     [('a', 0, 'b')]
     """
-    # The decoder of the value rejects invalid text and numbers; only the keys matter here.
-    root = json.loads(text.decode(errors="replace"), object_pairs_hook=Fields, parse_int=str, strict=False)
-    waiting: list[tuple[tuple[Step, ...], Any]] = [((), root)]
-    while waiting:
-        steps, value = waiting.pop()
+    characters = text.decode(errors="replace")
+    # Few texts have a repeated key; the values of the others are not needed.
+    if not _has_repeated(characters):
+        return
+    root = _decoded(characters, lambda pairs: found if len(found := dict(pairs)) == len(pairs) else Fields(pairs))
+    opened: list[Iterator[tuple[tuple[Step, ...], Any]]] = [iter([((), root)])]
+    while opened:
+        steps, value = next(opened[-1], ((), None))
+        if value is None:
+            opened.pop()
+            continue
         if isinstance(value, Fields):
             yield from (RepeatedKey((*steps, name)) for name in value.repeated)
-            waiting += reversed([((*steps, name), child) for name, child in value.items()])
-        elif isinstance(value, list):
-            waiting += reversed([((*steps, index), child) for index, child in enumerate(value)])
+        opened.append(_containers_in(value, steps))
+
+
+def _has_repeated(characters: str) -> bool:
+    is_repeated = False
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal is_repeated
+        is_repeated = is_repeated or len(dict(pairs)) < len(pairs)
+
+    _decoded(characters, check)
+    return is_repeated
+
+
+def _decoded(characters: str, hook: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+    # The decoder of the value rejects invalid text and numbers; only the keys matter here.
+    return json.loads(characters, object_pairs_hook=hook, parse_int=str, strict=False)
+
+
+def _containers_in(value: Any, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Yield the mappings and lists in a mapping or a list, each with its path; empty ones are left out."""
+    pairs: Iterable[tuple[Step, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+    return (((*steps, step), inner) for step, inner in pairs if inner and isinstance(inner, dict | list))
 
 
 def repeated_in_yaml(text: bytes, *, last: int | None = None) -> Iterator[tuple[int, RepeatedKey]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.meta import ApiObject, ObjectMeta
-from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import (
     CronJob,
     DaemonSet,
@@ -16,6 +14,8 @@ from kschedctl.api.workload import (
     ReplicaSet,
     ReplicationController,
     StatefulSet,
+    cron_job_of,
+    deployment_of,
 )
 from kschedctl.cluster.cluster import Cluster
 
@@ -29,8 +29,6 @@ MAKERS: Final[dict[type[ApiObject], type[ApiObject] | None]] = {
     DaemonSet: None,
     ReplicationController: None,
 }
-#: The name of a CronJob's Job: the name of the CronJob and the minutes since 1970.
-_OF_CRON_JOB: Final = re.compile(r"(.+)-[0-9]{8,}", re.ASCII)
 
 
 def pods_made_by(cluster: Cluster, kind: type[ApiObject], namespace: str, name: str) -> list[int]:
@@ -103,11 +101,7 @@ def _made(cluster: Cluster, kind: type[ApiObject], only_in: str = "") -> Iterato
 
 def _from_name(name: str, pod: ObjectMeta, kind: type[ApiObject]) -> str:
     """Derive the Deployment of a missing ReplicaSet, or the CronJob of a missing Job, from its name; empty if none."""
-    if kind is CronJob:
-        match = _OF_CRON_JOB.fullmatch(name)
-        return match[1] if match else ""
-    template_hash = pod.labels.get(POD_TEMPLATE_HASH)
-    return name.removesuffix(f"-{template_hash}") if template_hash and name.endswith(f"-{template_hash}") else ""
+    return cron_job_of(name) if kind is CronJob else deployment_of(name, pod.labels)
 
 
 def _owner(metadata: ObjectMeta, kind: type[ApiObject]) -> str:

@@ -135,6 +135,44 @@ def test_what_a_workload_makes_is_refused_in_its_template() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("limits", "resources", "hint"),
+    [
+        (
+            [{"default": {"cpu": "1"}}, {"default": {"memory": "1Gi"}}],
+            {"requests": {"cpu": "2"}},
+            "LimitRange l0 of shop sets the cpu limit to 1",
+        ),
+        (
+            [{"default": {"memory": "1Gi"}}, {"default": {"cpu": "1"}}, {"default": {"cpu": "3"}}],
+            {"requests": {"cpu": "2"}},
+            "LimitRange l1 of shop sets the cpu limit to 1",
+        ),
+        (
+            [{"defaultRequest": {"cpu": "2"}}],
+            {"limits": {"memory": "1Gi", "cpu": "0"}, "requests": {"cpu": "1"}},
+            "if a container sets no request or limit, defaults and LimitRanges can set one",
+        ),
+        (
+            [{"defaultRequest": {"cpu": "2"}, "default": {"cpu": "1"}}],
+            {},
+            "LimitRange l0 of shop sets the cpu request to 2; LimitRange l0 of shop sets the cpu limit to 1",
+        ),
+    ],
+)
+def test_limit_ranges_that_set_refused_amounts_are_named(
+    limits: list[dict[str, Any]], resources: dict[str, Any], hint: str
+) -> None:
+    ranges = [
+        make_object(LimitRange, f"l{i}", namespace="shop", spec={"limits": [{"type": "Container", **each}]})
+        for i, each in enumerate(limits)
+    ]
+    given = pod(containers=[{"name": "c", "resources": resources}])
+    with pytest.raises(ManifestError) as error:
+        admit(given, make_cluster([], [], *ranges), release=LATEST)
+    assert [each.hint for each in error.value.findings] == [hint]
+
+
 def test_what_is_no_quantity_is_told_with_its_place() -> None:
     with pytest.raises(ManifestError) as error:
         admit(pod(overhead={"cpu": "lots"}, runtimeClassName="kata"), cluster(), release=LATEST, where="pod.yaml")

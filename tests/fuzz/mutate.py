@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -38,6 +39,8 @@ TOKENS: Final = [
         *("pods.json", "../x", "./", ".hidden/", "a" * 300),
     )
 ] + [b"\xff", b"\xfe\xff", b"\x1f\x8b", b"PK\x03\x04", b"\x80"]
+#: Quoted text and numbers after a colon or a comma, which are values in most texts.
+_SCALAR: Final = re.compile(rb'(?<=[:,] )("[^"\n]*"|\d+)')
 #: The maximum length of an input, in bytes.
 LONGEST: Final = 200_000
 
@@ -75,9 +78,16 @@ def _repeated(content: bytes, _: Sequence[bytes], chance: random.Random) -> byte
 
 
 def _nested(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
-    at, times = chance.randrange(len(content) + 1), chance.choice((5, 150, 1500, 20_000))
-    opening, closing = chance.choice(((b"[", b"]"), (b'{"a":', b"}"), (b"- ", b""), (b"{a: ", b"}"), (b"? ", b"")))
-    return content[:at] + opening * times + b"1" + closing * times + content[at:]
+    start = end = chance.randrange(len(content) + 1)
+    pairs: Sequence[tuple[bytes, bytes]] = ((b"[", b"]"), (b'{"a":', b"}"), (b"- ", b""), (b"{a: ", b"}"), (b"? ", b""))
+    scalars = list(_SCALAR.finditer(content)) if chance.random() < 0.5 else []
+    if scalars:
+        # In place of a value and in flow style, so that the text is still well-formed.
+        start, end = chance.choice(scalars).span()
+        pairs = pairs[:2]
+    opening, closing = chance.choice(pairs)
+    times = chance.choice((5, 150, 500, 1500, 20_000))
+    return content[:start] + opening * times + b"1" + closing * times + content[end:]
 
 
 def _blown_up(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:

@@ -142,6 +142,32 @@ goals: {placed: maximise, utilisation.cpu: minimise}
 BASELINE = (
     '{"rule": "KS119", "kind": "Pod", "namespace": "", "name": "web", "field": "spec", "message": "m", "count": 2}\n'
 )
+#: Manifests with findings and repairs, as YAML and as JSON.
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "annotations": {"ignore.kschedctl.io/KS105": "known"}},
+    "spec": {
+        "replicas": 3,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}, "annotations": {"karpenter.sh/do-not-evict": "true"}},
+            "spec": {
+                "nodeSelector": {"beta.kubernetes.io/os": "linux"},
+                "schedulingGates": [{"name": "x"}],
+                "containers": [{"name": "web", "image": "nginx", "resources": {"requests": {"memory": "128m"}}}],
+            },
+        },
+    },
+}
+LINTED = (
+    json.dumps(DEPLOYMENT),
+    "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}  # web\nspec:\n"
+    "  selector: {matchLabels: {app: web}}\n"
+    "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: web\nspec:\n  maxReplicas: 3\n"
+    "  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n"
+    f"---\n{json.dumps(DEPLOYMENT)}\n",
+)
 TOML = """\
 [tool.kschedctl.lint]
 select = ["KS1", "KS2"]

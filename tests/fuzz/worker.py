@@ -18,19 +18,26 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import kschedctl
 from kschedctl.analyses.batch.decider import Decider
 from kschedctl.analyses.leader import simulation
+from kschedctl.analyses.lint.answer import report
 from kschedctl.analyses.snapshot_info import snapshot_info
-from kschedctl.errors import KschedctlError
+from kschedctl.errors import InputError, KschedctlError
 from kschedctl.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.extenders.transport import Response, _redirected, _split
 from kschedctl.framework.extender import ExtenderError
+from kschedctl.linter.applied_fixes import apply_fixes
 from kschedctl.linter.baseline import Baseline
+from kschedctl.linter.lint_files import read_files
+from kschedctl.linter.rules import RULES
+from kschedctl.linter.run import LintRequest, lint_files
 from kschedctl.linter.settings import read_settings
+from kschedctl.render.json import as_json
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
@@ -111,6 +118,16 @@ def read_yaml(content: bytes) -> None:
         raise AssertionError(f"{found[0]} is not {found[1]}")
 
 
+def lint_file(content: bytes) -> None:
+    """Lint the content as a manifest, print the findings as JSON, and apply all repairs."""
+    read = read_files([FILE])
+    InputError.raise_any(finding for error in read.errors for finding in error.findings)
+    request = LintRequest(rules=[rule for rule in RULES if not rule.snapshot])
+    found = lint_files(read.files, request)
+    json.loads(as_json(report(found)))
+    apply_fixes(found, partial(lint_files, request=request), unsafe=True)
+
+
 def read_baseline(content: bytes) -> None:
     """Read the content as a baseline, and write what was read."""
     baseline = Baseline.read(FILE)
@@ -163,6 +180,7 @@ TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
     "configurations": (configure, [seeds.CONFIG.encode(), json.dumps({"profiles": [{}]}).encode()]),
     "batch": (decide_case, [seeds.CASE.encode()]),
     "plans": (sweep, [seeds.PLAN.encode()]),
+    "lint": (lint_file, [text.encode() for text in seeds.LINTED]),
     "baselines": (read_baseline, [seeds.BASELINE.encode()]),
     "toml": (read_toml, [seeds.TOML.encode()]),
     "extenders": (decode_responses, [text.encode() for text in seeds.RESPONSES]),

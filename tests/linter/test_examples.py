@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from kschedctl.linter.rule import Rule
+from kschedctl.linter.rule import Rule, Stage
 from kschedctl.linter.rules import RULES
 from tests.linter.linting import lint
 
@@ -31,3 +33,20 @@ def test_the_page_says_what_why_where_and_how_to_repair(rule: Rule) -> None:
     assert what.endswith(".")
     assert rest, "say why, and where it stops"
     assert any(part.startswith("Repair: ") for part in rest) or rule.counted
+
+
+#: Words with which a page describes the effect at a stage.
+EFFECTS = {
+    Stage.REFUSED: ("refuses", "never receives"),
+    Stage.PODS_REFUSED: ("refuses",),
+    Stage.WAITS: ("pending", "wait", "never start"),
+    Stage.HANGS: ("hang", "rollout", "drain"),
+}
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.stop is not None], ids=lambda rule: rule.code)
+def test_the_page_describes_the_effect_that_the_heading_of_a_finding_names(rule: Rule) -> None:
+    assert rule.stop is not None
+    effect = " ".join(part for part in rule.page.split("\n\n")[1:] if not part.startswith("Repair: "))
+    assert any(word in effect for word in EFFECTS[rule.stop])
+    assert not re.search(r"nothing is (blocked|pending)\b(?! until)|has no effect\.", effect, re.IGNORECASE)

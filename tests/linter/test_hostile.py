@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -61,3 +63,79 @@ def test_any_shape_is_linted_and_repaired(seed: int) -> None:
             assert 1 <= each.region.line <= each.region.end_line
             assert each.message
         apply_fixes(found, lambda files: lint(list(files)), unsafe=True)
+
+
+PLACES = {
+    "annotations": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "annotations": {"a": "DEEP"}}},
+    "labels": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"a": "DEEP"}}},
+    "status": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "status": {"a": "DEEP"}},
+    "a custom resource": {"apiVersion": "a.io/v1", "kind": "A", "metadata": {"name": "a"}, "spec": {"$patch": "DEEP"}},
+    "a template": {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "a"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "a"}},
+            "template": {
+                "metadata": {"labels": {"a": "a"}},
+                "spec": {"nodeSelector": {"a": "DEEP"}, "containers": [{"name": "a", "image": "a"}]},
+            },
+        },
+    },
+    "no object": {"a": "DEEP"},
+}
+GROUP = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "a"}, "spec": {}}
+
+
+def depth(value: Any) -> int:
+    """Return the number of containers around the value DEEP; 0 if it is not there."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((1 + depth(each) for each in inner if each == "DEEP" or depth(each)), 0)
+
+
+@pytest.mark.parametrize("levels", [200, 201, 340, 900, 5_000])
+@pytest.mark.parametrize("opening", ['{"a":', "["])
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_nested_deeply_is_linted_or_a_finding(place: str, opening: str, levels: int) -> None:
+    """Levels count from the document, as for YAML, and up to 200 are read."""
+    n = levels - depth(PLACES[place])
+    closing = "}" if opening == '{"a":' else "]"
+    text = f"{json.dumps(PLACES[place])}\n{json.dumps(GROUP)}\n".replace('"DEEP"', f"{opening * n}1{closing * n}")
+    for name in ("a.json", "a.yaml"):
+        found = lint([read_text(text.encode(), name, on_disk=True)])
+        apply_fixes(found, lambda files: lint(list(files)), unsafe=True)
+        broken = [document.broken.problem for document in found.files[0].documents if document.broken is not None]
+        assert [problem for problem in broken if "nest" in problem] == broken
+        assert bool(broken) == (levels > 200)
+        # A file without apiVersion is none of Kubernetes.
+        assert [each.rule.code for each in found.found if each.rule.code == "KS901"] == ["KS901"] * len(broken)
+    position = next((each.region for each in found.found if each.rule.code == "KS901"), None)
+    assert position is None or levels > 900 or position.column > 200
+
+
+N_EMPTY = 20_000
+OBJECT = '{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "a"}}, "spec": {{{}}}}}\n'
+EMPTY = {
+    "mappings": OBJECT.format(f'"containers": [{",".join(["{}"] * N_EMPTY)}]'),
+    "lists": OBJECT.format(f'"containers": [{",".join(["[]"] * N_EMPTY)}]'),
+    "an unknown field": OBJECT.format(f'"x": [{",".join(["{}"] * N_EMPTY)}], "containers": [{{}}]'),
+    "a repeated key": OBJECT.format(f'"containers": [{",".join(["{}"] * N_EMPTY)}], "containers": []'),
+    "block style": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n" + "  - {}\n" * N_EMPTY,
+}
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+@pytest.mark.parametrize("name", EMPTY)
+def test_many_empty_elements_need_little_memory(name: str, suffix: str) -> None:
+    """A million of them, which 3 MiB can hold, need 250 MB."""
+    # A comment makes it no JSON.
+    text = (EMPTY[name] if suffix == "json" else f"# YAML\n{EMPTY[name]}").encode()
+    lint([read_text(b"a: 1\n", "f.yaml")])
+    tracemalloc.start()
+    try:
+        found = lint([read_text(text, f"f.{suffix}")])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.found
+    assert peak / N_EMPTY < 230

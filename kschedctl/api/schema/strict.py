@@ -7,7 +7,7 @@ such as custom resources, may have any fields. Repeated fields are found in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
@@ -82,25 +82,30 @@ def unknown_with_steps(obj: Mapping[str, Any], api_version: str, kind: str) -> I
     """Yield the findings of ``unknown_fields``, each with the path to its field."""
     names = field_names()
     root = names.kinds.get(f"{api_version}/{kind}")
-    waiting = [_Place((), obj, root)] if root is not None else []
-    while waiting:
-        place = waiting.pop()
-        steps, value, type_, around = place
-        inside: list[_Place] = []
-        if type_.startswith(LIST):
-            items = enumerate(value) if isinstance(value, list) else ()
-            inside = [_Place((*steps, i), item, type_[1:], around) for i, item in items]
-        elif type_.startswith(MAP):
-            entries = value.items() if isinstance(value, Mapping) else ()
-            inside = [_Place((*steps, key), item, type_[1:], around) for key, item in entries]
-        elif isinstance(value, Mapping):
-            fields = names.types[type_]
-            for key, item in value.items():
-                if key not in fields:
-                    yield (*steps, key), _unknown((*steps, key), place)
-                elif fields[key] and LEAF not in fields[key]:
-                    inside.append(_Place((*steps, key), item, fields[key], place))
-        waiting += reversed(inside)
+    opened = [iter([_Place((), obj, root)])] if root is not None else []
+    while opened:
+        place = next(opened[-1], None)
+        if place is None:
+            opened.pop()
+            continue
+        if isinstance(place.value, Mapping) and not place.type.startswith((LIST, MAP)):
+            unknown = (key for key in place.value if key not in names.types[place.type])
+            yield from (((*place.steps, key), _unknown((*place.steps, key), place)) for key in unknown)
+        opened.append(_places_in(place))
+
+
+def _places_in(place: _Place) -> Iterator[_Place]:
+    """Yield the values in a value that can have unknown fields: mappings and lists that are not empty."""
+    steps, value, type_, around = place
+    if type_.startswith(LIST):
+        pairs: Iterable[tuple[str | int, Any]] = enumerate(value) if isinstance(value, list) else ()
+    else:
+        pairs = value.items() if isinstance(value, Mapping) else ()
+    fields = None if type_.startswith((LIST, MAP)) else field_names().types[type_]
+    for step, inner in pairs:
+        of = type_[1:] if fields is None else fields.get(str(step), "")
+        if inner and of and LEAF not in of and isinstance(inner, Mapping | list):
+            yield _Place((*steps, step), inner, of, around if fields is None else place)
 
 
 def repeated_field(steps: Steps, position: Position | None) -> Finding:

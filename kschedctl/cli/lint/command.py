@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NoReturn
 
 import typer
 
@@ -26,7 +26,9 @@ from kschedctl.cli.options.shared import (
     max_bytes,
     namespace_option,
 )
-from kschedctl.cli.streams import ESCAPING, note, tell, write
+from kschedctl.cli.snapshot_paths import SNAPSHOT_VARIABLE, snapshot_paths
+from kschedctl.cli.streams import ESCAPING, note, tell, warn, write
+from kschedctl.cli.streams import report as report_error
 from kschedctl.cli.terminal import ColorWhen, open_console
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Severity
@@ -35,7 +37,7 @@ from kschedctl.render.forms import names, parse_form
 
 if TYPE_CHECKING:
     from kschedctl.linter.applied_fixes import FixResult
-    from kschedctl.linter.run import LintResult
+    from kschedctl.linter.run import LintRequest, LintResult
     from kschedctl.requests.lint import RuleChoice
 
 _RULES: Final = "KS201,KS3,..."
@@ -216,7 +218,8 @@ def lint(
         typer.Option(
             "--snapshot",
             metavar="PATH",
-            help="Cluster that the manifests will be applied to, for rules that need one.",
+            help="Cluster that the manifests will be applied to, for rules that need one. Default: "
+            f"${SNAPSHOT_VARIABLE}, else the one of the settings.",
             show_default=False,
         ),
     ] = None,
@@ -283,7 +286,7 @@ def lint(
 
     manifests = ManifestChoice(
         paths=tuple(paths or ()),
-        cluster=tuple(snapshot or ()),
+        cluster=snapshot_paths(snapshot, live=False),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
         feature_gates=feature_gates(gates),
@@ -302,20 +305,12 @@ def lint(
     if choice.update_baseline:
         _update_baseline(linted, request.baseline)
         return
-    fixed = 0
+    fixed, code = 0, ExitCode.YES
     if fixes.asked:
-        from kschedctl.linter.applied_fixes import apply_fixes
-        from kschedctl.linter.run import lint_files
-
-        out = apply_fixes(linted, partial(lint_files, request=request), unsafe=fixes.unsafe_fixes)
-        if fixes.diff:
-            _show_diff(out)
-            return
-        out.write()
-        linted, fixed = out.linted, out.count
+        linted, fixed, code = _repair(linted, request, fixes)
     if output.statistics:
         _show_statistics(linted)
-        return
+        raise typer.Exit(code)
     failed = fail_on is not None and linted.at_least(fail_on) > 0
 
     from kschedctl.analyses.lint.answer import report
@@ -329,6 +324,8 @@ def lint(
     answer, view = report(linted, fixed), LintView(linted=linted, failed=failed, fixed=fixed)
     for name, file in chosen or ((_default_form(), ""),):
         _write_form(parse_form(name, FormKind.FINDINGS).render(answer, view, medium), file)
+    if code:
+        raise typer.Exit(code)
     leave(AnswerOutcome(yes=not failed, complete=answer.complete), strict=output.strict)
 
 
@@ -354,12 +351,46 @@ def _default_form() -> str:
 def _update_baseline(linted: LintResult, path: str) -> None:
     from kschedctl.api.wording import counted
     from kschedctl.linter.baseline import baseline_text
+    from kschedctl.snapshot.text_file import replace_file
 
-    _write_file(path, baseline_text(linted.found))
+    baseline = baseline_text(linted.found).encode(errors=ESCAPING)
+    _write_file(path, lambda path: replace_file(path, baseline))
     tell(f"{counted(len(linted.found), 'finding')} in the baseline {path}.")
 
 
-def _show_diff(out: FixResult) -> None:
+def _repair(linted: LintResult, request: LintRequest, fixes: FixOptions) -> tuple[LintResult, int, ExitCode]:
+    """Repair files, or show the changes and exit; report errors and the files that were written.
+
+    Returns
+    -------
+    linted : LintResult
+        The result for the files as they are then.
+    fixed : int
+        The number of findings that were repaired.
+    code : ExitCode
+        The exit code of files that cannot be written.
+    """
+    from kschedctl.api.wording import counted
+    from kschedctl.linter.applied_fixes import apply_fixes
+    from kschedctl.linter.run import lint_files
+
+    out = apply_fixes(linted, partial(lint_files, request=request), unsafe=fixes.unsafe_fixes)
+    for name, target in out.links.items():
+        warn(f"{name}: is not changed, as it is a link to {target}, outside of the named folders")
+    if fixes.diff:
+        _show_diff(out)
+    try:
+        errors = out.write()
+    finally:
+        # Also after Ctrl-C, it must be known which files were changed.
+        if out.written:
+            note(f"{counted(len(out.written), 'file')} repaired: {', '.join(out.written)}")
+    for error in errors:
+        report_error(error)
+    return out.linted, out.count, ExitCode.USAGE if errors else ExitCode.YES
+
+
+def _show_diff(out: FixResult) -> NoReturn:
     from kschedctl.api.wording import counted
 
     for line in out.diff():
@@ -368,20 +399,22 @@ def _show_diff(out: FixResult) -> None:
         note(f"{counted(out.count, 'finding')} in {counted(len(out.texts), 'file')} can be repaired this way")
         raise typer.Exit(ExitCode.NO)
     note("nothing to repair")
+    raise typer.Exit
 
 
 def _write_form(text: Iterable[str | bytes], file: str) -> None:
     """Write an answer to a file, or to standard output if no file is given."""
     if file:
-        _write_file(file, "".join(map(str, text)))
+        report = "".join(map(str, text)).encode(errors=ESCAPING)
+        _write_file(file, lambda path: Path(path).write_bytes(report))
         return
     for part in text:
         write(part)
 
 
-def _write_file(path: str, text: str) -> None:
+def _write_file(path: str, write_to: Callable[[str], object]) -> None:
     try:
-        Path(path).write_text(text, encoding="utf-8", errors=ESCAPING)
+        write_to(path)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", where=path) from None
 

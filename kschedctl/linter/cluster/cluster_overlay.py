@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from kschedctl.admission.priority import default_priority_class, priority_class
 from kschedctl.api.classes import PriorityClass
+from kschedctl.api.core import Node
 from kschedctl.api.kind_names import with_namespace
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.pod import PodAffinityTerm
@@ -28,8 +29,6 @@ from kschedctl.whatif.edit_sequence import apply_edits
 from kschedctl.whatif.edits import Apply
 from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.pods import WORKLOADS
-
-_OPENSHIFT: Final = "node.openshift.io/"
 
 
 class ClusterOverlay:
@@ -82,9 +81,9 @@ class ClusterOverlay:
         return self._trials[obj]
 
     @property
-    def is_openshift(self) -> bool:
-        """True if a node has a label of OpenShift."""
-        return any(key.startswith(_OPENSHIFT) for node in self.cluster.nodes.objects for key in node.metadata.labels)
+    def nodes(self) -> Sequence[Node]:
+        """The nodes."""
+        return self.cluster.nodes.objects
 
     @property
     def shows_group_gates(self) -> bool:
@@ -95,10 +94,6 @@ class ClusterOverlay:
     def taint_keys(self) -> frozenset[str]:
         """The keys of all taints of nodes."""
         return frozenset(taint.key for taints in self.cluster.nodes.taint_lists for taint in taints)
-
-    def has_taint(self, key: str) -> bool:
-        """Report whether any node has a taint of a key."""
-        return key in self.taint_keys
 
     @cached_property
     def label_values(self) -> dict[str, set[str]]:
@@ -114,7 +109,7 @@ class ClusterOverlay:
         selector = part.raw.get("labelSelector")
         return any(holds(selector, PodLabels(each.labels)) is not False for each in self.cluster.pods.classes)
 
-    def budget_has_pods(self, selector: Any, namespace: str) -> bool:
+    def matches_pods(self, selector: Any, namespace: str) -> bool:
         """Report whether a selector may match a pod of the cluster in a namespace."""
         in_namespace = self._or_default(namespace)
         return any(

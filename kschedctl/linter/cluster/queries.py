@@ -43,7 +43,7 @@ def trial_of(pods: WorkloadPods, context: LintContext, rule: str) -> Trial | Non
     trial = readable_trial(pods, context, rule) if pods.type != "apps/DaemonSet" else None
     if trial is None:
         return None
-    why = _not_applied(pods, trial, overlay_of(context)) or (trial.refusal.problem if trial.refusal is not None else "")
+    why = _not_applied(pods, trial, overlay_of(context)) or next((each.problem for each in trial.refusals), "")
     if why:
         context.cannot_decide(rule, pods.obj, why)
         return None

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
+from kschedctl.admission.changes import Admitted
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
@@ -18,6 +19,7 @@ from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
+from kschedctl.validation.pod_rejections import in_workload
 from kschedctl.whatif.workload_pods import fresh_names
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.ownership import MAKERS, pods_made_by
@@ -58,14 +60,19 @@ class Trial:
         self.place = place
 
     @cached_property
-    def refusal(self) -> Finding | None:
-        """The reason why the API server refuses the workload or its pods; ``None`` if it accepts them."""
+    def refusals(self) -> tuple[Finding, ...]:
+        """The reasons why the API server refuses the workload or its pods, apart from quotas; empty if it does not."""
         try:
-            if self.made:
-                _ = self.pod
+            if not self.made:
+                return ()
         except InputError as error:
-            return error.findings[0]
-        return None
+            return error.findings
+        try:
+            _ = self.pod
+        except InputError as error:
+            kind = type(self.workload).__name__
+            return error.findings if kind == "Pod" else tuple(in_workload(each, kind) for each in error.findings)
+        return ()
 
     @cached_property
     def own(self) -> list[int]:
@@ -102,16 +109,21 @@ class Trial:
         """The cluster in which the pods are tried: without the workload's own pods, with the claims of the new ones."""
         return self.without_own.with_made(self.made)
 
-    @cached_property
+    @property
     def pod(self) -> Pod:
-        """The workload's first pod, after admission.
+        """The workload's first pod, after admission; errors are those of ``admitted``."""
+        return self.admitted.pod
+
+    @cached_property
+    def admitted(self) -> Admitted:
+        """The admission of the workload's first pod.
 
         Raises
         ------
         ManifestError
             If the API server refuses the pod.
         """
-        return self.base.admit(self.made[0].pod, where=self.place).pod
+        return self.base.admit(self.made[0].pod, where=self.place)
 
     @cached_property
     def decision(self) -> Decision:

@@ -33,7 +33,7 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     limit = threshold(budget)
     if limit is None or not needs_scale(*limit):
         return
-    found = list(selected(budget, context))
+    found = selected(budget, context)
     only_bare = all(pods.type == "Pod" and not _is_owned(pods) for pods in found)
     for pods in found:
         why = WITHOUT_SCALE.get(pods.type)

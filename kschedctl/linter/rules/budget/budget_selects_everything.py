@@ -3,7 +3,7 @@
 In policy/v1 ``{}`` selects all pods of the namespace, including those of Jobs and those without a controller. Together
 with any other budget it makes pods impossible to evict (KS303). Without a selector the budget selects nothing.
 
-The API server accepts both.
+The API server accepts both, and nothing is blocked by the budget itself.
 
 Repair: select labels of the template.
 """

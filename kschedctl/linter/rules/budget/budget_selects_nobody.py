@@ -37,7 +37,7 @@ def check(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     same = (pods for pods in context.pods if pods.namespace == budget.namespace)
     if any(holds(selector, pods.labels) is not False for pods in same):
         return
-    if context.overlay is not None and context.overlay.budget_has_pods(selector, budget.namespace):
+    if context.overlay is not None and context.overlay.matches_pods(selector, budget.namespace):
         return
     if context.may_be_elsewhere("KS304", budget):
         return

@@ -2,8 +2,8 @@
 
 If the API server is configured so, as on GKE, pods with ``system-cluster-critical`` or ``system-node-critical`` need a
 ResourceQuota in their namespace whose PriorityClass scope names the class; without one they are refused, while the
-Deployment is accepted. The rule reports nothing if the manifest set has such a quota, or if the object names no
-namespace.
+Deployment is accepted. The rule reports nothing if the manifest set has such a quota, if the object names no namespace,
+or if there is a snapshot whose nodes are not those of GKE.
 
 The API server accepts the workload, and in such clusters refuses its pods ("insufficient quota to match these
 scopes").
@@ -38,12 +38,16 @@ scopeSelector:
 """
 
 _SYSTEM: Final = ("system-cluster-critical", "system-node-critical")
+#: The beginning of labels of GKE's nodes.
+_GKE: Final = "cloud.google.com/gke-"
 _KUBE_SYSTEM: Final = "kube-system"
 
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     name = text(pods.spec.get("priorityClassName"))
     if name not in _SYSTEM or pods.namespace in ("", _KUBE_SYSTEM):
+        return
+    if context.nodes and not context.has_nodes_of(_GKE):
         return
     for quota in context.manifests.beside(pods.obj, "ResourceQuota"):
         for scope in items(at(quota.raw, "spec", "scopeSelector", "matchExpressions")):

@@ -1,6 +1,8 @@
-"""A ResourceQuota or LimitRange of the snapshot refuses the pods, or the additional pod that a rollout needs.
+"""A quota, LimitRange or runtime class of the snapshot refuses the pods, or the additional pod that a rollout needs.
 
-The usage is that of the quota's status, minus the usage of the workload's own pods, plus the usage of its new pods.
+A LimitRange limits amounts, and sets those that containers do not have: a request above its default limit is refused. A
+runtime class sets overhead and node labels, and refuses pods with other ones. A quota refuses pods that do not request
+what it counts. Its usage is that of its status, minus the usage of the workload's own pods, plus that of its new pods.
 
 The API server accepts the workload and refuses pods (FailedCreate); a rollout hangs.
 
@@ -10,15 +12,18 @@ Repair: a larger quota, or requests within the limits.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from kschedctl.admission.quota_shares import quota_shares
 from kschedctl.api.quantity import QuantityError
 from kschedctl.api.resources import RequestRules
-from kschedctl.findings.finding import Severity
+from kschedctl.findings.finding import Finding, Severity
+from kschedctl.linter.api_server import validation_findings
 from kschedctl.linter.cluster.queries import overlay_of, trial_of
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import replicas_steps
 from kschedctl.linter.rule import Problem, Stage
@@ -44,18 +49,29 @@ status: {hard: {pods: "2"}, used: {pods: "0"}}
 }
 
 
+#: The fields that admission compares with classes.
+_OF_CLASSES: Final = ("priorityClassName", "runtimeClassName", "priority", "preemptionPolicy")
+
+
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
-    trial = overlay_of(context).trial(pods)
-    if trial is not None and trial.refusal is not None and "usage per" in trial.refusal.problem:
-        yield Problem(
-            message=f"a LimitRange refuses the pods: {trial.refusal.problem}",
-            steps=pods.of_spec("containers"),
-            help="request within the limits",
-        )
+    stop = Stage.REFUSED if pods.type == "Pod" else None
+    if refusals := list(_refusals(pods, context)):
+        for each in refusals:
+            message = f"the cluster refuses the pods: {each.problem}"
+            yield Problem(message=message, steps=steps_of(pods.obj.raw, each.field), help=each.hint, stop=stop)
         return
     count = context.replicas(pods)
     trial = trial_of(pods, context, "KS512") if count is not None else None
     if count is None or trial is None:
+        return
+    unspecified = next((each for each in trial.admitted.quota_refusals if not each.limited), None)
+    if unspecified is not None:
+        yield Problem(
+            message=f"the cluster refuses the pods: {unspecified.message}",
+            steps=pods.of_spec("containers"),
+            help=f"request what quota {unspecified.quota} counts, in all containers",
+            stop=stop,
+        )
         return
     low = count.low
     if (why := _beyond(trial, low)) is not None:
@@ -68,6 +84,17 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             severity=Severity.WARNING,
             stop=Stage.HANGS,
         )
+
+
+def _refusals(pods: WorkloadPods, context: LintContext) -> Iterator[Finding]:
+    """Yield the reasons why admission in the cluster refuses the pods, apart from quotas and from what others report.
+
+    KS906 and KS907 report what any cluster refuses, KS507 missing classes, and KS310 a priority.
+    """
+    trial = overlay_of(context).trial(pods)
+    if trial is None or any(each.severity is Severity.ERROR for each in validation_findings(pods.obj, context)):
+        return
+    yield from (each for each in trial.refusals if each.field.rpartition(".")[2] not in _OF_CLASSES)
 
 
 def _beyond(trial: Trial, n: int) -> str | None:

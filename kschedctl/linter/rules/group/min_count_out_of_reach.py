@@ -67,6 +67,6 @@ def _others(group: LintObject, workloads: list[LintObject], context: LintContext
     """Return the number of members in the cluster that belong to none of the workloads."""
     if context.overlay is None:
         return 0
-    own = {(obj.kind, obj.name) for obj in workloads}
+    own = {(key.kind, key.name) for obj in workloads for key in (obj.key, *context.manifests.owners(obj))}
     by_workload = context.overlay.members_by_workload(group.name, group.namespace)
     return sum(number for workload, number in by_workload.items() if workload not in own)

@@ -31,7 +31,7 @@ PASSES = FAILS.replace("  hostNetwork: true\n", "")
 
 
 def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
-    for repeated in obj.document.repeated():
+    for repeated in obj.document.repeated:
         if repeated.steps[: len(obj.inside)] != obj.inside:
             continue
         steps = repeated.steps[len(obj.inside) :]

@@ -32,7 +32,7 @@ _PRIORITY: Final = ("priority", "preemptionPolicy")
 
 
 def check(obj: LintObject, context: LintContext) -> Iterator[Problem]:
-    if obj.live:
+    if obj.live or obj in context.owned:
         return
     for finding in validation_findings(obj, context):
         if finding.rule not in (FAILED_CREATE, FORBIDDEN) or finding.field.rpartition(".")[2] in _PRIORITY:

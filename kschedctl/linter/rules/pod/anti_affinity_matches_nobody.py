@@ -34,7 +34,7 @@ PASSES = FAILS.replace("{part-of: shop}", "{app: db}")
 
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
-    if len(context.pods) < 2:
+    if len(context.workloads) < 2:
         return
     for required in (True, False):
         for part in pods.terms("podAntiAffinity", required=required):

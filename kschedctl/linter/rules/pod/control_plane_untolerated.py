@@ -36,7 +36,8 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     wanted = wanted_keys(pods, (CONTROL_PLANE, MASTER))
     if wanted is None or pods.tolerates(CONTROL_PLANE, NO_SCHEDULE) or context.is_openshift(pods.obj):
         return
-    if context.overlay is not None and not context.overlay.has_taint(CONTROL_PLANE):
+    taints = [taint.key for node in context.nodes for taint in node.spec.taints]
+    if context.nodes and CONTROL_PLANE not in taints:
         return
     steps, label = wanted
     yield Problem(

@@ -4,7 +4,7 @@ The API server's list of deprecated labels has ``beta.kubernetes.io/arch``, ``/o
 ``failure-domain.beta.kubernetes.io/zone``, ``/region``. Kubelets and cloud providers still set them, so nothing breaks
 yet; nodes of providers that do not, such as k3s, lack some of them.
 
-The API server accepts the object, with a warning that is easily missed.
+The API server accepts the object, with a warning that is easily missed, and the pods run.
 
 Repair: write the label that replaces it.
 """

@@ -19,7 +19,7 @@ from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER, NEAR_MISSES, t
 from kschedctl.linter.fix import appending
 from kschedctl.linter.node_terms import wanted_keys
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.linter.rule import Problem
+from kschedctl.linter.rule import Problem, Stage
 
 FAILS = """v1 Pod web
 tolerations:
@@ -45,6 +45,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         message=f"tolerates {MASTER}, a taint that was removed in Kubernetes 1.25, and not {CONTROL_PLANE}{add}",
         steps=(*part.steps, "key"),
         help=f"tolerate {CONTROL_PLANE} too",
+        stop=Stage.WAITS if must else None,
         severity=Severity.WARNING if must or pods.type == "apps/DaemonSet" else None,
         fix=appending(
             pods.obj,

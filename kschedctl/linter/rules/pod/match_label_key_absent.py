@@ -3,7 +3,8 @@
 The scheduler ignores a key of ``matchLabelKeys`` that the pod does not have. Of labels that are not in the template,
 only those that the controller adds can be intended, such as ``pod-template-hash``, which only Deployments add.
 
-The API server accepts the object, and the constraint or term counts more pods than intended.
+The API server accepts the object, and the constraint or term counts more pods than intended, so that pods can stay
+pending.
 
 Repair: name a label of the template, or remove the key.
 """

@@ -3,7 +3,7 @@
 If that node is drained or removed, the pods stay pending. For volumes on one node the selector is not needed, as the
 volume has its own node affinity.
 
-Nothing is blocked until that node is unavailable.
+Nothing is blocked until that node is unavailable; then the pods stay pending.
 
 Repair: select a label that several nodes have.
 """

@@ -3,8 +3,9 @@
 With the topology key ``kubernetes.io/hostname`` every node is a domain, including tainted nodes, because
 ``nodeTaintsPolicy`` defaults to ``Ignore``. A node whose taints the pods do not tolerate runs none of them and keeps
 the minimum count at 0, so that no other node may have more than ``maxSkew`` pods: with 4 replicas, ``maxSkew`` 1, 2
-free nodes and a tainted one, 2 pods stay pending. Every constraint of this kind is affected, and nothing happens if no
-node is tainted, so the finding is info; with a snapshot KS510 reports whether it happens.
+free nodes and a tainted one, 2 pods stay pending. Every constraint of this kind that counts the pods themselves is
+affected, and nothing happens if no node is tainted, so the finding is info. With a snapshot KS510 reports in place of
+this rule whether it happens.
 
 The API server accepts the object, and pods can stay pending, mostly in a rollout or while a node is drained.
 
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
+from kschedctl.linter.labels import holds
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 
@@ -35,10 +37,16 @@ PASSES = FAILS.replace("DoNotSchedule", "DoNotSchedule\n  nodeTaintsPolicy: Hono
 
 def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     count = context.replicas(pods)
-    if count is None or count.high < 2:
+    # With a snapshot KS510 counts the nodes.
+    if count is None or count.high < 2 or context.overlay is not None:
+        return
+    if context.nodes and not any(pods.is_repelled_by(taint) for node in context.nodes for taint in node.spec.taints):
         return
     for part, one in pods.hard_spread:
-        if one.topology_key != HOSTNAME or one.node_taints_policy == "Honor" or one.label_selector is None:
+        if one.topology_key != HOSTNAME or one.node_taints_policy == "Honor":
+            continue
+        # Pods that the constraint does not count change no count (KS110).
+        if one.label_selector is None or holds(part.raw.get("labelSelector"), pods.labels) is False:
             continue
         steps = (*part.steps, "nodeTaintsPolicy")
         yield Problem(

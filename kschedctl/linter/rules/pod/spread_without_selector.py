@@ -3,7 +3,8 @@
 Without ``labelSelector`` no pods are counted and the constraint spreads nothing. ``{}`` counts every pod of the
 namespace (info): the pods are then spread relative to all others, which is rarely intended.
 
-The API server accepts the object; without a selector it adds a warning that is easily missed.
+The API server accepts the object; without a selector it adds a warning that is easily missed, and the pods run. With an
+empty selector and DoNotSchedule, pods can stay pending because of unrelated pods.
 
 Repair: select the pods' own labels.
 """
@@ -16,9 +17,9 @@ from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, setting
 from kschedctl.linter.labels import selects_everything
-from kschedctl.linter.pods import WorkloadPods
+from kschedctl.linter.pods import DO_NOT_SCHEDULE, WorkloadPods
 from kschedctl.linter.relations import own_selector
-from kschedctl.linter.rule import Problem
+from kschedctl.linter.rule import Problem, Stage
 from kschedctl.linter.values import Steps
 
 FAILS = """v1 Pod web
@@ -49,6 +50,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
                 steps=(*part.steps, "labelSelector"),
                 help="select the pods' own labels",
                 severity=Severity.INFO,
+                stop=Stage.WAITS if part.raw.get("whenUnsatisfiable") == DO_NOT_SCHEDULE else None,
             )
 
 

@@ -73,7 +73,7 @@ def check(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
 
 def _of_another_kind(scaler: LintObject, target: ScaleTarget, context: LintContext) -> Iterator[Problem]:
     others = (context.manifests.named(scaler, type_, target.name) for type_ in sorted(SCALED))
-    found = [other for other in others if other is not None]
+    found = [other for other in others if other is not None and not context.manifests.owners(other)]
     if len(found) == 1:
         yield Problem(
             message=f"the target {target.kind} {target.name} is not in the manifest set; {target.name} is a "

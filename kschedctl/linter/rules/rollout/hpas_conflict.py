@@ -32,11 +32,14 @@ PASSES = FAILS.partition("---\n")[0]
 
 def check(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
     target = scale_target(scaler)
-    if target is None:
+    # KEDA creates an autoscaler for a ScaledObject.
+    if target is None or context.manifests.owner(scaler) is not None:
         return
     for type_ in (HPA, SCALED_OBJECT):
         for other in context.manifests.beside(scaler, type_):
             if other.key == scaler.key or other.file.folder != scaler.file.folder:
+                continue
+            if context.manifests.owner(other) is not None:
                 continue
             # Each pair is reported once: two HorizontalPodAutoscalers at the later one.
             if type_ == HPA and _order(other) > _order(scaler):

@@ -54,7 +54,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         left = pinned(pods, key)
         if left is not None and count.low > len(left):
             yield _problem(count, key, left, steps, "repel one another")
-        elif left is None and key == ZONE and count.low > _MOST_ZONES:
+        elif left is None and key == ZONE and count.low > _MOST_ZONES and not context.has_no_domain(key):
             yield Problem(
                 message=f"{count.low} pods that repel one another need {count.low} zones; most regions have "
                 f"{_MOST_ZONES}",

@@ -65,7 +65,7 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 def _total(pods: WorkloadPods, context: LintContext, name: str) -> int | None:
     """Return the usage of a resource by all workloads of the namespace; ``None`` if it is not known."""
     total = 0
-    for other in context.pods_seen_from(pods.obj):
+    for other in context.without_owned(context.pods_seen_from(pods.obj)):
         count, used = context.replicas(other), _used(other, name)
         if used and count is None:
             return None

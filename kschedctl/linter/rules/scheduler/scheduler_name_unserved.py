@@ -3,7 +3,7 @@
 The rule runs only if the manifest set has a scheduler configuration: other schedulers, such as yunikorn or volcano,
 have none.
 
-The API server accepts the object, and no scheduler schedules the pods.
+The API server accepts the object, and the pods stay pending: no scheduler schedules them.
 
 Repair: the schedulerName of a profile.
 """

@@ -63,14 +63,16 @@ def check(claim: LintObject, context: LintContext) -> Iterator[Problem]:
 
 def _users(claim: LintObject, context: LintContext) -> Iterator[tuple[WorkloadPods, Steps]]:
     """Yield the workloads with pods that mount a claim, each with the path of the claim's name."""
-    for pods in context.pods_seen_from(claim):
+    mounting = {
+        pods: mounted.steps
+        for pods in context.pods_seen_from(claim)
+        for mounted in mounted_claims(pods, context.manifests)
+        if mounted.claim is claim and pods.obj.file.folder == claim.file.folder
+    }
+    for pods in context.without_owned(mounting):
         count = context.replicas(pods)
-        if pods.obj.file.folder != claim.file.folder or (count is not None and count.high == 0):
-            continue
-        for mounted in mounted_claims(pods, context.manifests):
-            if mounted.claim is claim:
-                yield pods, mounted.steps
-                break
+        if count is None or count.high:
+            yield pods, mounting[pods]
 
 
 def _are_together(one: WorkloadPods, other: WorkloadPods) -> bool:
