@@ -211,12 +211,12 @@ def age_of(server: ServerState) -> str:
     Examples
     --------
     >>> age_of(ServerState(name="prod", live=True, age=3.2)), age_of(ServerState(name="prod", age=300.0))
-    ('live, 3 s old', 'snapshot written 5 min ago')
+    ('live, 3 s old', 'snapshot of 5 min ago')
     """
     if server.live:
         return f"live, {server.age or 0:.0f} s old"
     now = datetime.now(UTC)
-    return "snapshot" if server.age is None else f"snapshot {age_in_words(now - timedelta(seconds=server.age), now)}"
+    return "snapshot" if server.age is None else f"snapshot of {age_in_words(now - timedelta(seconds=server.age), now)}"
 
 
 @cache
