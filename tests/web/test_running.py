@@ -78,6 +78,25 @@ def test_a_client_that_falls_silent_is_cut_off(server: Running, sent: bytes) -> 
         assert answer.startswith(b"HTTP/1.1 408 ")
 
 
+CHUNKED = b"Host: localhost\r\nTransfer-Encoding: chunked\r\n"
+#: The beginnings of requests whose end a proxy in front may see elsewhere.
+AMBIGUOUS = {
+    "a length as well": b"POST /api/v1/lint HTTP/1.1\r\nContent-Length: 5\r\n" + CHUNKED,
+    "a length of zero as well": b"GET /healthz HTTP/1.1\r\nContent-Length: 0\r\n" + CHUNKED,
+    "HTTP/1.0": b"POST /api/v1/lint HTTP/1.0\r\nConnection: keep-alive\r\n" + CHUNKED,
+}
+
+
+@pytest.mark.parametrize("sent", AMBIGUOUS.values(), ids=AMBIGUOUS)
+def test_a_body_with_two_lengths_is_refused_and_the_connection_closed(server: Running, sent: bytes) -> None:
+    with server.open() as connection:
+        connection.sendall(sent + b"\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        # The second request, which a body could hide from a proxy, gets no response.
+        answer = rest(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
 def is_cut_off(connection: socket.socket, sent: bytes) -> bool:
     """Send the same again and again without taking anything, and report whether the server closes the connection."""
     connection.settimeout(20)
