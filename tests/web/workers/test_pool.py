@@ -248,16 +248,77 @@ def test_the_oldest_jobs_are_forgotten_and_running_ones_are_not() -> None:
     async def test(pool: Pool) -> None:
         jobs = Jobs(pool, 3, 1000, lambda job: None)
         kept = jobs.begin("kept", tasks.wait, 600.0)
-        done = [jobs.begin("done", tasks.fill, 1) for _ in range(2)]
+        done = [jobs.begin("done", tasks.fill, 1, user=user) for user in ("ann", "bob")]
         for job in done:
             await jobs.cancel(job.id)
-        jobs.begin("new", tasks.fill, 1)
+        jobs.begin("new", tasks.fill, 1, user="ann")
         assert [job.question for job in jobs.all] == ["kept", "done", "new"]
-        jobs.begin("newer", tasks.fill, 1)
-        with pytest.raises(BusyError):
-            jobs.begin("too many", tasks.fill, 1)
+        jobs.begin("newer", tasks.fill, 1, user="bob")
+        with pytest.raises(BusyError, match="too many jobs have not ended"):
+            jobs.begin("too many", tasks.fill, 1, user="cid")
         assert jobs.find(kept.id) is kept
         jobs.close()
+
+    run(test)
+
+
+def test_a_job_without_progress_is_running() -> None:
+    async def test(pool: Pool) -> None:
+        began = asyncio.Event()
+        jobs = Jobs(pool, 10, 1000, lambda job: began.set() if job.state is JobState.RUNNING else None)
+        running, waiting = jobs.begin("running", tasks.hang), jobs.begin("waiting", tasks.hang)
+        await began.wait()
+        assert (running.state, running.progress, waiting.state) == (JobState.RUNNING, None, JobState.WAITING)
+        jobs.close()
+
+    run(test)
+
+
+def test_a_user_leaves_as_many_places_to_others_as_the_user_has() -> None:
+    async def test(pool: Pool) -> None:
+        jobs = Jobs(pool, 8, 1000, lambda job: None)
+
+        for user, places in (("ann", 4), ("bob", 2)):
+            for _ in range(places):
+                jobs.begin("hang", tasks.hang, user=user)
+            with pytest.raises(BusyError, match=f"{places} of your jobs have not ended"):
+                jobs.begin("hang", tasks.hang, user=user)
+        jobs.begin("hang", tasks.hang, user="cid")
+        jobs.begin("hang", tasks.hang, user="dan")
+        with pytest.raises(BusyError, match="too many jobs have not ended"):
+            jobs.begin("hang", tasks.hang, user="eve")
+        jobs.close()
+
+    run(test)
+
+
+def test_many_jobs_of_a_user_displace_no_answer_of_another() -> None:
+    async def test(pool: Pool) -> None:
+        jobs = Jobs(pool, 4, 1000, lambda job: None)
+        await ended(jobs, jobs.begin("of bob", tasks.fill, 1, user="bob").id)
+        for number in range(10):
+            await ended(jobs, jobs.begin(f"{number}", tasks.fill, 1, user="ann").id)
+        assert [job.question for job in jobs.all] == ["of bob", "7", "8", "9"]
+
+    run(test)
+
+
+def test_users_get_processes_in_turn() -> None:
+    async def test(pool: Pool) -> None:
+        ended_in_turn: list[str] = []
+        jobs = Jobs(pool, 100, 1000, lambda job: ended_in_turn.append(job.question) if job.state.ended else None)
+        running = jobs.begin("running", tasks.hang)
+        for user, number in (("ann", 3), ("bob", 2), ("cid", 1)):
+            for i in range(number):
+                jobs.begin(f"{user} {i}", tasks.fill, 1, user=user)
+        cancelled = jobs.begin("cancelled", tasks.fill, 1, user="bob")
+        await asyncio.sleep(0)
+        await jobs.cancel(cancelled.id)
+        await jobs.cancel(running.id)
+        while not all(job.state.ended for job in jobs.all):
+            await asyncio.sleep(0.01)
+        order = ["ann 0", "bob 0", "cid 0", "ann 1", "bob 1", "ann 2"]
+        assert ended_in_turn == ["cancelled", "running", *order]
 
     run(test)
 
