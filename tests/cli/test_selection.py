@@ -137,7 +137,7 @@ def test_of_a_running_cluster_the_current_namespace_is_meant(
 EVERYWHERE = {
     "pending": [],
     "simulate": [],
-    "optimum": ["--time-limit", "5"],
+    "optimum": ["--time-limit", "600"],
     "drain": ["b"],
     "verify": [],
     "devices": [],
