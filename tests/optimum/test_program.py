@@ -148,9 +148,11 @@ def test_an_interrupt_stops_the_solver() -> None:
         program.add(total(w * x for w, x in zip(weights, variables, strict=True)).equals(sum(weights) // 2))
     before = threading.active_count()
     main = threading.get_ident()
-    threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    timer = threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
         program.optimize(variables[0], maximize=True, seconds=600)
+    timer.join()
     assert threading.active_count() == before
 
 
