@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -17,10 +18,23 @@ settings.register_profile("thorough", _ANY_SPEED, max_examples=3000)
 settings.load_profile("kschedctl")
 
 
+#: Variables of the shell, or of CI, that change what commands print or read.
+_VARIABLES = (
+    *("COLUMNS", "LINES", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
+    *("KSCHEDCTL_SNAPSHOT", "KSCHEDCTL_CACHE", "KUBECONFIG", "POD_NAMESPACE", "GITHUB_ACTIONS"),
+    *("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"),
+)
+
+
 def pytest_configure() -> None:
-    """Let Ctrl-C interrupt commands that tests start: a background process ignores SIGINT, and so do its children."""
+    """Undo what the shell of the tests hands on to the commands that they run.
+
+    A background process ignores SIGINT, and so do its children: Ctrl-C would not interrupt them.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in _VARIABLES:
+        os.environ.pop(name, None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

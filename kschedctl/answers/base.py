@@ -155,8 +155,8 @@ class SnapshotData(Data, frozen=True):
     written_at: Annotated[
         datetime | None,
         Meta(
-            description="The time of the snapshot: as it records it, else the newest timestamp of its objects, else "
-            "the modification time of its newest file; null if unknown."
+            description="The time of the state: as the snapshot records it, else the newest past time in its objects; "
+            "null if they have none."
         ),
     ]
     changes: Annotated[

@@ -19,8 +19,8 @@ class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
     taken_at: Annotated[
         datetime | None,
         Meta(
-            description="The time of the snapshot: as it records it, else the newest timestamp of its objects, else "
-            "the modification time of its newest file; null if unknown."
+            description="The time of the state: as the snapshot records it, else the newest past time in its objects; "
+            "null if they have none."
         ),
     ]
     git_version: Annotated[str, Meta(description="The version of the control plane; empty if unknown.")]

@@ -112,10 +112,10 @@ def diff(
 
     The first side is the cluster as it is. The second side has the snapshot, configuration and release given with
     --against, --against-config and --against-version, and the what-ifs; options that are not set are the same on both
-    sides. Without POD and -f, the pending pods are compared, with --all-pods also the running ones: those of the
-    current namespace, of the namespace of -n, or with -A of all namespaces; with -l all pods with matching labels. Pods
-    that lose their node are scheduled one after another, highest priority first; each other pod is decided
-    independently.
+    sides. Without POD and -f, the pending pods are compared, with --all-pods also the running ones; with -l all pods
+    with matching labels. They are those of the current namespace of a running cluster, or of all namespaces of a
+    snapshot; -n and -A name others. Pods that lose their node are scheduled one after another, highest priority first;
+    each other pod is decided independently.
 
     Pods for which only reasons, scores or messages change are counted; -o wide and --exit-on any list them.
 

@@ -85,9 +85,8 @@ def explain(
 ) -> CommandResult:
     """Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.
 
-    Without POD and -f, the pending pods are explained: those of the current namespace, of the namespace of -n, or with
-    -A of all namespaces; with -l all pods with matching labels. The current namespace is that of the kubectl context,
-    and default for a snapshot.
+    Without POD and -f, the pending pods are explained; with -l all pods with matching labels. They are those of the
+    current namespace of a running cluster, or of all namespaces of a snapshot; -n and -A name others.
 
     With -o name, each node that the pod can be scheduled to is printed on a line: node/NODE, and for several pods
     pod/NAMESPACE/NAME node/NODE.

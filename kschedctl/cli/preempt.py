@@ -58,9 +58,9 @@ def preempt(
 ) -> CommandResult:
     """Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.
 
-    Without POD and -f, the pending pods are used, each decided independently, highest priority first: those of the
-    current namespace, of the namespace of -n, or with -A of all namespaces; with -l all pods with matching labels. -o
-    name prints the victims.
+    Without POD and -f, the pending pods are used, each decided independently, highest priority first; with -l all pods
+    with matching labels. They are those of the current namespace of a running cluster, or of all namespaces of a
+    snapshot; -n and -A name others. -o name prints the victims.
 
     The exit code is 0 if the pod fits or preemption helps, with --victim if no pod would preempt that pod, and 1
     otherwise. Evictions do not help if the victims come back before the pod can start.

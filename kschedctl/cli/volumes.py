@@ -38,8 +38,8 @@ def volumes(
     """Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.
 
     For a pod, all claims are considered together: the nodes that remain for the pod are shown. Without an argument, all
-    claims are listed: those of the current namespace, of the namespace of -n, or with -A of all namespaces; with -l
-    those with matching labels.
+    claims are listed; with -l those with matching labels. They are those of the current namespace of a running cluster,
+    or of all namespaces of a snapshot; -n and -A name others.
 
     The exit code is 1 if a claim cannot have a volume, or if the claims of a pod leave no node for it.
     """

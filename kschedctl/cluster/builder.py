@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
+from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ApiObject, LabelSelector
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
@@ -70,10 +71,17 @@ class ClusterBuilder:
         self._note(obj, place)
         self._objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
 
-    def build(
-        self, *, server_version: str = "", taken_at: datetime | None = None, dated_by_files: bool = False
-    ) -> Cluster:
-        """Return the cluster of all objects added so far."""
+    def build(self, *, server_version: str = "", taken_at: datetime | None = None) -> Cluster:
+        """Return the cluster of all objects added so far.
+
+        Parameters
+        ----------
+        server_version : str
+            The control plane's version; empty if it is unknown.
+        taken_at : datetime, optional
+            The time of the state; by default the newest time at which a pod was created or started, or a claim was
+            created or allocated.
+        """
         nodes = Nodes(tuple(self._nodes.values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
         return Cluster(
@@ -81,12 +89,20 @@ class ClusterBuilder:
             pods,
             self._objects,
             server_version=server_version,
-            taken_at=taken_at,
-            dated_by_files=dated_by_files,
+            taken_at=taken_at or max(filter(None, self._times()), default=None),
             warnings=self.warnings,
             unread=self.unread,
             not_listed=self.not_listed,
         )
+
+    def _times(self) -> Iterator[datetime | None]:
+        for record in self._pods.values():
+            yield record.metadata.creation_timestamp
+            yield record.status.start_time
+        for claim in self._objects.get(ResourceClaim, {}).values():
+            yield claim.metadata.creation_timestamp
+            if isinstance(claim, ResourceClaim) and claim.status.allocation is not None:
+                yield claim.status.allocation.allocation_timestamp
 
     def _note(self, obj: ApiObject, place: Place) -> None:
         key = (type(obj), obj.namespace, obj.name)

@@ -42,9 +42,7 @@ class Cluster:
     server_version : str
         The control plane's version, such as ``v1.36.3``; empty if the snapshot does not contain it.
     taken_at : datetime, optional
-        The time at which the snapshot was taken.
-    dated_by_files : bool
-        True if ``taken_at`` is the modification time of files, which copying changes.
+        The time of the state, up to which ages are computed. Derived clusters have the same, whatever changes in them.
     warnings : iterable of str
         Warnings from reading the snapshot.
     unread : iterable of Unread
@@ -61,7 +59,6 @@ class Cluster:
         *,
         server_version: str = "",
         taken_at: datetime | None = None,
-        dated_by_files: bool = False,
         warnings: Iterable[str] = (),
         unread: Iterable[Unread] = (),
         not_listed: Mapping[str, str] | None = None,
@@ -70,7 +67,6 @@ class Cluster:
         self.pods = pods
         self.server_version = server_version
         self.taken_at = taken_at
-        self.dated_by_files = dated_by_files
         self.warnings = tuple(warnings)
         self.unread = tuple(unread)
         self.not_listed = dict(not_listed or {})
@@ -187,7 +183,6 @@ class Cluster:
             self._objects,
             server_version=self.server_version,
             taken_at=self.taken_at,
-            dated_by_files=self.dated_by_files,
             warnings=self.warnings,
             unread=self.unread,
             not_listed=self.not_listed,
@@ -253,7 +248,7 @@ class Cluster:
     def at(self, moment: datetime) -> Cluster:
         """Return the same cluster as the state of another moment: one that is followed is that of now."""
         new = self._with()
-        new.taken_at, new.dated_by_files = moment, False
+        new.taken_at = moment
         return new
 
     def _with(

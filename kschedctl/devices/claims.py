@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -163,22 +163,6 @@ def _device_status(claim: ResourceClaim, result: DeviceRequestAllocationResult) 
 def _is_late(allocation: AllocationResult, moment: datetime | None, timeout: timedelta) -> bool:
     since = allocation.allocation_timestamp
     return since is not None and moment is not None and since + timeout < moment
-
-
-def state_time(cluster: Cluster) -> datetime | None:
-    """Return the time of the cluster state: that of the capture, or else the latest timestamp of any claim."""
-    if cluster.taken_at is not None:
-        return cluster.taken_at
-    return max(_times(cluster.list(ResourceClaim)), default=None)
-
-
-def _times(claims: Iterable[ResourceClaim]) -> Iterator[datetime]:
-    for claim in claims:
-        if claim.metadata.creation_timestamp is not None:
-            yield claim.metadata.creation_timestamp
-        allocation = claim.status.allocation
-        if allocation is not None and allocation.allocation_timestamp is not None:
-            yield allocation.allocation_timestamp
 
 
 def alternatives_score(claim: ResourceClaim, chosen: Sequence[str]) -> int:

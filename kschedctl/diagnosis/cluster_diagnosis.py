@@ -8,7 +8,6 @@ from functools import cached_property
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.releases.release import Release
 from kschedctl.scheduler.scheduler import Scheduler
@@ -68,10 +67,10 @@ class ClusterSituation:
         """The release whose rules apply."""
         return self.scheduler.release
 
-    @cached_property
+    @property
     def now(self) -> datetime | None:
-        """The time of the snapshot, as far as its files show it; ``None`` if nothing shows it."""
-        return taken_at(self.cluster) or newest_time(self.cluster)
+        """The time of the snapshot; ``None`` if it is unknown."""
+        return self.cluster.taken_at
 
     @cached_property
     def pods_by_owner(self) -> dict[tuple[str, str, str], list[int]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from kschedctl.api.kinds import KINDS
@@ -105,7 +105,7 @@ class LiveReader:
 
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
         summary = self.summary
-        summary.modified = time.time()
+        summary.captured_at = datetime.now(UTC)
         build_decoders(KINDS.values())
         self._connection.limits.begin()
         self._progress.begin()

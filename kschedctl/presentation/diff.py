@@ -125,19 +125,24 @@ def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
 
 
 def _basis(side: SideData, now: datetime) -> list[str]:
-    return [*basis(side, now), *((f"configuration {side.config}",) if side.config else ())]
+    return [*basis(side, now), *_configuration(side)]
+
+
+def _configuration(side: SideData) -> list[str]:
+    return [f"configuration {side.config}"] if side.config else []
 
 
 def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
     """Return the rules, snapshot and configuration of the second side; what both sides share is abbreviated."""
-    rules, snapshot, *config = _basis(after, now)
+    rules, *rest = _basis(after, now)
     if after.rules == before.rules:
         rules = "the same rules"
     if (after.snapshot.paths, after.snapshot.written_at) == (before.snapshot.paths, before.snapshot.written_at):
         size, snapshot = after.snapshot, "the same snapshot"
         if (size.nodes, size.pods) != (before.snapshot.nodes, before.snapshot.pods):
             snapshot += f", changed to {counted(size.nodes, 'node')}, {counted(size.pods, 'pod')}"
-    return [rules, snapshot, *config]
+        return [rules, snapshot, *_configuration(after)]
+    return [rules, *rest]
 
 
 def _side_section(name: str, texts: Sequence[str], side: SideData) -> Document:

@@ -93,28 +93,34 @@ def basis(answer: Envelope, now: datetime) -> Iterator[str]:
     """Yield the rules and the snapshot that an answer is based on, as short texts."""
     rules, snapshot = answer.rules, answer.snapshot
     yield f"rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
-    size = f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
-    yield f"{size}, {age(snapshot.written_at, now)}" if snapshot.written_at is not None else size
+    yield f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
+    if snapshot.written_at is not None:
+        yield f"state of {time_and_age(snapshot.written_at, now)}"
+
+
+def time_and_age(then: datetime, now: datetime) -> str:
+    """Return a time with its age, such as ``2026-05-04 10:00:00 UTC, 3 min ago``."""
+    return f"{then:%Y-%m-%d %H:%M:%S} UTC, {age(then, now)}"
 
 
 def age(then: datetime, now: datetime) -> str:
-    """Return the age of a snapshot in words.
+    """Return the age of a time in words.
 
     Examples
     --------
     >>> from datetime import timedelta
     >>> moment = datetime(2026, 5, 4)
     >>> age(moment, moment + timedelta(minutes=3)), age(moment, moment + timedelta(hours=50))
-    ('written 3 min ago', 'written 2 days ago')
+    ('3 min ago', '2 days ago')
     """
     seconds = max(int((now - then).total_seconds()), 0)
     if seconds < 60:
-        return "written just now"
+        return "just now"
     if seconds < 3600:
-        return f"written {seconds // 60} min ago"
+        return f"{seconds // 60} min ago"
     if seconds < 48 * 3600:
-        return f"written {seconds // 3600} h ago"
-    return f"written {seconds // 86400} days ago"
+        return f"{seconds // 3600} h ago"
+    return f"{seconds // 86400} days ago"
 
 
 def cautions(answer: Envelope) -> Document:

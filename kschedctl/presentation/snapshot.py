@@ -6,7 +6,7 @@ from kschedctl.answers.snapshot import SnapshotInfo
 from kschedctl.api.wording import counted
 from kschedctl.findings.shortened import shortened
 from kschedctl.presentation.document import GAP, Document, Verbatim
-from kschedctl.presentation.frame import View, age
+from kschedctl.presentation.frame import View, time_and_age
 
 
 def document(info: SnapshotInfo, view: View) -> Document:
@@ -27,9 +27,8 @@ def document(info: SnapshotInfo, view: View) -> Document:
 
 def _origin(info: SnapshotInfo, view: View) -> Document:
     if info.taken_at is not None:
-        since = age(info.taken_at, view.now).removeprefix("written ")
-        verb = "captured" if info.captured else "written"
-        yield Verbatim(f"{verb:11} {info.taken_at:%Y-%m-%d %H:%M:%S} UTC, {since}")
+        what = "captured" if info.captured else "newest time"
+        yield Verbatim(f"{what:11} {time_and_age(info.taken_at, view.now)}")
     yield Verbatim(f"{'Kubernetes':11} {info.git_version or 'unknown'}")
     if info.kschedctl_version:
         yield Verbatim(f"{'captured by':11} kschedctl {info.kschedctl_version}")

@@ -63,8 +63,9 @@ class ClaimRequest(SubjectRequest):
         claims = self.scope.select(cluster.cluster.list(PersistentVolumeClaim), self.selector)
         if not claims:
             with_labels = f" with the labels {self.selector}" if self.selector else ""
-            where = "the snapshot" if self.scope.everywhere else str(self.scope)
-            hint = "" if self.scope.everywhere else "-A includes all namespaces"
+            is_all = self.scope.selected is None
+            where = "the snapshot" if is_all else str(self.scope)
+            hint = "" if is_all else "-A includes all namespaces"
             raise InputError(f"{where} has no claims{with_labels}", hint=hint)
         return map(ClaimSubject, claims)
 

@@ -93,7 +93,8 @@ class ComparisonRequest:
                     asked.setdefault(_key(one), one)
             if not asked:
                 running = "" if self.all_pods or pods.selector else ", or give --all-pods to include running pods"
-                raise pods.nothing_found(f"name a pod{running}", running=self.all_pods)
+                every = (side.pods for side in sides)
+                raise pods.nothing_found(*every, hint=f"name a pod{running}", running=self.all_pods)
         profiles = (side.configuration.profiles for side in sides)
         kept = set(map(id, pods.answerable(list(asked.values()), handle, *profiles)))
         return tuple(key for key, one in asked.items() if id(one) in kept)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -82,7 +82,7 @@ class PodRequest(SubjectRequest):
         if not self.named:
             asked = self.selected(cluster.pods)
             if not asked:
-                raise self.nothing_found()
+                raise self.nothing_found(cluster.pods)
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
 
     def _with_running(self, cluster: Cluster, name: str) -> ObjectSubject:
@@ -111,26 +111,42 @@ class PodRequest(SubjectRequest):
         running : bool
             True to select running pods as well, if no selector is given.
         """
+        namespace = self.scope.selected
+        return [
+            PodSubject(pods.pod(index))
+            for index in self._matching(pods, running=running)
+            if namespace in (None, pods.records[index].metadata.namespace)
+        ]
+
+    def _matching(self, pods: Pods, *, running: bool) -> Iterator[int]:
+        """Yield the pods of all namespaces that would be selected."""
         query = parse_label_query(self.selector) if self.selector else None
-        scope = self.scope
-        asked = []
         for index, record in enumerate(pods.records):
-            if not scope.contains(record.metadata):
-                continue
             if running or pods.node_row[index] == PENDING if query is None else matches(query, record.metadata.labels):
-                asked.append(PodSubject(pods.pod(index)))
-        return asked
+                yield index
 
     def nothing_found(
-        self, hint: str = "name a pod (NAMESPACE/NAME) or a manifest", *, running: bool = False
+        self, *sides: Pods, hint: str = "name a pod (NAMESPACE/NAME) or a manifest", running: bool = False
     ) -> InputError:
-        """Return the error for a selection without a pod; ``running`` as in ``selected``."""
+        """Return the error for a selection without a pod, with the namespaces that have some.
+
+        Parameters
+        ----------
+        *sides : Pods
+            The pods of each cluster.
+        running : bool
+            As in ``selected``.
+        """
         what = f"has the labels {self.selector}" if self.selector else "is pending"
-        elsewhere = "" if self.all_namespaces else "; -A includes all namespaces"
         problem = (
             f"there is no pod in {self.scope}" if running and not self.selector else f"no pod in {self.scope} {what}"
         )
-        return InputError(problem, hint=f"{hint}{elsewhere}")
+        found = {pods.key(index) for pods in sides for index in self._matching(pods, running=running)}
+        if found:
+            counts = Counter(key.partition("/")[0] for key in sorted(found))
+            names = listed([f"{name} ({number})" for name, number in counts.most_common()])
+            hint += f"; there are such pods in {names}: give -n or -A"
+        return InputError(problem, hint=hint)
 
     def answerable(
         self, asked: list[PodSubject], handle: AnalysisHandle, *profiles: Container[str]

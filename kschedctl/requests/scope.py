@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from kschedctl.api.label_query import parse_label_query
-from kschedctl.api.meta import ApiObject, ObjectMeta
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.selectors import matches
 from kschedctl.errors import InputError
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
@@ -42,21 +42,21 @@ class NamespaceScope(msgspec.Struct, frozen=True):
 
     @property
     def namespace(self) -> str | None:
-        """The only namespace in scope; ``None`` for all."""
+        """The only namespace of names without one; ``None`` for all."""
         return None if self.everywhere else self.given or self.source.namespace
 
-    def contains(self, metadata: ObjectMeta) -> bool:
-        """Report whether an object is in scope."""
-        namespace = self.namespace
-        return namespace is None or metadata.namespace == namespace
+    @property
+    def selected(self) -> str | None:
+        """The only namespace of a selection; ``None`` for all, as a snapshot has no current namespace."""
+        return None if self.source.paths and not self.given else self.namespace
 
     def select(self, objects: Iterable[T], selector: str) -> list[T]:
         """Return the objects in scope that match a label selector; an empty one matches all."""
-        query = parse_label_query(selector) if selector else None
+        query, namespace = parse_label_query(selector) if selector else None, self.selected
         return [
             obj
             for obj in objects
-            if self.contains(obj.metadata) and (query is None or matches(query, obj.metadata.labels))
+            if namespace in (None, obj.metadata.namespace) and (query is None or matches(query, obj.metadata.labels))
         ]
 
     def split(self, text: str, what: str, forms: str, prefixes: Sequence[str] = ()) -> tuple[str, str | None]:
@@ -91,7 +91,7 @@ class NamespaceScope(msgspec.Struct, frozen=True):
         return name, own or self.namespace
 
     def __str__(self) -> str:
-        namespace = self.namespace
+        namespace = self.selected
         return "any namespace" if namespace is None else f"namespace {namespace}"
 
 

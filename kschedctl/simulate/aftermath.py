@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import OwnerReference
 from kschedctl.cluster.records import PodRecord
-from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.decision import Decision
@@ -122,8 +121,7 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
         removed=[victim.pod for victim in candidate.victims],
     )
     after = scheduler.moved(moved.cluster.with_pods(added=[preemptor]))
-    now = taken_at(cluster) or newest_time(cluster)
-    fates = tuple(_fate(scheduler, after, victim.pod, now) for victim in candidate.victims)
+    fates = tuple(_fate(scheduler, after, victim.pod, cluster.taken_at) for victim in candidate.victims)
     return Aftermath(
         candidate.node,
         max((fate.wait_seconds for fate in fates), default=0),

@@ -22,7 +22,6 @@ from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
-from kschedctl.cluster.snapshot_time import newest_time
 from kschedctl.framework.effects import ObjectChange
 from kschedctl.framework.events import (
     ASSIGNED_POD_ADD,
@@ -322,11 +321,11 @@ class SimulatedCluster:
 
 
 def _start(cluster: Cluster) -> float:
-    """Return the time of the snapshot in seconds since the epoch; else the newest time in it, or 0 without any.
+    """Return the time of the snapshot in seconds since the epoch, or 0 without any time.
 
     Deletion times count only if there is no other: they can be in the future.
     """
-    time = cluster.taken_at or newest_time(cluster)
+    time = cluster.taken_at
     if time is None:
         ends = (pod.metadata.deletion_timestamp for pod in ending_pods(cluster))
         time = max((end for end in ends if end is not None), default=None)

@@ -24,11 +24,10 @@ _PIECE: Final = 1024 * 1024
 
 
 class Member(NamedTuple):
-    """A file in an archive: its name in the archive, its content, and its modification time."""
+    """A file in an archive: its name in the archive, and its content."""
 
     name: str
     content: bytes
-    modified: float | None
 
 
 @contextmanager
@@ -110,8 +109,7 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
                 continue
             packed = extracted.read()
             try:
-                # Reproducible archives have time 0.
-                yield Member(inside, gunzipped(packed, f"{name}:{inside}", unpacking), member.mtime or None)
+                yield Member(inside, gunzipped(packed, f"{name}:{inside}", unpacking))
             except InputError as error:
                 yield error
         _check_end(archive)
@@ -185,18 +183,9 @@ def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
                         # Members may overlap, so the ratio is computed for the archive as a whole.
                         content = drained(unpacking.counted(opened, where, lambda: size, n_unpacked))
                     n_unpacked += len(content)
-                    yield Member(inside, gunzipped(content, where, unpacking), _zip_time(member.date_time))
+                    yield Member(inside, gunzipped(content, where, unpacking))
                 except InputError as error:
                     yield error
-
-
-def _zip_time(fields: tuple[int, int, int, int, int, int]) -> float | None:
-    from datetime import datetime
-
-    try:
-        return datetime(*fields).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _is_hidden(inside: str) -> bool:

@@ -45,13 +45,10 @@ class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes
     ----------
-    times : bytes
-        The digest of the modification times of the files; empty if the snapshot does not depend on them.
     objects : dict of str to Raw
         The list of the other objects of each kind, encoded.
     """
 
-    times: bytes
     nodes: tuple[Node, ...]
     specs: tuple[PodSpec, ...]
     classes: tuple[PodClass, ...]
@@ -68,15 +65,9 @@ class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
     summary: ReadSummary
 
 
-def encode_entry(snapshot: Snapshot, times: bytes) -> bytes | None:
-    """Encode a snapshot as it was loaded; ``None`` if decoding would not give an equal one.
-
-    Parameters
-    ----------
-    times : bytes
-        The digest of the modification times of the files.
-    """
-    entry = _entry(snapshot, times)
+def encode_entry(snapshot: Snapshot) -> bytes | None:
+    """Encode a snapshot as it was loaded; ``None`` if decoding would not give an equal one."""
+    entry = _entry(snapshot)
     try:
         encoded = msgspec.msgpack.encode(entry)
         decoded = decode_entry(encoded)
@@ -105,7 +96,7 @@ def _of_type(type_: type[Any], value: Any) -> Any:
     return Counter(value) if isinstance(value, dict) else value
 
 
-def _entry(snapshot: Snapshot, times: bytes) -> CacheEntry:
+def _entry(snapshot: Snapshot) -> CacheEntry:
     cluster, summary = snapshot.cluster, snapshot.summary
     specs: dict[int, tuple[int, PodSpec]] = {}
     pods = tuple(
@@ -122,7 +113,6 @@ def _entry(snapshot: Snapshot, times: bytes) -> CacheEntry:
     doubtful = set(map(id, summary.doubtful()))
     passed = [each._replace(identity=None, doubtful=id(each) in doubtful) for each in summary.passed]
     return CacheEntry(
-        times=times if summary.dated_by_files else b"",
         nodes=cluster.nodes.objects,
         specs=tuple(spec for _, spec in specs.values()),
         classes=cluster.pods.classes,
@@ -162,7 +152,6 @@ def snapshot_of(entry: CacheEntry, paths: tuple[str, ...]) -> Snapshot:
         {_TYPES[name]: _by_name(objects, _TYPES[name]) for name, objects in entry.objects.items()},
         server_version=entry.server_version,
         taken_at=entry.taken_at,
-        dated_by_files=entry.summary.dated_by_files,
         warnings=entry.warnings,
         unread=entry.unread,
         not_listed=entry.not_listed,

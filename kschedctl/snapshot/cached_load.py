@@ -46,11 +46,9 @@ def load_cached(
     content = cache.read(key)
     if content is not None:
         with suppress(msgspec.MsgspecError, LookupError):
-            entry = decode_entry(content)
-            if entry.times in (b"", files.times):
-                return snapshot_of(entry, tuple(map(str, paths)))
+            return snapshot_of(decode_entry(content), tuple(map(str, paths)))
     snapshot = load_snapshot(paths, max_unpacked=max_unpacked)
-    encoded = encode_entry(snapshot, files.times)
+    encoded = encode_entry(snapshot)
     # Files that changed between hashing and reading would be stored under the wrong key.
     if encoded is not None and find_files(paths, max_unpacked) == files and (told := cache.write(key, encoded)):
         note(told)

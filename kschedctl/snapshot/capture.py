@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -25,7 +24,7 @@ from kschedctl.api.volume import Volume
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS, UNREAD_FIELDS, read_conditions, without_messages
 from kschedctl.snapshot.header import ServerVersion, SnapshotHeader
-from kschedctl.snapshot.load import ObjectReader, taken_at
+from kschedctl.snapshot.load import ObjectReader
 from kschedctl.snapshot.rewriting import Replacement, Rewriter
 
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
@@ -79,7 +78,7 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
     earlier = summary.header
     header = SnapshotHeader(
         kschedctl_version=version("kschedctl"),
-        captured_at=taken_at(summary) or datetime.now(UTC),
+        captured_at=summary.taken_at,
         server_version=ServerVersion(git_version=summary.git_version),
         context=context or (earlier.context if earlier is not None else ""),
         anonymized=earlier is not None and earlier.anonymized,

@@ -54,11 +54,6 @@ class SnapshotFiles:
     passed: tuple[tuple[str, str, bool, int | None, bool], ...]
     max_unpacked: int | None
 
-    @property
-    def times(self) -> bytes:
-        """The digest of the modification times, which matter for snapshots without a time of their own."""
-        return _digest(msgspec.msgpack.encode([each.state[-1] for each in self.files]))
-
     def fingerprint(self) -> bytes:
         """Return the digest of names and contents, and of the versions of all that reads them.
 

@@ -94,6 +94,7 @@ def _captured_header(reading: LayoutReading, document: Document, _: Fields) -> O
     header = decode(document.value, SnapshotHeader)
     summary = reading.summary
     summary.header = header
+    summary.captured_at = header.captured_at or summary.captured_at
     summary.git_version = header.server_version.git_version
     summary.not_listed |= header.not_listed
     summary.announced.update(header.kinds)

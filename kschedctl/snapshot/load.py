@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
 
@@ -126,8 +125,7 @@ def build_snapshot(
     return Snapshot(
         cluster=builder.build(
             server_version=summary.git_version,
-            taken_at=taken_at(summary),
-            dated_by_files=summary.dated_by_files,
+            taken_at=summary.taken_at,
         ),
         paths=paths,
         scheduler_config=summary.scheduler_config,
@@ -135,16 +133,3 @@ def build_snapshot(
         summary=summary,
         nodes_told=cluster_has_nodes,
     )
-
-
-def taken_at(summary: ReadSummary) -> datetime | None:
-    """Return the time of a snapshot's state.
-
-    It is the time in the snapshot's header; else the newest observation time in its objects; else the modification time
-    of its newest file, which copying the file changes.
-    """
-    if summary.header is not None and summary.header.captured_at is not None:
-        return summary.header.captured_at
-    if summary.last_seen is not None:
-        return summary.last_seen
-    return datetime.fromtimestamp(summary.modified, UTC) if summary.modified is not None else None

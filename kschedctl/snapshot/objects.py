@@ -184,8 +184,6 @@ class Reading:
     def _count_file(self, source: Source) -> None:
         self.summary.files[source.name] += 0
         self.summary.identities.add(source.identity)
-        if source.modified is not None:
-            self.summary.modified = max(source.modified, self.summary.modified or 0.0)
 
     def _file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         n_findings = len(self._findings)

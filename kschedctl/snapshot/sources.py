@@ -46,8 +46,6 @@ class Source:
         The decompressed content; empty if ``path`` is set.
     named : bool
         True if the user named this file itself, False if it was found in a folder or archive.
-    modified : float or None
-        The modification time in seconds since the epoch; ``None`` if unknown, as for standard input.
     path : str
         The path of a file that is too large to be read as a whole; empty for all others.
     state : State or None
@@ -59,7 +57,6 @@ class Source:
     name: str
     content: bytes
     named: bool
-    modified: float | None
     path: str = ""
     state: State | None = field(default=None, compare=False)
     identity: Hashable = field(default=None, compare=False)
@@ -125,7 +122,7 @@ def cannot_read(name: str, error: OSError | ValueError) -> InputError:
 def _read_stdin(stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
     if stdin is None:
         raise InputError("standard input is not available here", where=STDIN, hint="name a file or a folder")
-    yield from _read_endless(stdin, "standard input", None, summary, unpacking)
+    yield from _read_endless(stdin, "standard input", summary, unpacking)
 
 
 def _read_named(
@@ -134,11 +131,11 @@ def _read_named(
     """Read a file that the user named, which may also be a pipe or a device."""
     before = os.fstat(raw.fileno())
     if not stat.S_ISREG(before.st_mode):
-        yield from _read_endless(raw, name, before.st_mtime, summary, unpacking)
+        yield from _read_endless(raw, name, summary, unpacking)
         return
     head = os.pread(raw.fileno(), HEAD, 0)
     if not contents or (before.st_size >= LARGE and not _is_packed(head)):
-        yield Source(name, b"", True, before.st_mtime, name, state(before), (before.st_dev, before.st_ino))
+        yield Source(name, b"", True, name, state(before), (before.st_dev, before.st_ino))
         return
     try:
         yield from _read_stream(raw, name, before, summary, unpacking)
@@ -150,7 +147,7 @@ def _read_named(
 
 
 def _read_endless(
-    stream: BinaryIO | FileIO, name: str, modified: float | None, summary: ReadSummary, unpacking: Unpacking
+    stream: BinaryIO | FileIO, name: str, summary: ReadSummary, unpacking: Unpacking
 ) -> Iterator[Source | InputError]:
     """Read a stream without a known end."""
     counted = unpacking.counted(stream, name)
@@ -158,7 +155,7 @@ def _read_endless(
     if not _is_packed(head):
         # Fail early on binary data: a device may yield zeros without end.
         utf8_text(head[: len(head) // 2 * 2], name)
-        yield Source(name, drained(counted), True, modified)
+        yield Source(name, drained(counted), True)
         return
     content = BytesIO(drained(counted))
     yield from _read_stream(content, name, None, summary, unpacking)
@@ -176,7 +173,6 @@ def _read_stream(
     unpacking: Unpacking,
 ) -> Iterator[Source | InputError]:
     """Read a file, with its format detected from its first bytes, not from its name."""
-    modified = None if of is None else of.st_mtime
     identity = None if of is None else (of.st_dev, of.st_ino)
     head = raw.read(HEAD)
     raw.seek(0)
@@ -194,11 +190,11 @@ def _read_stream(
             if packs_tar:
                 yield from _members(read_tar(stream, name, unpacking), name, summary)
             else:
-                yield Source(name, content, True, modified, identity=identity)
+                yield Source(name, content, True, identity=identity)
     elif is_tar(head):
         yield from _members(read_tar(raw, name, unpacking), name, summary)
     else:
-        yield Source(name, raw.read(), True, modified, identity=identity)
+        yield Source(name, raw.read(), True, identity=identity)
 
 
 def _members(
@@ -214,7 +210,7 @@ def _members(
             parts = member.name.split("/")
             summary.identities |= {f"{archive}:{'/'.join(parts[:n])}" for n in range(1, len(parts))}
             name = f"{archive}:{member.name}"
-            yield Source(name, member.content, False, member.modified, identity=name)
+            yield Source(name, member.content, False, identity=name)
 
 
 def _read_all(_: str, __: bool) -> str:
@@ -297,10 +293,10 @@ def _found(path: str, unpacking: Unpacking, large: int) -> Source:
         of = os.fstat(raw.fileno())
         identity = of.st_dev, of.st_ino
         if of.st_size >= large and not (large and path.endswith(".gz")):
-            return Source(path, b"", False, of.st_mtime, path, state(of), identity)
+            return Source(path, b"", False, path, state(of), identity)
         content = gunzipped(raw.read(), path, unpacking)
         check_unchanged(raw.fileno(), path, state(of))
-        return Source(path, content, False, of.st_mtime, identity=identity)
+        return Source(path, content, False, identity=identity)
 
 
 def whole_source(source: Source, unpacking: Unpacking) -> Source:
@@ -321,4 +317,4 @@ def whole_source(source: Source, unpacking: Unpacking) -> Source:
         stream.seek(0)
         content = stream.read()
         check_unchanged(stream.fileno(), source.path, source.state)
-    return Source(source.name, content, source.named, source.modified, identity=source.identity)
+    return Source(source.name, content, source.named, identity=source.identity)

@@ -16,10 +16,10 @@ from kschedctl.snapshot.decoding import JsonText
 from kschedctl.snapshot.header import SnapshotHeader
 from kschedctl.snapshot.names import MARKDOWN
 
-#: Fields with observation times: conditions, leases, managed fields and events. Others may be past or future.
-_SEEN: Final = re.compile(
-    rb'"(?:lastTransitionTime|lastHeartbeatTime|lastProbeTime|lastUpdateTime|renewTime|time|eventTime|lastTimestamp'
-    rb'|lastObservedTime)":\s*"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z"'
+#: Fields with times of the past. A deletionTimestamp, or the startTime of a maintenance window, may be still to come.
+_PAST: Final = re.compile(
+    rb'"(?:creationTimestamp|allocationTimestamp|renewTime|time|eventTime|lastTimestamp|last[A-Z][A-Za-z]*Time)"'
+    rb':\s*"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z"'
 )
 #: A time in any text, to the second, with its date before it.
 _TIME: Final = re.compile(rb"T(?=[0-9]{2}:[0-9]{2}:[0-9]{2})(?<=[0-9]{4}-[0-9]{2}-[0-9]{2}T)")
@@ -68,10 +68,10 @@ class ReadSummary:
         The objects in ``left_out`` of each file that has no others.
     layouts : dict of str to str
         The layout of each file whose documents have no kind, such as ``kubectl version -o json``.
-    modified : float or None
-        The modification time of the newest file, in seconds since the epoch; unknown for standard input.
+    captured_at : datetime or None
+        The time at which the state was captured: now for a running cluster, else as the header records it.
     newest : bytes
-        The newest observation time in the objects, to the second; empty if there is none.
+        The newest past time in the objects, to the second; empty if there is none.
     git_version : str
         The control plane's version, such as ``v1.36.1``; empty if the snapshot does not contain it.
     scheduler_config : dict or None
@@ -93,7 +93,7 @@ class ReadSummary:
     left_out: Counter[str] = field(default_factory=Counter)
     left_out_of: dict[str, Counter[str]] = field(default_factory=dict)
     layouts: dict[str, str] = field(default_factory=dict)
-    modified: float | None = None
+    captured_at: datetime | None = None
     newest: bytes = b""
     git_version: str = ""
     scheduler_config: dict[str, Any] | None = None
@@ -108,26 +108,25 @@ class ReadSummary:
         return self.n_of_kind.total()
 
     @property
-    def last_seen(self) -> datetime | None:
-        """The newest observation time in the objects."""
-        try:
-            return datetime.fromisoformat(f"{self.newest.decode()}+00:00") if self.newest else None
-        except ValueError:
-            return None
+    def taken_at(self) -> datetime | None:
+        """The time of the state: that of its capture, else the newest past time in its objects.
 
-    @property
-    def dated_by_files(self) -> bool:
-        """True if only the modification times of the files show when the snapshot was taken."""
-        return (self.header is None or self.header.captured_at is None) and self.last_seen is None
+        The modification times of the files do not count, because copying changes them.
+        """
+        try:
+            newest = datetime.fromisoformat(f"{self.newest.decode()}+00:00") if self.newest else None
+        except ValueError:
+            newest = None
+        return self.captured_at or newest
 
     def note_times(self, text: JsonText) -> bytes:
-        """Record the observation times in an object, given as JSON, and return the newest; empty if there is none."""
-        newest: bytes = max(_SEEN.findall(text), default=b"")
+        """Record the past times in an object, given as JSON, and return the newest; empty if there is none."""
+        newest: bytes = max(_PAST.findall(text), default=b"")
         self.newest = max(self.newest, newest)
         return newest
 
     def may_have_newer(self, text: bytes) -> bool:
-        """Report whether a text, JSON or not, contains any time newer than the newest observation time."""
+        """Report whether a text, JSON or not, contains any time newer than the newest past time."""
         return any(text[at.start() - 10 : at.start() + 9] > self.newest for at in _TIME.finditer(text))
 
     def note_version(self, value: dict[str, Any]) -> None:

@@ -23,13 +23,10 @@ class InputFile(msgspec.Struct, frozen=True):
         The path in the plan, of the file or of the folder that contains it.
     name : str
         The path relative to that folder; empty if ``source`` is the file itself.
-    modified : float
-        The modification time, which can determine the time of a snapshot.
     """
 
     source: str
     name: str
-    modified: float
     content: bytes
 
 
@@ -71,7 +68,7 @@ def packed(job: SweepJob) -> list[InputFile]:
     for source in sources(job):
         for name, file in _files(Path(job.path(source))):
             try:
-                every.append(InputFile(source, name, file.stat().st_mtime, file.read_bytes()))
+                every.append(InputFile(source, name, file.read_bytes()))
             except OSError as error:
                 raise InputError(f"cannot be read: {error.strerror or error}", where=str(file)) from None
     return every
@@ -93,7 +90,6 @@ def unpacked(files: list[InputFile], folder: Path) -> dict[str, str]:
         target = place / each.name if each.name else place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(each.content)
-        os.utime(target, (each.modified, each.modified))
     return places
 
 

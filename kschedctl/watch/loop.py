@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Final
 
@@ -112,11 +113,12 @@ class Loop:
 
     def _decide(self, since: float) -> None:
         began = monotonic()
+        cluster = self._cache.cluster.at(datetime.now(UTC))
         if self._cache.compactions != self._compactions:
             self._compactions = self._cache.compactions
-            self._scheduling = self._scheduling.over(self._cache.cluster)
+            self._scheduling = self._scheduling.over(cluster)
         else:
-            self._scheduling = self._scheduling.moved(self._cache.cluster)
+            self._scheduling = self._scheduling.moved(cluster)
         found = self._answers.round(self._scheduling)
         status = self.status
         status.causes = found.causes

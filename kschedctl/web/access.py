@@ -85,7 +85,7 @@ class Access:
         if not settings.token and not settings.proxy_headers:
             return True
         headers = list(headers)
-        if any(only_header(headers, name.encode()).strip() for name in settings.proxy_headers):
+        if _named_user(headers, settings):
             return True
         return bool(settings.token) and (self._has_token(headers) or self._has_session(headers))
 
@@ -132,6 +132,17 @@ class Access:
         except ValueError:
             return name == "localhost"
         return True
+
+
+def user_of(scope: Mapping[str, Any], settings: ServeSettings) -> str:
+    """Return the user whom the trusted proxy names in a request; without one, the address of the client."""
+    client = scope.get("client")
+    return _named_user(list(scope["headers"]), settings) or (client[0] if client else "")
+
+
+def _named_user(headers: list[tuple[bytes, bytes]], settings: ServeSettings) -> str:
+    values = (only_header(headers, name.encode()).strip() for name in settings.proxy_headers)
+    return next(filter(None, values), b"").decode("latin-1")
 
 
 def only_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes:

@@ -81,6 +81,7 @@ class Guard:
             await send(message)
 
         try:
+            _check_framing(scope)
             self._access.check(scope)
             body = await self._body(scope, receive)
         except RefusedError as error:
@@ -115,6 +116,21 @@ class Guard:
     def _too_large(self) -> RefusedError:
         most = self._limits.body_bytes
         return RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body of the request exceeds {most:,} bytes")
+
+
+def _check_framing(scope: Scope) -> None:
+    """Refuse a request whose end a proxy in front may see elsewhere (RFC 9112, section 6.1).
+
+    Raises
+    ------
+    RefusedError
+        If the request has Content-Length beside Transfer-Encoding, or Transfer-Encoding in HTTP/1.0.
+    """
+    names = {name.lower() for name, _ in scope["headers"]}
+    if b"transfer-encoding" in names and (b"content-length" in names or scope["http_version"] == "1.0"):
+        raise RefusedError(
+            HTTPStatus.BAD_REQUEST, "the request has Transfer-Encoding with Content-Length, or in HTTP/1.0"
+        )
 
 
 class _Replay:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -49,6 +50,8 @@ class Job:
         The parameters of the question, such as ``node=node-8``.
     created_at : datetime
         The time of its creation.
+    user : str
+        The user who began it.
     state : JobState
         Its state.
     progress : Progress or None
@@ -65,6 +68,7 @@ class Job:
     question: str
     about: str
     created_at: datetime
+    user: str = ""
     state: JobState = JobState.WAITING
     progress: Progress | None = None
     result: bytes | None = None
@@ -105,22 +109,29 @@ class Jobs:
         """The number of jobs in each state."""
         return {state: sum(job.state is state for job in self._jobs.values()) for state in JobState}
 
-    def begin(self, question: str, function: Callable[..., Any], *arguments: Any, about: str = "") -> Job:
+    def begin(
+        self, question: str, function: Callable[..., Any], *arguments: Any, about: str = "", user: str = ""
+    ) -> Job:
         """Begin a job that calls a function as ``Pool.run`` does, which returns bytes.
 
-        `Job` documents ``question`` and ``about``.
+        `Job` documents ``question``, ``about`` and ``user``.
 
         Raises
         ------
         BusyError
-            If as many jobs as are remembered have not ended.
+            If as many jobs as are remembered have not ended, or as many of this user as places are left.
         """
-        while len(self._jobs) >= self._most:
-            ended = next((job for job in self._jobs.values() if job.state.ended), None)
-            if ended is None:
-                raise BusyError("too many jobs have not ended")
-            del self._jobs[ended.id]
-        job = Job(secrets.token_urlsafe(12), question, about, datetime.now(UTC))
+        unfinished = Counter(job.user for job in self._jobs.values() if not job.state.ended)
+        left = self._most - unfinished.total()
+        if not left:
+            raise BusyError("too many jobs have not ended")
+        if unfinished[user] >= left and unfinished[user]:
+            raise BusyError(f"{unfinished[user]} of your jobs have not ended; the places left are for other users")
+        if len(self._jobs) >= self._most:
+            # One user does not displace the answers of others.
+            remembered = Counter(job.user for job in self._jobs.values())
+            del self._jobs[max((job for job in self.all if job.state.ended), key=lambda job: remembered[job.user]).id]
+        job = Job(secrets.token_urlsafe(12), question, about, datetime.now(UTC), user)
         self._jobs[job.id] = job
         job.running = asyncio.get_running_loop().create_task(self._run(job, function, arguments))
         self._changed(job)
@@ -158,13 +169,17 @@ class Jobs:
                 job.running.cancel()
 
     async def _run(self, job: Job, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        def started() -> None:
+            job.state = JobState.RUNNING
+            self._changed(job)
+
         def progressed(progress: Progress) -> None:
             if not job.state.ended:
-                job.state, job.progress = JobState.RUNNING, progress
+                job.progress = progress
                 self._changed(job)
 
         try:
-            reply = await self._pool.run(function, *arguments, progressed=progressed)
+            reply = await self._pool.run(function, *arguments, progressed=progressed, started=started, user=job.user)
             job.state, job.result, job.notices = JobState.DONE, reply.value, reply.notices
             self._forget(job)
         except asyncio.CancelledError:

@@ -19,7 +19,12 @@ from kschedctl.web.questions.question import Question
 
 
 def begin_job(
-    jobs: Jobs, question: Question, values: Sequence[tuple[str, str]], body: bytes, compare: tuple[ClusterRequest, ...]
+    jobs: Jobs,
+    question: Question,
+    values: Sequence[tuple[str, str]],
+    body: bytes,
+    compare: tuple[ClusterRequest, ...],
+    user: str,
 ) -> Job:
     """Begin a job that answers a question; its result is for `read_answer`.
 
@@ -27,6 +32,8 @@ def begin_job(
     ----------
     values, body, compare
         The parameters of the question, as for ``Question.asked``.
+    user : str
+        The user who begins the job.
 
     Raises
     ------
@@ -37,7 +44,7 @@ def begin_job(
     """
     asked = question.asked({}, values, body, compare)
     about = ", ".join(f"{name}={value}" for name, value in values)
-    return jobs.begin(question.path.strip("/"), _answer, question.run, asked, about=about)
+    return jobs.begin(question.path.strip("/"), _answer, question.run, asked, about=about, user=user)
 
 
 def _answer(cluster: SchedulingCluster, run: Any, asked: Asked[Any], handle: AnalysisHandle) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.answer_schema import validate
 from tests.cli.in_process import run
-from tests.cli.transcript import make_room, set_age
+from tests.cli.transcript import make_room
 
 
 @pytest.mark.parametrize(
@@ -59,5 +59,4 @@ def test_a_candidate_that_does_not_exist_is_refused(option: str, digits: str) ->
 def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("room")
     make_room(folder)
-    set_age(folder)
     return folder

@@ -48,19 +48,19 @@ def rests_on(cluster: Cluster) -> Provenance:
 
 def ask(*pods: Pod) -> Optimum:
     asked = scheduler(*pods)
-    comparison = compare(asked, seconds=20)
+    comparison = compare(asked, seconds=600)
     return optimum_answer(comparison, find_adjustments(comparison), rests_on(asked.cluster))
 
 
 def ask_to_buy(*pods: Pod, cpu: str = "8") -> Purchased:
     asked = scheduler(*pods)
     kind = NodeKind(name="big", price="0.25", allocatable={"cpu": cpu, "memory": "64Gi", "pods": "20"})
-    return purchase_answer(asked.cluster, buy(asked, Catalog(kinds=(kind,)), seconds=20), rests_on(asked.cluster))
+    return purchase_answer(asked.cluster, buy(asked, Catalog(kinds=(kind,)), seconds=600), rests_on(asked.cluster))
 
 
 def ask_to_empty(*pods: Pod) -> Emptied:
     asked = scheduler(*pods)
-    return emptied_answer(asked.cluster, empty_nodes(asked, seconds=20), rests_on(asked.cluster))
+    return emptied_answer(asked.cluster, empty_nodes(asked, seconds=600), rests_on(asked.cluster))
 
 
 def pod(name: str, cpu: str, node: str = "", priority: int = 0) -> Pod:
@@ -149,7 +149,7 @@ def test_pods_being_deleted_are_gone() -> None:
     victim = make_pod("victim", requests={"cpu": "3"}, node="a", terminating=True)
     urgent = make_pod("urgent", requests={"cpu": "3"}, priority=9, nominated="a")
     loaded = make_loaded(make_cluster([make_node("a")], [victim, urgent]))
-    answer = optimum(loaded, OptimumRequest(seconds=20), AnalysisHandle())
+    answer = optimum(loaded, OptimumRequest(seconds=600), AnalysisHandle())
     assert answer.summary == "the scheduler places 1 of 1 pod, the best placement 1"
     assert {placement.pod: placement.node for placement in answer.placements} == {"default/urgent": "a"}
 
@@ -187,7 +187,7 @@ def test_broken_budgets_are_in_the_first_line() -> None:
     covered = make_pod("covered", labels={"app": "web"}, requests={"cpu": "4"}, node="a", owner=RS)
     urgent = make_pod("urgent", requests={"cpu": "4"}, priority=9)
     loaded = make_loaded(make_cluster([make_node("a")], [covered, urgent], budget("web", "web", 0)))
-    answer = optimum(loaded, OptimumRequest(seconds=20), AnalysisHandle())
+    answer = optimum(loaded, OptimumRequest(seconds=600), AnalysisHandle())
     assert answer.summary == (
         "the scheduler places 1 of 1 pod and evicts 1 (1 beyond disruption budgets); "
         "the best placement places 1 and evicts 1 (1 beyond disruption budgets)"
@@ -227,14 +227,14 @@ NOTES = [
 @pytest.mark.parametrize(("pods", "note"), NOTES)
 def test_pods_that_the_numbers_leave_out(pods: list[Pod], note: str) -> None:
     loaded = make_loaded(make_cluster([make_node("a", cpu="4")], pods))
-    printed = text(optimum(loaded, OptimumRequest(seconds=20), AnalysisHandle()), 200)
+    printed = text(optimum(loaded, OptimumRequest(seconds=600), AnalysisHandle()), 200)
     assert [line for line in printed if "not counted" in line or "taken as gone" in line] == [note]
 
 
 def test_a_node_that_comes_into_use_is_named() -> None:
     nodes = [make_node(name, cpu=cpu) for name, cpu in (("a", "2"), ("b", "2"), ("c", "4"))]
     asked = Scheduler(make_cluster(nodes, [pod("r", "2", "a"), pod("s", "2", "b")]), CHOICE.release)
-    answer = emptied_answer(asked.cluster, empty_nodes(asked, seconds=20), rests_on(asked.cluster))
+    answer = emptied_answer(asked.cluster, empty_nodes(asked, seconds=600), rests_on(asked.cluster))
     assert (answer.used, answer.used_after, answer.newly_used) == (2, 1, ("c",))
     assert answer.summary == (
         "2 of 2 nodes in use can be emptied: 1 is in use afterwards, including c, unused now, and no placement needs "
@@ -245,7 +245,7 @@ def test_a_node_that_comes_into_use_is_named() -> None:
 def test_the_budget_that_blocks_the_drain_is_named() -> None:
     web = [make_pod(n, labels={"app": "web"}, requests={"cpu": "1"}, node=n, owner=RS) for n in "ab"]
     asked = Scheduler(make_cluster([make_node("a"), make_node("b")], web, budget("web", "web", 0)), CHOICE.release)
-    answer = emptied_answer(asked.cluster, empty_nodes(asked, seconds=20), rests_on(asked.cluster))
+    answer = emptied_answer(asked.cluster, empty_nodes(asked, seconds=600), rests_on(asked.cluster))
     (stuck,) = answer.given_up
     assert answer.obstacles == {stuck: "disruption budget default/web blocks the drain"}
     assert any(f"(disruption budget default/web blocks the drain): {stuck}" in line for line in text(answer, 200))

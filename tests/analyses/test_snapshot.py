@@ -24,9 +24,8 @@ NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 def info() -> SnapshotInfo:
-    header = SnapshotHeader(
-        kschedctl_version="9.9", captured_at=datetime(2026, 5, 4, 11, tzinfo=UTC), context="prod", kinds={"Pod": 0}
-    )
+    captured_at = datetime(2026, 5, 4, 11, tzinfo=UTC)
+    header = SnapshotHeader(kschedctl_version="9.9", captured_at=captured_at, context="prod", kinds={"Pod": 0})
     summary = ReadSummary(
         n_of_kind=Counter({"Node": 2}),
         files=Counter({"prod.tar.gz:nodes.json": 2}),
@@ -34,6 +33,7 @@ def info() -> SnapshotInfo:
         left_out=Counter({"Lease.coordination.k8s.io": 3}),
         git_version="v1.36.1",
         header=header,
+        captured_at=captured_at,
         not_listed={"ResourceQuota": "resource quotas may not be listed"},
     )
     return snapshot_info(["prod.tar.gz"], Counter({Node: 2}), summary)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.cli.in_process import run
-from tests.cli.transcript import ROOT, make_room, set_age
+from tests.cli.transcript import ROOT, make_room
 from tests.hostile_names import AS_IT_IS, MARKUP, NASTY, snapshot
 
 _GANGS: Final = ROOT / "fixtures" / "gangs" / "cluster"
@@ -66,7 +66,6 @@ class Pages:
         self._room.mkdir()
         make_room(self._room)
         (self._room / _HOSTILE).write_text(json.dumps(snapshot("".join((*MARKUP, *NASTY)))))
-        set_age(self._room)
         self._folder = folder
 
     def path(self, name: str) -> Path:

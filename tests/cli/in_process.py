@@ -15,6 +15,10 @@ from unittest.mock import patch
 import typer.main
 
 from kschedctl.cli import main
+from kschedctl.presentation import frame
+
+#: The age of every snapshot, whose length decides where lines are wrapped.
+AGE = "3 min ago"
 
 
 class Printed(NamedTuple):
@@ -56,6 +60,7 @@ def run(
         patch.dict(os.environ, environment or {"COLUMNS": str(columns)}, clear=environment is not None),
         # Building the commands from their options is slow, so it is cached over all runs.
         patch.object(typer.main, "get_command", _get_command),
+        patch.object(frame, "age", return_value=AGE),
         # A program derives its name from these two.
         patch.object(sys.modules["__main__"], "__package__", None),
         patch.object(sys, "argv", ["kschedctl", *arguments]),

@@ -10,7 +10,7 @@ import lxml.html
 import pytest
 
 from tests.cli.in_process import Printed, run
-from tests.cli.transcript import make_room, set_age
+from tests.cli.transcript import make_room
 
 SHOP = "--snapshot shop"
 VIABLE = "optimum/viable-by-preemption"
@@ -27,8 +27,6 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def printed(command: str, form: str, room: Path, columns: int = 0) -> Printed:
-    """Run a command on snapshots whose age is the same for every command, however long the previous ones took."""
-    set_age(room)
     return run(*shlex.split(command), "-o", form, columns=columns, folder=room)
 
 

@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from kschedctl.cli.main import app
-from tests.builders import make_node, make_pod, write_snapshot
+from kschedctl.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.requests.pods import PodRequest
+from tests.builders import make_cluster, make_node, make_pod, write_snapshot
 from tests.cli.transcript import SHOP
 
 PODS = [
@@ -23,11 +25,12 @@ PODS = [
     make_pod("web-3", labels={"app": "web"}),
 ]
 SELECTIONS = [
-    ([], ["default/api-1", "default/web-3"]),
+    ([], ["shop/web-2", "default/api-1", "default/web-3"]),
+    (["-n", "default"], ["default/api-1", "default/web-3"]),
     (["-n", "shop"], ["shop/web-2"]),
     (["-A"], ["shop/web-2", "default/api-1", "default/web-3"]),
     (["-n", "shop", "-A"], ["shop/web-2", "default/api-1", "default/web-3"]),
-    (["-l", "app=web"], ["default/web-3"]),
+    (["-l", "app=web"], ["shop/web-1", "shop/web-2", "default/web-3"]),
     (["-l", "app=web", "-n", "shop"], ["shop/web-1", "shop/web-2"]),
     (["-l", "app=web", "-A"], ["shop/web-1", "shop/web-2", "default/web-3"]),
     (["shop/web-2"], ["shop/web-2"]),
@@ -100,11 +103,41 @@ def test_what_means_no_pod_is_refused_alike(command: str, options: list[str], pr
     assert problem in str(done.exception)
 
 
+@pytest.mark.parametrize(
+    ("namespace", "expected"),
+    [
+        ("shop", ["shop/web-2", "shop/job-1"]),
+        ("empty", "name a pod (NAMESPACE/NAME) or a manifest; there are such pods in default (2) and shop (2): give"),
+    ],
+)
+def test_of_a_running_cluster_the_current_namespace_is_meant(
+    namespace: str, expected: list[str] | str, tmp_path: Path
+) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(
+        json.dumps(
+            {
+                "current-context": "prod",
+                "contexts": [{"name": "prod", "context": {"cluster": "prod", "namespace": namespace}}],
+                "clusters": [{"name": "prod", "cluster": {"server": "https://prod.example.com"}}],
+            }
+        )
+    )
+    request = PodRequest(cluster=ClusterRequest(source=ClusterSource(kubeconfig=str(kubeconfig))))
+    running = make_cluster([make_node("a")], PODS).pods
+    found = [one.pod.key for one in request.selected(running)]
+    if isinstance(expected, list):
+        assert found == expected
+    else:
+        assert found == []
+        assert expected in str(request.nothing_found(running))
+
+
 #: Commands about pods or objects of all namespaces, with arguments; without -n they use all namespaces in any case.
 EVERYWHERE = {
     "pending": [],
     "simulate": [],
-    "optimum": ["--time-limit", "5"],
+    "optimum": ["--time-limit", "600"],
     "drain": ["b"],
     "verify": [],
     "devices": [],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,21 @@ def test_captured_snapshot_answers_as_its_source(tmp_path: Path, name: str) -> N
     run("snapshot", "-o", target, "--snapshot", str(SHOP))
     question = ("explain", "-A", "-o", "jsonpath={range .items[*]}{.verdict.summary} {.message}\n{end}")
     assert run(*question, "--snapshot", target) == run(*question, "--snapshot", str(SHOP))
+
+
+def test_ages_depend_neither_on_the_files_nor_on_what_ifs(tmp_path: Path) -> None:
+    def waited(*options: str) -> dict[str, int]:
+        groups = json.loads(run("pending", "-o", "json", *options))["groups"]
+        return {pod: group["waitingSeconds"] for group in groups for pod in group["pods"]}
+
+    copy, captured, newest = tmp_path / "copy", tmp_path / "shop.tar.gz", "batch/report-7"
+    shutil.copytree(SHOP, copy)
+    run("snapshot", "-o", str(captured), "--snapshot", str(SHOP))
+    ages = {newest: 0, "ml/train-1": 30, "shop/search-3": 60, "shop/web-7": 90}
+    assert waited("--snapshot", str(SHOP)) == waited("--snapshot", str(copy)) == ages
+    assert waited("--snapshot", str(captured)) == ages
+    del ages[newest]
+    assert waited("--snapshot", str(SHOP), "--delete", f"pod/{newest}") == ages
 
 
 def test_info_of_a_captured_snapshot(tmp_path: Path) -> None:
@@ -51,6 +68,6 @@ def test_info_names_what_was_not_read(tmp_path: Path) -> None:
 
 def test_info_of_other_files() -> None:
     told = run("snapshot", "info", str(SHOP))
-    assert "\n  written     20" in told
+    assert "\n  newest time 2026-05-04 11:59:30 UTC, 3 min ago\n" in told
     assert "anonymised" not in told
     assert "\n  not in the snapshot: " in told

@@ -34,8 +34,6 @@ COMMANDS = (
 
 def words(text: str) -> Counter[str]:
     """Return the words without separators and colons, whose use depends on the width."""
-    # The age of the fixtures may change meanwhile.
-    text = re.sub(r"written\s+\w+\s+\w+\s+ago", "", text)
     return Counter(word.rstrip(":") for word in text.replace("\N{MIDDLE DOT}", " ").split())
 
 

@@ -17,13 +17,11 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.cli.in_process import Printed, run
+from tests.cli.in_process import AGE, Printed, run
 
 ROOT = Path(__file__).resolve().parents[2]
 INPUTS = Path(__file__).parent / "inputs"
@@ -32,10 +30,8 @@ VOLUMES = ROOT / "fixtures" / "volumes"
 DEVICES = ROOT / "fixtures" / "devices"
 PENDING = ROOT / "fixtures" / "pending"
 OPTIMUM = ROOT / "fixtures" / "optimum"
-_AGE_SECONDS = 3 * 60 + 5
-_ELECTIONS = "elections.yaml"
-#: A placeholder for a time: ``@N@`` is N seconds before the current time.
-_TIME = re.compile(r"@([0-9]+)@")
+#: The age of the shop's state.
+_AGE = re.compile(r"(?<= UTC, )[0-9]+ days ago")
 #: A command that needs no shell except for a pipe: its variables, arguments and input file, and the pipe's command.
 _PLAIN = re.compile(r"((?:[A-Z]+=\w+ )*)kschedctl((?: [^|<>;&$`*~]+?)?)(?: < ([\w.]+))?(?: \| (.+))?")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
@@ -84,30 +80,14 @@ def make_room(folder: Path) -> None:
     shutil.copytree(OPTIMUM, folder / "optimum")
 
 
-def set_age(folder: Path) -> None:
-    """Set the age of all files in a folder to 3 minutes 5 seconds, and write Leases with current renewal times."""
-    now = int(time.time())
-    elections = (INPUTS / _ELECTIONS).read_text()
-    (folder / _ELECTIONS).write_text(_TIME.sub(lambda found: _moment(now - int(found[1])), elections))
-    then = time.time() - _AGE_SECONDS
-    for path in folder.rglob("*"):
-        os.utime(path, (then, then))
-
-
-def _moment(seconds: int) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
 def run_installed(command: str, folder: Path) -> tuple[str, ...]:
     """Run a command in a shell and return its output as a user with an 80-column terminal would see it in a pipe."""
-    # Set for every command, as a transcript takes long on a slow machine.
-    set_age(folder)
     # The COV variables let coverage measure the subprocess.
     environment = _environment(folder) | {name: value for name, value in os.environ.items() if name.startswith("COV")}
     done = subprocess.run(
         command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
-    return _lines(Printed(done.returncode, done.stdout, done.stderr))
+    return _lines(Printed(done.returncode, _AGE.sub(AGE, done.stdout), _AGE.sub(AGE, done.stderr)))
 
 
 def run_in_process(command: str, folder: Path) -> tuple[str, ...]:
@@ -116,7 +96,6 @@ def run_in_process(command: str, folder: Path) -> tuple[str, ...]:
     plain = _PLAIN.fullmatch(_QUOTED.sub(lambda quoted: "_" * len(quoted[0]), command))
     if plain is None:
         return run_installed(command, folder)
-    set_age(folder)
     variables, arguments, given, reader = (command[start:end] for start, end in map(plain.span, range(1, 5)))
     environment = _environment(folder) | dict(each.split("=") for each in variables.split())
     text = (folder / given).read_bytes() if given else b""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kschedctl.api.core import Namespace, Service
+from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
@@ -33,6 +34,26 @@ def test_what_is_known_of_the_snapshot_is_kept() -> None:
     taken_at = datetime(2026, 1, 1, tzinfo=UTC)
     cluster = ClusterBuilder().build(server_version="v1.36.3", taken_at=taken_at)
     assert (cluster.server_version, cluster.taken_at) == ("v1.36.3", taken_at)
+
+
+CLAIM = make_object(ResourceClaim, "c", status={"allocation": {"allocationTimestamp": "2026-05-04T12:00:00Z"}})
+STARTED = make_pod("p", node="n", status={"startTime": "2026-05-04T11:00:00Z"})
+
+
+@pytest.mark.parametrize(
+    ("objects", "hour"),
+    [
+        pytest.param([CLAIM, STARTED], 12, id="an allocation"),
+        pytest.param([STARTED, make_pod("q")], 11, id="the start of a pod"),
+        pytest.param([make_node("n"), make_pod("q")], None, id="no time"),
+    ],
+)
+def test_objects_show_the_time_and_no_change_moves_it(objects: list[ApiObject], hour: int | None) -> None:
+    cluster = built(*((obj, "") for obj in objects))
+    assert cluster.taken_at == (datetime(2026, 5, 4, hour, tzinfo=UTC) if hour is not None else None)
+    later = make_pod("later", status={"startTime": "2027-01-01T00:00:00Z"})
+    changed = cluster.with_pods(removed=range(len(cluster.pods)), added=[later]).with_objects(ResourceClaim, [])
+    assert changed.taken_at == changed.compacted().taken_at == cluster.taken_at
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from kschedctl.devices.claims import (
     check_classes,
     is_lost,
     pod_claims,
-    state_time,
 )
 from kschedctl.releases.device_rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from tests.builders import LONG_AGO, make_cluster, make_node, make_object, make_pod
@@ -161,12 +160,6 @@ def test_devices_that_become_ready_after_allocation(since: str | None, devices: 
         holds=["node/gpu-0"], result=CONDITIONS, allocation={"allocationTimestamp": since}, devices=devices
     )
     assert is_lost(claim, NOW) is lost
-
-
-def test_the_moment_is_the_latest_that_claims_tell_where_the_snapshot_does_not() -> None:
-    claim = make_claim(holds=["node/gpu-0"], allocation={"allocationTimestamp": "2026-01-01T12:00:00Z"})
-    assert state_time(make_cluster([make_node()], [], claim)) == NOW
-    assert state_time(make_cluster([make_node()])) is None
 
 
 @pytest.mark.parametrize(

@@ -475,7 +475,7 @@ def test_an_answer_that_is_whole_before_it_breaks_off_counts(raw_server: Callabl
     assert make_extender(url, node_cache_capable=True).filter(POD, NODES) == A
 
 
-SHORT = Duration(200_000_000)
+SHORT = Duration(1_000_000_000)
 
 
 @pytest.mark.parametrize(

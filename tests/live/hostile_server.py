@@ -88,7 +88,7 @@ def talking(handle: Callable[[Talk], None], folder: Path) -> Iterator[tuple[Live
     def accept() -> None:
         while not stopped.is_set():
             with suppress(TimeoutError):
-                threads.append(Thread(target=serve, args=(listener.accept()[0],), daemon=True))
+                threads.append(Thread(target=serve, args=(listener.accept()[0],), name="server", daemon=True))
                 threads[-1].start()
 
     accepting = Thread(target=accept)

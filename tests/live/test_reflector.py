@@ -24,7 +24,7 @@ from kschedctl.snapshot.decoding import build_decoders
 from tests.live.plain_server import page, serving
 
 NODES = Served("Node", Node, "nodes", "/api/v1/nodes")
-QUICK = ReflectorSettings(page_size=2, idle_seconds=0.4, first_pause=0.01, longest_pause=0.05)
+QUICK = ReflectorSettings(page_size=2, idle_seconds=1.0, first_pause=0.01, longest_pause=0.05)
 
 
 class Heard:
@@ -68,7 +68,7 @@ def error(code: int) -> bytes:
 
 
 def silence() -> Iterator[bytes]:
-    time.sleep(1.0)
+    time.sleep(1.5 * QUICK.idle_seconds)
     yield b""
 
 
@@ -92,13 +92,13 @@ def reflected(
         connection = Connection(live)
         thread = Thread(target=Reflector(connection, NODES, heard, QUICK, stopped).run)
         thread.start()
-        end = time.monotonic() + 10
+        end = time.monotonic() + 120
         while not until(heard):
             assert time.monotonic() < end, (heard.told, heard.errors)
             time.sleep(0.005)
         stopped.set()
         connection.close()
-        thread.join(5)
+        thread.join(60)
         assert not thread.is_alive()
     return heard, [dict(parse_qsl(urlsplit(path).query)) for path in asked if path.startswith(NODES.path)]
 

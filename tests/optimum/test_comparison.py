@@ -14,7 +14,7 @@ RS = ("apps/v1", "ReplicaSet", "some")
 
 
 def ask(nodes: list[Any], *pods: Any) -> Comparison:
-    return compare(Scheduler(make_cluster(nodes, pods)), seconds=20)
+    return compare(Scheduler(make_cluster(nodes, pods)), seconds=600)
 
 
 def apart_from(app: str) -> dict[str, Any]:
@@ -92,6 +92,6 @@ def test_a_new_node_can_take_more_pods_of_a_kind_than_are_pending() -> None:
     running = [make_pod(f"d{i}", node="full", **small) for i in range(3)]
     first = make_pod("first", requests={"cpu": "3"}, priority=100, nodeSelector={"role": "a"})
     cluster = make_cluster(nodes, [*running, make_pod("d3", **small), first])
-    found = compare(Scheduler(cluster), seconds=20, final=FinalGoal.NODES).best
+    found = compare(Scheduler(cluster), seconds=600, final=FinalGoal.NODES).best
     # The pending one and the three evicted ones.
     assert [(each.value, each.proven) for each in found.standings if isinstance(each.goal, Opened)] == [(1, True)]

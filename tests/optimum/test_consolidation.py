@@ -38,7 +38,7 @@ def budget(allowed: int, n_pods: int) -> ApiObject:
 
 
 def empty(cluster: Cluster) -> Consolidation:
-    return empty_nodes(Scheduler(cluster), seconds=20)
+    return empty_nodes(Scheduler(cluster), seconds=600)
 
 
 def nodes(found: Consolidation) -> list[str]:

@@ -31,7 +31,7 @@ DRIVER = "csi.example.com"
 def ask(pods: list[Pod], *objects: ApiObject, n_nodes: int = 2) -> Best:
     nodes = [make_node(f"n{i}", zone=f"z{i}") for i in range(n_nodes)]
     question = pose(Scheduler(make_cluster(nodes, pods, *objects)))
-    return best(question, seconds=30, final=FinalGoal.NODES)
+    return best(question, seconds=600, final=FinalGoal.NODES)
 
 
 def placed(found: Best) -> list[tuple[str, str]]:

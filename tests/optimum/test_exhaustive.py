@@ -91,7 +91,7 @@ def compare(cluster: Cluster) -> None:
     goals = goals_of(question, FinalGoal.NODES)
     simulation = simulate_pending(scheduler)
     multi_step = placement_of(question, simulation)
-    found = best(question, seconds=60, final=FinalGoal.NODES, known=[multi_step])
+    found = best(question, seconds=600, final=FinalGoal.NODES, known=[multi_step])
     expected = best_value(question.start, budgets=bool(question.budgets))
     # Pods that were evicted for one that went elsewhere then leave room that no placement at once may make.
     assert goal_values(question, goals, found.placement) == max(expected, goal_values(question, goals, multi_step))

@@ -17,7 +17,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "optimum"
 def ask(name: str) -> Comparison:
     folder = FIXTURES / name
     cluster = kschedctl.load(str(folder / "cluster.yaml"), edits=[kschedctl.Apply.parse(str(folder / "waiting.yaml"))])
-    return compare(cluster.simulation().scheduler, seconds=30)
+    return compare(cluster.simulation().scheduler, seconds=600)
 
 
 def placed(comparison: Comparison) -> tuple[int, int]:

@@ -29,7 +29,7 @@ def gang(name: str, number: int, cpu: int = 1, **fields: Any) -> list[Pod]:
 
 
 def ask(version: str, hosts: list[Node], pods: list[Pod], *groups: ApiObject) -> Comparison:
-    return compare(Scheduler(make_cluster(hosts, pods, *groups), GROUPING[version]), seconds=20)
+    return compare(Scheduler(make_cluster(hosts, pods, *groups), GROUPING[version]), seconds=600)
 
 
 def placed(comparison: Comparison) -> dict[str, int]:
@@ -155,7 +155,7 @@ def test_a_gate_at_one_member_holds_the_group_back() -> None:
 
 def test_without_gates_members_are_placed_one_by_one() -> None:
     cluster = make_cluster([host("a", 4)], gang("x", 6), make_group("x", 5))
-    assert placed(compare(Scheduler(cluster), seconds=20)) == {"x": 4}
+    assert placed(compare(Scheduler(cluster), seconds=600)) == {"x": 4}
 
 
 @pytest.mark.parametrize(

@@ -22,14 +22,14 @@ from tests.optimum.test_exhaustive import clusters
 def test_no_placement_is_beyond_the_bound(cluster: Cluster) -> None:
     question = pose(Scheduler(cluster), no_evictions)
     goals = goals_of(question, FinalGoal.SCORES)
-    found = best(question, seconds=30)
+    found = best(question, seconds=600)
     assert found.proven
     capacity = PodCapacities(question)
     reached: list[tuple[Goal, int]] = []
     for standing in found.standings:
         patterns = Patterns(capacity, single_node_sites(capacity))
         patterns.take(found.placement)
-        bound = patterns.bound(standing.goal, reached, time.monotonic() + 10)
+        bound = patterns.bound(standing.goal, reached, time.monotonic() + 600)
         assert bound is not None
         assert bound >= standing.value - 1e-6
         reached.append((standing.goal, standing.value))
@@ -48,10 +48,10 @@ def test_nodes_are_filled_without_parts_of_pods() -> None:
     patterns = Patterns(capacity, [site])
     placed, opened = goals_of(question, FinalGoal.NODES)
     assert isinstance(opened, Opened)
-    bound = patterns.bound(placed, [], time.monotonic() + 10)
+    bound = patterns.bound(placed, [], time.monotonic() + 600)
     assert bound is not None
     assert round(bound, 3) == 3
-    fewest = patterns.bound(opened, [(placed, 3)], time.monotonic() + 10)
+    fewest = patterns.bound(opened, [(placed, 3)], time.monotonic() + 600)
     assert fewest is not None
     assert round(fewest, 3) == 3
     found = patterns.best(opened, [(placed, 3)], 10)
@@ -71,6 +71,6 @@ def test_an_overcommitted_node_is_filled_with_pods_that_request_none_of_the_reso
     question = pose(Scheduler(cluster), no_evictions)
     capacity = PodCapacities(question)
     placed, *_ = goals_of(question, FinalGoal.NODES)
-    bound = Patterns(capacity, single_node_sites(capacity)).bound(placed, [], time.monotonic() + 10)
+    bound = Patterns(capacity, single_node_sites(capacity)).bound(placed, [], time.monotonic() + 600)
     assert bound is not None
     assert round(bound, 3) == 2

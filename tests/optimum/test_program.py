@@ -63,7 +63,7 @@ def test_the_best_of_all_values_is_found(
     solution = program.optimize(
         expression(objective, variables),
         maximize=maximize,
-        seconds=10,
+        seconds=600,
         start={x.terms[0][0]: n for x, n in zip(variables, start, strict=True)},
         presolve=presolve,
     )
@@ -97,7 +97,7 @@ def test_a_start_that_becomes_better_in_the_smaller_program() -> None:
     ):
         program.add(rule)
     start = {x.terms[0][0]: n for x, n in zip((a, b, c, d), (1, 1, 0, 0), strict=True)}
-    solution = program.optimize(a + b + c + d, maximize=True, seconds=10, start=start)
+    solution = program.optimize(a + b + c + d, maximize=True, seconds=600, start=start)
     assert solution is not None
     assert (solution.of(a + b + c + d), solution.bound) == (3, 3)
 
@@ -106,7 +106,7 @@ def test_amounts_in_bytes_are_exact() -> None:
     program = Program()
     x = program.variable(10)
     program.add(x * (128 * 2**20) <= 3 * 128 * 2**20 - 1)
-    solution = program.optimize(x, maximize=True, seconds=10)
+    solution = program.optimize(x, maximize=True, seconds=600)
     assert solution is not None
     assert solution.of(x) == 2
 
@@ -132,7 +132,7 @@ def test_the_solver_prints_nothing() -> None:
         "program = Program()",
         "x = program.variable(3)",
         "program.add(x <= 2)",
-        "print(program.optimize(x, maximize=True, seconds=10).of(x), program.relax(x).value)",
+        "print(program.optimize(x, maximize=True, seconds=600).of(x), program.relax(x).value)",
     )
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("2 2.0\n", "")
@@ -148,9 +148,11 @@ def test_an_interrupt_stops_the_solver() -> None:
         program.add(total(w * x for w, x in zip(weights, variables, strict=True)).equals(sum(weights) // 2))
     before = threading.active_count()
     main = threading.get_ident()
-    threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    timer = threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
         program.optimize(variables[0], maximize=True, seconds=600)
+    timer.join()
     assert threading.active_count() == before
 
 
@@ -159,6 +161,6 @@ def test_large_amounts_are_solved(amount: int) -> None:
     program = Program()
     x, y = program.variable(5), program.variable(5)
     program.add(amount * x + 3 * y <= 2 * amount)
-    found = program.optimize(x, maximize=True, seconds=10)
+    found = program.optimize(x, maximize=True, seconds=600)
     assert found is not None
     assert found.of(x) == 2

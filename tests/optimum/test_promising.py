@@ -48,6 +48,6 @@ def cluster(n_nodes: int, waiting: dict[str, int], at: dict[int, list[str]]) -> 
 )
 def test_best_placement(waiting: dict[str, int], at: dict[int, list[str]], evictions: int) -> None:
     with patch.object(search, "_MANY", 0), patch.object(search._Search, "over_single_nodes", lambda *_: False):
-        found = best(pose(Scheduler(cluster(40, waiting, at))), seconds=60, final=FinalGoal.NODES)
+        found = best(pose(Scheduler(cluster(40, waiting, at))), seconds=600, final=FinalGoal.NODES)
     assert sum(found.placement.placed.values()) >= sum(waiting.values())
     assert sum(found.placement.leaving.values()) == evictions

@@ -32,7 +32,7 @@ def waiting(*cpus: str, **spec: Any) -> list[Pod]:
 
 def bought(cluster: Cluster, *kinds: NodeKind) -> tuple[list[str], int, int]:
     """Return the node kinds of the best purchase, their cost, and the number of steps in its proof."""
-    found = buy(Scheduler(cluster), Catalog(kinds=kinds), seconds=20)
+    found = buy(Scheduler(cluster), Catalog(kinds=kinds), seconds=600)
     assert found.best.proven
     assert found.proof is not None
     return sorted(each.name for each, _ in found.nodes), found.cost, len(found.proof.steps)
@@ -116,7 +116,7 @@ def cheapest(cluster: Cluster, kinds: tuple[NodeKind, ...]) -> tuple[int, int]:
     out = []
     for counts in product(*(range((n if each.most is None else min(each.most, n)) + 1) for each in kinds)):
         nodes = [each.node(i + 1) for each, count in zip(kinds, counts, strict=True) for i in range(count)]
-        found = best(pose(Scheduler(with_nodes(cluster, nodes)), no_evictions), seconds=20)
+        found = best(pose(Scheduler(with_nodes(cluster, nodes)), no_evictions), seconds=600)
         cost = sum(each.cost * count for each, count in zip(kinds, counts, strict=True))
         out.append((sum(found.placement.placed.values()), -cost))
     placed, cost = max(out)

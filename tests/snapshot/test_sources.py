@@ -36,7 +36,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path = tmp_path / "dump" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-        os.utime(path, (1000, 1000))
     return tmp_path
 
 
@@ -75,7 +74,6 @@ def zip_of_files() -> bytes:
 def test_a_folder_is_read_recursively_in_the_order_of_names(folder: Path) -> None:
     found, errors, not_read = read("dump")
     assert [(each.name, each.content) for each in found] == [(f"dump/{name}", content) for name, content in READ]
-    assert {each.modified for each in found} == {1000}
     assert not any(each.named for each in found)
     assert errors == []
     assert not_read == {"hidden": 2, OTHER_NAME: 1, NESTED: 1}
@@ -117,13 +115,13 @@ def test_archives_are_read_like_folders(folder: Path, name: str, content: bytes)
     ],
 )
 def test_a_file_that_the_user_names_is_read(folder: Path, name: str, content: bytes) -> None:
-    assert read(name) == ([Source(name, content, True, 1000)], [], {})
+    assert read(name) == ([Source(name, content, True)], [], {})
 
 
 @pytest.mark.parametrize("compress", [False, True], ids=["plain", "gz"])
 def test_standard_input(compress: bool) -> None:
     content = gzip.compress(b"a: 1") if compress else b"a: 1"
-    assert read("-", stdin=content)[0] == [Source("standard input", b"a: 1", True, None)]
+    assert read("-", stdin=content)[0] == [Source("standard input", b"a: 1", True)]
 
 
 def test_a_pipe_is_read(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -65,10 +66,16 @@ def test_what_waits_is_never_more_than_the_cluster(feed: Feed) -> None:
     assert len(feed.take(0).objects[Pod]) == 10
 
 
-def test_taking_waits_for_what_belongs_together(feed: Feed) -> None:
+def test_taking_waits_for_what_belongs_together(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     feed.changed(NODES, make_node("a"))
-    later = Timer(0.05, lambda: feed.changed(PODS, make_pod("p")))
-    later.start()
+    wait_for = feed._changed.wait_for
+
+    def with_a_change(condition: Callable[[], bool], seconds: float) -> bool:
+        if seconds == 0.3:
+            feed.changed(PODS, make_pod("p"))
+        return wait_for(condition, seconds)
+
+    monkeypatch.setattr(feed._changed, "wait_for", with_a_change)
     taken = feed.take(5, settle=0.3)
     assert set(taken.objects) == {Node, Pod}
     assert time.monotonic() - taken.since >= 0.3
@@ -77,8 +84,8 @@ def test_taking_waits_for_what_belongs_together(feed: Feed) -> None:
 def test_taking_ends_when_it_is_woken(feed: Feed) -> None:
     Timer(0.05, feed.wake).start()
     began = time.monotonic()
-    assert not feed.take(30)
-    assert time.monotonic() - began < 10
+    assert not feed.take(600)
+    assert time.monotonic() - began < 300
 
 
 def test_everything_is_there_once_each_kind_was_listed_or_refused(feed: Feed) -> None:
@@ -104,10 +111,11 @@ def test_failure_before_the_first_list_is_an_error_and_later_a_problem(feed: Fee
 
 def test_age_is_that_of_the_kind_that_was_heard_of_longest_ago(feed: Feed) -> None:
     time.sleep(0.05)
+    heard = time.monotonic()
     feed.heard(NODES)
     assert feed.age >= 0.05
     feed.heard(PODS)
-    assert feed.age < 0.05
+    assert feed.age <= time.monotonic() - heard
 
 
 def test_mistake_in_a_thread_is_raised_where_changes_are_taken(feed: Feed) -> None:

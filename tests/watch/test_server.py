@@ -49,7 +49,7 @@ def port(status: LoopStatus) -> Iterator[int]:
 
 
 def get(port: int, path: str) -> tuple[int, str, str]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

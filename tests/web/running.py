@@ -46,7 +46,7 @@ class Running(NamedTuple):
 
     def open(self) -> socket.socket:
         """Return a new connection."""
-        return socket.create_connection((self.host, self.port), timeout=30)
+        return socket.create_connection((self.host, self.port), timeout=120)
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def running(*arguments: str) -> Iterator[Running]:
             yield Running(found[1].strip("[]"), int(found[2]), process, log)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=60)
+            process.wait(timeout=300)
 
 
 def _below(pid: int) -> list[int]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kschedctl.errors import InputError
-from kschedctl.web.access import COOKIE, Access, RefusedError, session_of
+from kschedctl.web.access import COOKIE, Access, RefusedError, session_of, user_of
 from kschedctl.web.settings import ServeSettings, read_token
 
 TOKEN = "a-token-of-this-test"
@@ -146,6 +147,19 @@ REQUESTS = {
     "no proxy": (BEHIND_PROXY, "GET", ["Host: 10.0.0.7"], NO),
     "a header that is not trusted": (EVERYWHERE, "GET", ["Host: 10.0.0.7", "X-Forwarded-User: ann"], NO),
 }
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers", "client", "user"),
+    [
+        pytest.param(BEHIND_PROXY, [(b"X-Forwarded-User", b" ann ")], ("10.0.0.1", 9), "ann", id="a name"),
+        pytest.param(BEHIND_PROXY, [(b"x-forwarded-user", b"a")] * 2, ("10.0.0.1", 9), "10.0.0.1", id="two names"),
+        pytest.param(EVERYWHERE, [(b"x-forwarded-user", b"ann")], ("10.0.0.1", 9), "10.0.0.1", id="not trusted"),
+        pytest.param(LOOPBACK, [], None, "", id="no address"),
+    ],
+)
+def test_who_sends_a_request(settings: ServeSettings, headers: list[Any], client: Any, user: str) -> None:
+    assert user_of({"headers": headers, "client": client}, settings) == user
 
 
 @pytest.mark.parametrize(("settings", "method", "lines", "refused"), REQUESTS.values(), ids=REQUESTS)

@@ -44,7 +44,7 @@ def test_a_version_is_published_once_the_workers_get_it(tmp_path: Path) -> None:
             assert (reply.value, reply.version) == (1, 1)
             changing.set()
             # The loop does not run meanwhile, so that the changes are on their way to the workers.
-            until = time.monotonic() + 60
+            until = time.monotonic() + 300
             while len(source.cluster.nodes) < 2:
                 assert time.monotonic() < until
                 time.sleep(0.01)

@@ -103,7 +103,10 @@ def clusters_with_one_change(cluster: Cluster) -> Iterator[tuple[str, Cluster]]:
             changed = replace(node, spec=replace(node.spec, unschedulable=False, taints=kept))
             yield "uncordon", cluster.with_nodes((*nodes[:i], changed, *nodes[i + 1 :]))
     for index in cluster.pods.assigned.tolist():
-        yield "pod less", cluster.with_pods(removed=[index])
+        end = cluster.pods.records[index].metadata.deletion_timestamp
+        # A pod whose deletion is overdue is stuck: nothing is promised about its end.
+        if end is None or cluster.taken_at is None or end >= cluster.taken_at:
+            yield "pod less", cluster.with_pods(removed=[index])
 
 
 def _names_platform(selector: NodeSelector) -> bool:

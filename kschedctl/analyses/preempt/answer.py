@@ -33,7 +33,6 @@ from kschedctl.answers.preempt_words import in_vain_words, one_of_words, termina
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
-from kschedctl.cluster.snapshot_time import taken_at
 from kschedctl.diagnosis.bound_pods import binding
 from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Reason
@@ -94,7 +93,7 @@ def preemption_answer(
     if found is not None and view.min_candidate_nodes is not None:
         found = found.shortlist(view.min_candidate_nodes, view.offset)
     candidates = found.candidates if found is not None else ()
-    moment = taken_at(decision.cluster) if candidates else None
+    moment = decision.cluster.taken_at
     chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
     picked = pick_random_node(tuple(c.node for c in chosen), view.seed)
     taken = next((c for c in chosen if c.node == picked), chosen[0]) if chosen else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -165,8 +164,7 @@ def _under_pseudonyms(case: Object) -> Object:
     names = Pseudonyms()
     if "config" in case:
         anonymous_config(case["config"], names)
-    header = SnapshotHeader(kschedctl_version="", captured_at=datetime.now(UTC))
-    renamed = with_pseudonyms(Capture(header, objects), names)[0].objects
+    renamed = with_pseudonyms(Capture(SnapshotHeader(kschedctl_version=""), objects), names)[0].objects
     own = renamed[Pod][0]
     assert isinstance(own, Pod)
     message = next(c.message for c in own.status.conditions if c.type == POD_SCHEDULED)

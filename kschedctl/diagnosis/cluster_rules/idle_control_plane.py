@@ -1,8 +1,8 @@
 """The Lease of kube-scheduler or kube-controller-manager is no longer renewed: no replica of the component is running.
 
 A pod without a decision then stays pending without events, and a workload gets no pods at all. A Lease is renewed
-every two seconds and lasts 15 seconds. The time of the snapshot is that of its files, which may be copies; other Leases
-that were renewed later, and pods that were created later, show the time better.
+every two seconds and lasts 15 seconds. Its age is that at the time of the snapshot, or at the newest renewal of another
+Lease that was still renewed: a snapshot of a large cluster takes minutes, and its Leases were all listed at once.
 
 Operators look at the component's pods on the control plane: its manifest, its certificates, the API server's load.
 """
@@ -10,7 +10,7 @@ Operators look at the component's pods on the control plane: its manifest, its c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from kschedctl.answers.preempt_words import duration
@@ -18,7 +18,6 @@ from kschedctl.api.coordination import Lease
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
@@ -49,18 +48,15 @@ def idle_component(cluster: Cluster, name: str) -> ClusterDiagnosis | None:
     renewed = lease.spec.renew_time if lease is not None else None
     if lease is None or renewed is None:
         return None
-    seen = _seen(cluster)
-    if seen is None or seen - renewed <= _GRACE + timedelta(seconds=lease.spec.lease_duration_seconds):
+    others = (each.spec.renew_time for each in cluster.list(Lease) if each.name not in COMPONENTS)
+    listed = max((time for time in others if time is not None and time > renewed - _GRACE), default=cluster.taken_at)
+    if listed is None or listed - renewed <= _GRACE + timedelta(seconds=lease.spec.lease_duration_seconds):
         return None
-    taken = taken_at(cluster)
-    until, what = (taken, "the snapshot") if taken is not None and taken > seen else (seen, "the newest object")
-    if until == taken:
-        what = "the snapshot"
-    age = duration(int((until - renewed).total_seconds()))
+    age = duration(int((listed - renewed).total_seconds()))
     n_pending = int((cluster.pods.node_row == PENDING).sum()) if name == SCHEDULER else 0
     return ClusterDiagnosis(
         rule="idle-control-plane",
-        cause=f"{name}'s Lease was last renewed {age} before {what}: {COMPONENTS[name]}",
+        cause=f"{name}'s Lease was last renewed {age} before the snapshot: {COMPONENTS[name]}",
         evidence=(
             f"the last holder was {lease.spec.holder_identity}{since(renewed)}",
             *((f"{counted(n_pending, 'pod')} without a node cannot be scheduled",) if n_pending else ()),
@@ -80,14 +76,3 @@ def idle_component(cluster: Cluster, name: str) -> ClusterDiagnosis | None:
         state="has no living holder",
         since=renewed,
     )
-
-
-def _seen(cluster: Cluster) -> datetime | None:
-    """Return the newest time at which the cluster was seen; the time of the files only counts without other Leases."""
-    times = [each.spec.renew_time for each in cluster.list(Lease) if each.name not in COMPONENTS]
-    newest = newest_time(cluster)
-    known = [time for time in (*times, newest) if time is not None]
-    taken = taken_at(cluster)
-    if taken is not None and not any(time is not None for time in times):
-        known.append(taken)
-    return max(known, default=None)

@@ -13,7 +13,6 @@ from datetime import datetime
 
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.wording import listed
-from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
@@ -43,9 +42,8 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         return
     names = listed([cluster.pods.key(index) for index in victims], most=3)
     last = max(end for index in victims if (end := records[index].metadata.deletion_timestamp) is not None)
-    now = taken_at(cluster) or newest_time(cluster)
     does, has, verb = ("does", "has", "is") if len(victims) == 1 else ("do", "have", "are")
-    when, overdue = _when(last, now)
+    when, overdue = _when(last, cluster.taken_at)
     if overdue:
         first = records[victims[0]].metadata
         advice = Advice(

@@ -17,7 +17,6 @@ import numpy as np
 from kschedctl.api.coordination import NODE_LEASES, Lease
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.snapshot_time import taken_at
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.diagnosis.situation import Situation
@@ -125,7 +124,7 @@ def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
             continue
         if (pod_name.startswith(f"{name}-") and _WORD in name) or _WORD in pod_name.removeprefix(stem):
             yield f"Pod {cluster.pods.key(index)}", _pod_problem(cluster, index)
-    taken = taken_at(cluster)
+    taken = cluster.taken_at
     for lease in cluster.list(Lease):
         if lease.namespace != NODE_LEASES and lease.name in (name, stem, f"{stem}-{_WORD}"):
             renewed = lease.spec.renew_time

@@ -19,7 +19,6 @@ from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Toleration
 from kschedctl.api.wording import listed
 from kschedctl.arrays import Mask
-from kschedctl.cluster.snapshot_time import newest_time, taken_at
 from kschedctl.diagnosis.components import ill_network_plugin
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import AUTOSCALER_REMOVAL, health_taints, lacks_network_plugin, removal_failed
@@ -78,8 +77,7 @@ def only_unhealthy(situation: Situation) -> Mask:
     if not found.any():
         return found
     nodes, tolerations = situation.cluster.nodes, situation.pod.spec.tolerations
-    now = taken_at(situation.cluster) or newest_time(situation.cluster)
-    repairable = [_is_repairable(taints, tolerations, now) for taints in nodes.taint_lists]
+    repairable = [_is_repairable(taints, tolerations, situation.cluster.taken_at) for taints in nodes.taint_lists]
     return found & np.array(repairable, dtype=np.bool_)[nodes.taint_list]
 
 

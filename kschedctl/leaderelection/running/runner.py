@@ -21,7 +21,7 @@ from kschedctl.leaderelection.running.child import Child
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps
 
-#: Signals that are forwarded to the command.
+#: Signals that are forwarded to the command, except those that this process was told to ignore, as by nohup.
 _HANDED_ON: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 #: Signals that end the runner while it waits for the lease.
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
@@ -166,7 +166,8 @@ class Runner:
             same_identity=lambda: self._say_once(same_identity_warning(lock)),
         )
         elector = LeaderElector(lock, self._settings, self.clock, callbacks=callbacks)
-        previous = {number: signal.signal(number, self._on_signal) for number in _HANDED_ON}
+        handled = (number for number in _HANDED_ON if signal.getsignal(number) is not signal.SIG_IGN)
+        previous = {number: signal.signal(number, self._on_signal) for number in handled}
         try:
             return self._run(elector)
         finally:

@@ -26,7 +26,6 @@ from kschedctl.devices.claims import (
     check_classes,
     is_lost,
     pod_claims,
-    state_time,
 )
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.extended_resources import backing_classes, leftover_claim, resources_with_class
@@ -193,7 +192,7 @@ class DynamicResources(
         """Return the nodes on which a claim can be used if it is allocated: bool, shape (n_nodes,)."""
         cluster, rules = self.handle.cluster, self.handle.release.devices
         mask = available_on(cluster, claim, rules)
-        if rules.binding_conditions and is_lost(claim, state_time(cluster), self._binding_timeout):
+        if rules.binding_conditions and is_lost(claim, cluster.taken_at, self._binding_timeout):
             mask = np.zeros_like(mask)
         return mask
 

@@ -11,6 +11,7 @@ from litestar.params import FromPath
 from litestar.response import Stream
 
 from kschedctl.text.json_values import encoded_json
+from kschedctl.web.access import user_of
 from kschedctl.web.api.job_data import JobList, job_data
 from kschedctl.web.api.openapi import openapi_document
 from kschedctl.web.events import Event
@@ -29,7 +30,7 @@ def _handler(question: Question) -> HTTPRouteHandler:
     async def handle(request: _AnyRequest, served: NamedDependency[Served]) -> Response[bytes]:
         values, body, compare = parameters(request), await request.body(), served.settings.compare
         if question.is_job:
-            job = begin_job(served.jobs, question, values, body, compare)
+            job = begin_job(served.jobs, question, values, body, compare, user_of(request.scope, served.settings))
             headers = {"Location": f"/api/v1/jobs/{job.id}"}
             return Response(encoded_json(job_data(job)), status_code=202, headers=headers, media_type=MediaType.JSON)
         asked = question.asked(dict(request.path_params), values, body, compare)

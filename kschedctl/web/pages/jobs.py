@@ -18,6 +18,7 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.presentation.diff import DiffView
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.registry import document
+from kschedctl.web.access import user_of
 from kschedctl.web.jobs import Job
 from kschedctl.web.pages.handler import AnyRequest
 from kschedctl.web.pages.links import Links
@@ -137,7 +138,8 @@ async def start_job(request: AnyRequest, served: NamedDependency[Served]) -> Red
         raise InputError("the form names no question that runs as a job", path=_QUESTION)
     values = [(name, value) for name, value in sent if name not in (_QUESTION, _MANIFEST)]
     body = fields.get(_MANIFEST, "").replace("\r\n", "\n").encode()
-    job = begin_job(served.jobs, question, values, body, served.settings.compare)
+    user = user_of(request.scope, served.settings)
+    job = begin_job(served.jobs, question, values, body, served.settings.compare, user)
     visit = Visit.of(request, served).having(values)
     return Redirect(visit.address(path_of("jobs", job.id)), status_code=303)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,7 @@ from functools import cache, cached_property, partial
 from typing import Any, Final, TypeVar
 
 from jinja2 import Environment, PackageLoader
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
@@ -25,12 +26,15 @@ from kschedctl.presentation.registry import document
 from kschedctl.presentation.tone import Tone
 from kschedctl.render.page.environment import environment
 from kschedctl.render.page.sections import Page, nowhere, page_of
+from kschedctl.text.printable import is_invisible, printable
 from kschedctl.web.pages.links import Links
 from kschedctl.web.pages.visit import ServerState, Values, Visit
 from kschedctl.web.questions.asked import OFFERED, Asked, Query
 from kschedctl.web.questions.registry import BY_NAME
 
 T = TypeVar("T")
+#: The characters that may be invisible. Lines and tabs of a manifest stay as they are.
+_NOT_PLAIN: Final = re.compile(r"[^\n\t -~]")
 #: The name of a manifest in errors: it was sent, and is no file.
 _STDIN: Final = "standard input"
 
@@ -211,20 +215,39 @@ def age_of(server: ServerState) -> str:
     Examples
     --------
     >>> age_of(ServerState(name="prod", live=True, age=3.2)), age_of(ServerState(name="prod", age=300.0))
-    ('live, 3 s old', 'snapshot written 5 min ago')
+    ('live, 3 s old', 'snapshot of 5 min ago')
     """
     if server.live:
         return f"live, {server.age or 0:.0f} s old"
     now = datetime.now(UTC)
-    return "snapshot" if server.age is None else f"snapshot {age_in_words(now - timedelta(seconds=server.age), now)}"
+    return "snapshot" if server.age is None else f"snapshot of {age_in_words(now - timedelta(seconds=server.age), now)}"
 
 
 @cache
 def _environment() -> Environment:
-    """Return the environment of pages; ``exact`` keeps the characters of a value that a form sends back."""
+    """Return the environment of pages; ``exact`` is for names and values that a form sends back."""
     made = environment([PackageLoader("kschedctl.web")])
-    made.filters["exact"] = escape
+    made.filters["exact"] = exact
     return made
+
+
+def exact(value: str) -> Markup:
+    r"""Escape a value that a browser reads as it is: invisible characters become character references.
+
+    Examples
+    --------
+    >>> str(exact('<a\u202e\x1b">'))
+    '&lt;a&#x202e;&#x1b;&#34;&gt;'
+    """
+    return Markup(_NOT_PLAIN.sub(_reference, str(escape(value))))
+
+
+def _reference(found: re.Match[str]) -> str:
+    character = found[0]
+    if not is_invisible(character):
+        return character
+    # Browsers read references to these as other characters.
+    return printable(character) if character == "\0" or "\x80" <= character <= "\x9f" else f"&#x{ord(character):x};"
 
 
 def _no_command(_: NextQuestion) -> str:

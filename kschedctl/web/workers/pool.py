@@ -11,6 +11,7 @@ from kschedctl.watch.feed import FeedChanges
 from kschedctl.web.errors import BrokenWorkerError, BusyError, TookTooLongError
 from kschedctl.web.feed_changes import merge
 from kschedctl.web.workers.messages import Failure, Progress, Result
+from kschedctl.web.workers.turns import Turns
 from kschedctl.web.workers.worker import NotReceivedError, Worker, WorkerDiedError
 
 #: The time that a cancelled task has to end before its process is killed, in seconds.
@@ -49,7 +50,7 @@ class Pool:
         self, cluster: ClusterState, size: int, *, waiting: int, seconds: float, for_jobs: bool = False
     ) -> None:
         self._cluster = cluster
-        self._free = asyncio.Semaphore(size)
+        self._free = Turns(size)
         self._most_waiting = waiting
         self._seconds = seconds
         self._for_jobs = for_jobs
@@ -76,8 +77,11 @@ class Pool:
 
     async def warm(self) -> None:
         """Start a process, so that the first task need not wait for it."""
-        async with self._free:
+        await self._free.acquire()
+        try:
             self._idle.append(await self._worker())
+        finally:
+            self._free.release()
 
     def changed(self, changes: FeedChanges) -> None:
         """Take changes of the cluster, which each process receives with its next task."""
@@ -89,6 +93,8 @@ class Pool:
         function: Callable[..., Any],
         *arguments: Any,
         progressed: Callable[[Progress], None] = lambda progress: None,
+        started: Callable[[], None] = lambda: None,
+        user: str = "",
     ) -> Result:
         """Call a function with the cluster, further arguments and a handle in a process, and return its result.
 
@@ -100,6 +106,10 @@ class Pool:
             A function of a module, which can be pickled like its arguments and its result.
         progressed : callable
             Receives the progress.
+        started : callable
+            Called when the wait is over: a process runs the task, or is started for it.
+        user : str
+            The user whom the task is for; users that wait get processes in turn.
 
         Raises
         ------
@@ -117,9 +127,9 @@ class Pool:
         try:
             async with asyncio.timeout(None if self._for_jobs else self._seconds) as limit:
                 try:
-                    reply = await self._run(function, arguments, progressed, limit)
+                    reply = await self._run(function, arguments, progressed, started, user, limit)
                 except NotReceivedError:
-                    reply = await self._run(function, arguments, progressed, limit)
+                    reply = await self._run(function, arguments, progressed, started, user, limit)
         except TimeoutError:
             raise TookTooLongError(self._seconds, is_job=self._for_jobs) from None
         except WorkerDiedError:
@@ -133,14 +143,17 @@ class Pool:
         function: Callable[..., Any],
         arguments: tuple[Any, ...],
         progressed: Callable[[Progress], None],
+        started: Callable[[], None],
+        user: str,
         limit: asyncio.Timeout,
     ) -> Result | Failure:
         self._waiting += 1
         try:
-            await self._free.acquire()
+            await self._free.acquire(user)
         finally:
             self._waiting -= 1
         try:
+            started()
             if self._for_jobs:
                 limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
             worker = await self._worker()

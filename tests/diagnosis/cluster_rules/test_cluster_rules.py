@@ -176,14 +176,27 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
             [WAITS],
             [lease()],
             "Lease kube-system/kube-scheduler has no living holder: kube-scheduler's Lease was last renewed 1 h before "
-            "the newest object: no scheduler is running",
+            "the snapshot: no scheduler is running",
             id="pods are newer than the scheduler's Lease",
+        ),
+        pytest.param(
+            [WAITS],
+            [lease(), lease("operator", "2026-11-20T08:59:58Z", "tools")],
+            None,
+            id="another Lease was renewed as late: the Leases were listed long before the pods",
+        ),
+        pytest.param(
+            [WAITS],
+            [lease(), lease("operator", "2025-11-20T08:59:58Z", "tools")],
+            "Lease kube-system/kube-scheduler has no living holder: kube-scheduler's Lease was last renewed 1 h before "
+            "the snapshot: no scheduler is running",
+            id="another Lease was given up long ago",
         ),
         pytest.param(
             [],
             [lease("kube-controller-manager"), lease("node-1", NEWEST, "kube-node-lease")],
             "Lease kube-system/kube-controller-manager has no living holder: kube-controller-manager's Lease was last "
-            "renewed 1 h before the newest object: no controller creates pods or marks lost nodes",
+            "renewed 1 h before the snapshot: no controller creates pods or marks lost nodes",
             id="no controllers",
         ),
         pytest.param([WAITS], [lease(renewed="2026-11-20T09:59:50Z")], None, id="a Lease that is renewed"),

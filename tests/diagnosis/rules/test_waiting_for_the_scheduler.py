@@ -130,7 +130,7 @@ def test_a_pod_that_would_not_fit_anyway_is_not_promised_a_node() -> None:
     [
         (
             EARLY,
-            ["kube-scheduler's Lease was last renewed 1 h before the newest object: no scheduler is running"],
+            ["kube-scheduler's Lease was last renewed 1 h before the snapshot: no scheduler is running"],
         ),
         (LATE, []),
     ],

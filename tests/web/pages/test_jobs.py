@@ -55,6 +55,12 @@ def test_a_form_starts_a_job_whose_page_has_the_answer(
     assert answer in " ".join(texts(root, "main"))
 
 
+def test_jobs_of_pages_and_of_the_api_have_a_user(shop: TestClient[Any]) -> None:
+    started(shop, question="simulate_queue")
+    shop.post("/api/v1/simulate")
+    assert [job.user for job in shop.app.state.served.jobs.all][-2:] == ["testclient", "testclient"]
+
+
 def test_the_map_shows_the_nodes_of_the_what_ifs(shop: TestClient[Any]) -> None:
     root = ended(shop, started(shop, **{"question": "simulate_queue", "fail-zone": "eu-central-1a"}))
     assert texts(root, "summary .group") == ["zone eu-central-1b", "zone eu-central-1c"]
