@@ -25,7 +25,7 @@ from kschedctl.snapshot.layouts import layout_of
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.names import SUFFIXES
 from kschedctl.snapshot.original_objects import OriginalObjects
-from kschedctl.snapshot.shortening import BEGINNING, shortened
+from kschedctl.snapshot.shortening import shortened
 from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_source
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.templates import BRACES, unrendered
@@ -50,6 +50,8 @@ CARRIERS: Final = {
     ("", _STATUS): "an error of the API server in place of objects",
 }
 _LEADER: Final = LEADER_ANNOTATION.encode()
+#: The field that makes any object a list, in YAML whose first lines determine its kind.
+_ITEMS_LINE: Final = b"\nitems:"
 #: YAML that may hide a time or the annotation of a lock: escapes of their characters, an escaped line break within
 #: them, and the beginnings of tags, one of which encodes text.
 _ESCAPES: Final = re.compile(rb"\\[xuU/\n]")
@@ -155,6 +157,7 @@ class Reading:
         summary = self.summary
         left_out, findings = summary.left_out.copy(), list(self._findings)
         n_read = n_items = 0
+        location = Location(source.name, 1)
         assert source.state is not None
         try:
             if self._as_data:
@@ -162,7 +165,6 @@ class Reading:
             with open(source.path, "rb") as stream:
                 check_unchanged(stream.fileno(), source.path, source.state)
                 for piece in stream_list(stream):
-                    location = Location(source.name, 1)
                     for read in self._list(piece.envelope, piece.items, location, n_items):
                         n_read += 1
                         yield read
@@ -177,7 +179,7 @@ class Reading:
                 return
             yield from islice(self._file(whole), n_read, None)
         except (InputError, OSError) as error:
-            self.note(error if isinstance(error, InputError) else cannot_read(source.path, error))
+            self.note(error if isinstance(error, InputError) else cannot_read(source.path, error), location)
         else:
             self._count_file(source)
 
@@ -240,6 +242,7 @@ class Reading:
             is_only_counted(api_version, kind)
             and (lock_type(api_version, kind) is None or _LEADER not in text)
             and BRACES.encode() not in text
+            and _ITEMS_LINE not in text
             and _ESCAPES.search(text) is None
             and not any(tag in text for tag in _TAGS)
             and not self.summary.may_have_newer(text)
@@ -270,15 +273,18 @@ class Reading:
     def _by_kind(
         self, value: JsonValue, envelope: ObjectHeader[Any], location: Location
     ) -> Iterable[tuple[ApiObject, Location]]:
-        """Return the objects of a document with kind and version: one object, or a list."""
+        """Return the objects of a document with kind and version: one object, or a list.
+
+        As for kubectl, any object with ``items`` is a list, whatever its kind.
+        """
         api_version, kind, items = envelope.api_version or "", envelope.kind or "", envelope.items
-        if items is msgspec.UNSET and kind.endswith(_LIST) and _is_list_kind(api_version, kind):
+        if items is not msgspec.UNSET:
+            return self._list(envelope, items or (), location)
+        if kind.endswith(_LIST) and _is_list_kind(api_version, kind):
             self.note(_without_items(value), described(location, api_version, kind, value))
             return ()
-        if not kind.endswith(_LIST) or items is msgspec.UNSET:
-            read = self._object(value, api_version, kind, location)
-            return () if read is None else (read,)
-        return self._list(envelope, items or (), location)
+        read = self._object(value, api_version, kind, location)
+        return () if read is None else (read,)
 
     def _list(
         self, envelope: ObjectHeader[Any], items: Sequence[JsonValue], location: Location, n_before: int = 0
@@ -286,37 +292,25 @@ class Reading:
         """Return the items of a list; the first of them has the number ``n_before + 1``."""
         kind = envelope.kind or _LIST
         if kind == _LIST:
-            return self._items(items, location, n_before)
-        return self.typed_items(items, envelope.api_version or "", kind.removesuffix(_LIST), location, n_before)
+            return self.typed_items(items, "", "", location, n_before)
+        if kind.endswith(_LIST):
+            kind = kind.removesuffix(_LIST)
+            self.summary.looked_for.add(kind)
+        return self.typed_items(items, envelope.api_version or "", kind, location, n_before)
 
     def typed_items(
         self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
-        """Yield the items of a list of one kind; the list's kind counts, as items usually have none."""
-        self.summary.looked_for.add(kind)
-        for number, item in enumerate(items, n_before + 1):
-            read = self._object(item, api_version, kind, Location(location.file, location.document, number))
-            if read is not None:
-                yield read
-
-    def _items(
-        self, items: Sequence[JsonValue], location: Location, n_before: int = 0
-    ) -> Iterator[tuple[ApiObject, Location]]:
-        """Yield the items of a list of any kinds."""
+        """Yield the items of a list, with the given version and kind if they have none of their own."""
         for number, item in enumerate(items, n_before + 1):
             # An item of a list inside a list has the number of the outer item.
             place = location if location.item is not None else Location(location.file, location.document, number)
-            if isinstance(item, msgspec.Raw) and (match := BEGINNING.match(item)) is not None:
-                api_version, kind = (match[1] or match[4]).decode(), (match[2] or match[3]).decode()
-                if not kind.endswith(_LIST):
-                    if (read := self._object(item, api_version, kind, place)) is not None:
-                        yield read
-                    continue
             try:
                 envelope = read_envelope(item)
             except InputError as error:
                 self.note(error, place)
                 continue
+            envelope.api_version, envelope.kind = envelope.api_version or api_version, envelope.kind or kind
             if envelope.kind and envelope.api_version:
                 yield from self._by_kind(item, envelope, place)
             else:
