@@ -318,6 +318,7 @@ def test_claims_are_kept_and_tie_the_new_pod_to_its_volume() -> None:
         (deployment(2, surge(-1, 0)), '"-1" is neither'),
         (deployment(2, {"type": "Canary"}), '"Canary" is not a strategy'),
         (stateful_set(1), "the cluster has no StatefulSet default/db"),
+        (deployment(10_001), "10,001 pods would be created one by one"),
     ],
 )
 def test_what_is_refused(workload: ApiObject, problem: str) -> None:
