@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
+from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.meta import ApiObject, LabelSelector
 from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError, check_quantities, parse_quantity, value
 from kschedctl.api.resources import parse_resources
 from kschedctl.api.selectors import SelectorError, parse_label_selector
 from kschedctl.cluster.cluster import Cluster
@@ -22,9 +23,12 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodRecord
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.errors import SnapshotError
+from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Place, Subject
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
+#: The kinds whose quantities are parsed without a check where devices are allocated.
+_OF_DEVICES = (ResourceSlice, ResourceClaim, ResourceClaimTemplate)
 
 
 class ClusterBuilder:
@@ -53,8 +57,15 @@ class ClusterBuilder:
         Raises
         ------
         SnapshotError
-            If a quantity or a selector of the object is invalid.
+            If a quantity, a selector or the namespace of the object is invalid.
         """
+        if "/" in obj.namespace:
+            raise SnapshotError(
+                f'"{obj.namespace}" is not a valid namespace',
+                where=Subject(place, obj.ref),
+                path="metadata.namespace",
+                hint="objects are known as NAMESPACE/NAME",
+            )
         if type(obj) is Pod:
             with _errors_at(place, obj):
                 self._add_pod(obj, place)
@@ -66,6 +77,11 @@ class ClusterBuilder:
             self._nodes[obj.name] = obj
             return
         obj = default_object(obj)
+        with _errors_at(place, obj):
+            if isinstance(obj, _OF_DEVICES):
+                check_quantities(obj)
+            if isinstance(obj, ResourceSlice):
+                _check_steps(obj)
         self._warn_of_selector(obj)
         self._note(obj, place)
         self._objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
@@ -114,6 +130,17 @@ class ClusterBuilder:
         self._pods.pop((pod.namespace, pod.name), None)
         if pod.status.phase not in _FINISHED:
             self._pods[pod.namespace, pod.name] = self._interner.record(pod)
+
+
+def _check_steps(obj: ResourceSlice) -> None:
+    """Raise QuantityError if a range of capacities has a step that is not positive, on which kube-scheduler crashes."""
+    for i, device in enumerate(obj.spec.devices):
+        for name, capacity in device.capacity.items():
+            policy = capacity.request_policy
+            step = policy.valid_range.step if policy is not None and policy.valid_range is not None else None
+            if step is not None and value(parse_quantity(step)) <= 0:
+                path = ("spec", "devices", i, "capacity", name, "requestPolicy", "validRange", "step")
+                raise QuantityError(f"{step} is not greater than 0", field_path(path))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kschedctl.api.core import Namespace, Service
+from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
@@ -129,6 +130,44 @@ def term_of(**fields: Any) -> dict[str, Any]:
     return {"topologyKey": "zone", **fields}
 
 
+def slice_of(**device: Any) -> dict[str, Any]:
+    pool = {"driver": "d", "pool": {"name": "p"}}
+    return {"spec": {**pool, "devices": [{"name": "other"}, {"name": "gpu", **device}]}}
+
+
+def capacity(**policy: Any) -> dict[str, Any]:
+    return slice_of(capacity={"a.b/c": {"value": "1", "requestPolicy": policy}})
+
+
+MANY = '"many" is not a quantity'
+DEVICE, REQUEST = "spec.devices[1]", "spec.devices.requests[0].exactly.capacity.requests.memory"
+POLICY = f"{DEVICE}.capacity[a.b/c].requestPolicy"
+ASKED = {"devices": {"requests": [{"name": "r", "exactly": {"capacity": {"requests": {"memory": "many"}}}}]}}
+CONSUMED = {"results": [{"consumedCapacity": {"memory": ""}}]}
+WRONG_AMOUNTS: list[tuple[type[ApiObject], str, str, dict[str, Any]]] = [
+    (ResourceSlice, f"{DEVICE}.capacity.memory.value", MANY, slice_of(capacity={"memory": {"value": "many"}})),
+    (ResourceSlice, f"{POLICY}.default", MANY, capacity(default="many")),
+    (ResourceSlice, f"{POLICY}.validValues[1]", MANY, capacity(validValues=["1", "many"])),
+    (ResourceSlice, f"{POLICY}.validRange.max", MANY, capacity(validRange={"max": "many"})),
+    (ResourceSlice, f"{POLICY}.validRange.step", "0 is not greater than 0", capacity(validRange={"step": 0})),
+    (ResourceSlice, f"{POLICY}.validRange.step", "-1 is not greater than 0", capacity(validRange={"step": "-1"})),
+    (
+        ResourceSlice,
+        f"{DEVICE}.consumesCounters[0].counters.a.value",
+        MANY,
+        slice_of(consumesCounters=[{"counterSet": "s", "counters": {"a": {"value": "many"}}}]),
+    ),
+    (ResourceClaim, REQUEST, MANY, {"spec": ASKED}),
+    (ResourceClaimTemplate, f"spec.{REQUEST}", MANY, {"spec": {"spec": ASKED}}),
+    (
+        ResourceClaim,
+        "status.allocation.devices.results[0].consumedCapacity.memory",
+        '"" is not a quantity',
+        {"status": {"allocation": {"devices": CONSUMED}}},
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("obj", "where", "path", "problem"),
     [
@@ -185,6 +224,21 @@ def term_of(**fields: Any) -> dict[str, Any]:
             ".namespaceSelector.matchExpressions[0].operator",
             NEAR,
             id="preferred anti-affinity",
+        ),
+        *(
+            pytest.param(make_object(kind, "o", **fields), f"x.yaml ({kind.__name__} {name})", path, problem, id=path)
+            for kind, path, problem, fields in WRONG_AMOUNTS
+            for name in ["o" if kind is ResourceSlice else "default/o"]
+        ),
+        *(
+            pytest.param(
+                make_object(kind, "o", namespace="a/b"),
+                f"x.yaml ({kind.__name__} a/b/o)",
+                "metadata.namespace",
+                '"a/b" is not a valid namespace',
+                id=f"{kind.__name__} in a namespace with a slash",
+            )
+            for kind in (Pod, Service)
         ),
     ],
 )
