@@ -1,4 +1,4 @@
-"""A small cluster with a connected object of every kind that kschedctl decodes."""
+"""A small cluster with a connected object of every kind that kschedctl decodes, and commands about it."""
 
 from __future__ import annotations
 
@@ -220,4 +220,39 @@ EVERY_KIND: Final[tuple[dict[str, Any], ...]] = (
         *("metrics.k8s.io/v1beta1", "PodMetrics", "web-1", "a"),
         containers=[{"name": "c", "usage": {"cpu": "10m", "memory": "8Mi"}}],
     ),
+)
+
+#: Commands whose ``--snapshot`` is the cluster, and whose manifest is one of its objects.
+COMMANDS: Final = (
+    "pending",
+    "pending -o html",
+    "pending --kubernetes-version 1.37",
+    "pending --apply manifest.json",
+    "pending --fail-zone x",
+    "explain -A",
+    "explain -A -o json",
+    "explain -f manifest.json",
+    "explain sts/db -n a",
+    "explain job/job -n a",
+    "preempt a/pending",
+    "nodes",
+    "volumes -A",
+    "devices",
+    "devices claim/free -n a",
+    "simulate",
+    "simulate --seeds 2",
+    "optimum",
+    "optimum --kubernetes-version 1.37 --feature-gates GenericWorkload=true",
+    "capacity a/pending",
+    "capacity a/pending --max 20",
+    "capacity sts/db -n a",
+    "drain n1 n2 --force --ignore-daemonsets --delete-emptydir-data",
+    "rollout deploy/web -n a --set-request cpu=1",
+    "rollout sts/db -n a --set-request cpu=1",
+    "diff -A --fail-zone x",
+    "verify",
+    "leader",
+    "lint manifest.json",
+    "snapshot -o copy.tar.gz --force",
+    "snapshot --anonymize -o copy.tar.gz --force",
 )

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 import msgspec
 
 #: The keys and indices from an object to one of its fields.
-Path: TypeAlias = tuple[str | int, ...]
+FieldPath: TypeAlias = tuple[str | int, ...]
 
 #: Values of all types of JSON, with the limits of numbers, and texts that are a number, a percentage or a bad name.
 VALUES: Final[tuple[Any, ...]] = (
@@ -20,7 +20,7 @@ VALUES: Final[tuple[Any, ...]] = (
 )
 
 
-def fields_of(type_: Any, seen: set[Any] | None = None) -> Iterator[Path]:
+def fields_of(type_: Any, seen: set[Any] | None = None) -> Iterator[FieldPath]:
     """Yield the paths of all fields of a type, with one element of each list and map; each struct is visited once."""
     seen = set() if seen is None else seen
     members = get_args(type_) if get_origin(type_) in (Union, types.UnionType) else (type_,)
@@ -37,7 +37,7 @@ def fields_of(type_: Any, seen: set[Any] | None = None) -> Iterator[Path]:
                 yield from ((field.encode_name, *path) for path in fields_of(field.type, seen))
 
 
-def with_value(base: Any, path: Path, value: Any) -> Any:
+def with_value(base: Any, path: FieldPath, value: Any) -> Any:
     """Return a copy of JSON data with a value at a path; containers on the way are made where there are none."""
     if not path:
         return value
