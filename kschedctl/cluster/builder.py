@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -13,9 +13,11 @@ from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.meta import ApiObject, LabelSelector
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import CompositePodGroup, PodGroup
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError, check_quantities, parse_quantity, value
 from kschedctl.api.resources import parse_resources
 from kschedctl.api.selectors import SelectorError, parse_label_selector
+from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
@@ -57,7 +59,7 @@ class ClusterBuilder:
         Raises
         ------
         SnapshotError
-            If a quantity, a selector or the namespace of the object is invalid.
+            If a quantity, a selector, the namespace or the minCount of the object is invalid.
         """
         if "/" in obj.namespace:
             raise SnapshotError(
@@ -82,6 +84,9 @@ class ClusterBuilder:
                 check_quantities(obj)
             if isinstance(obj, ResourceSlice):
                 _check_steps(obj)
+        if isinstance(obj, PodGroup) and obj.spec.min_count is not None and obj.spec.min_count < 1:
+            problem, path = f"{obj.spec.min_count} is less than 1", "spec.schedulingPolicy.gang.minCount"
+            raise SnapshotError(problem, where=Subject(place, obj.ref), path=path, hint="a gang has 1 pod or more")
         self._warn_of_selector(obj)
         self._note(obj, place)
         self._objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
@@ -91,6 +96,7 @@ class ClusterBuilder:
     ) -> Cluster:
         """Return the cluster of all objects added so far."""
         nodes = Nodes(tuple(self._nodes.values()))
+        self.warnings.extend(_circles(self._objects.get(CompositePodGroup, {}).values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
         return Cluster(
             nodes,
@@ -130,6 +136,27 @@ class ClusterBuilder:
         self._pods.pop((pod.namespace, pod.name), None)
         if pod.status.phase not in _FINISHED:
             self._pods[pod.namespace, pod.name] = self._interner.record(pod)
+
+
+def _circles(groups: Iterable[ApiObject]) -> Iterator[str]:
+    """Yield a warning for each circle of composite groups, each of which is the parent of the next."""
+    parents = {
+        (group.namespace, group.name): (group.namespace, group.spec.parent_composite_pod_group_name)
+        for group in groups
+        if isinstance(group, CompositePodGroup)
+    }
+    seen: set[tuple[str, str]] = set()
+    for start in parents:
+        way: dict[tuple[str, str], None] = {}
+        here = start
+        while here in parents and here not in seen and here not in way:
+            way[here] = None
+            here = parents[here]
+        if here in way:
+            names = ["/".join(each) for each in way]
+            circle = listed(names[list(way).index(here) :])
+            yield f"CompositePodGroup {circle}: spec.parentCompositePodGroupName leads in a circle"
+        seen |= way.keys()
 
 
 def _check_steps(obj: ResourceSlice) -> None:

@@ -9,6 +9,7 @@ from kschedctl.api.core import Namespace, Service
 from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import CompositePodGroup, PodGroup
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
@@ -232,6 +233,16 @@ WRONG_AMOUNTS: list[tuple[type[ApiObject], str, str, dict[str, Any]]] = [
         ),
         *(
             pytest.param(
+                make_object(PodGroup, "g", spec={"schedulingPolicy": {"gang": gang}}),
+                "x.yaml (PodGroup default/g)",
+                "spec.schedulingPolicy.gang.minCount",
+                f"{gang.get('minCount', 0)} is less than 1",
+                id=f"gang {gang}",
+            )
+            for gang in ({"minCount": 0}, {"minCount": -1}, {})
+        ),
+        *(
+            pytest.param(
                 make_object(kind, "o", namespace="a/b"),
                 f"x.yaml ({kind.__name__} a/b/o)",
                 "metadata.namespace",
@@ -267,3 +278,23 @@ def test_a_budget_with_a_wrong_selector_is_ignored_with_a_warning() -> None:
 def test_namespaces_have_their_names_as_labels() -> None:
     cluster = make_cluster([], [], make_object(Namespace, "shop", labels={"team": "a"}))
     assert cluster.namespace_labels == {"shop": {"team": "a", "kubernetes.io/metadata.name": "shop"}}
+
+
+@pytest.mark.parametrize(
+    ("parents", "circles"),
+    [
+        ({"a": "b", "b": "c", "c": ""}, []),
+        ({"a": "gone"}, []),
+        ({"a": "a"}, ["default/a"]),
+        ({"a": "b", "b": "a"}, ["default/a and default/b"]),
+        ({"below": "a", "a": "b", "b": "c", "c": "a"}, ["default/a, default/b and default/c"]),
+        ({"a": "b", "b": "a", "x": "x", "y": "x"}, ["default/a and default/b", "default/x"]),
+    ],
+)
+def test_composite_groups_in_a_circle(parents: dict[str, str], circles: list[str]) -> None:
+    groups = [
+        (make_object(CompositePodGroup, name, spec={"parentCompositePodGroupName": parent}), "x.yaml")
+        for name, parent in parents.items()
+    ]
+    told = [f"CompositePodGroup {each}: spec.parentCompositePodGroupName leads in a circle" for each in circles]
+    assert list(built(*groups).warnings) == told
