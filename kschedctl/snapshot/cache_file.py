@@ -1,8 +1,8 @@
 """Cache files: their place beside the snapshot or in the user's cache folder, and safe reading and writing.
 
-A cache file begins with its format, the fingerprint of the snapshot, and the digest of the content. A file that is cut,
-foreign or outdated is ignored and written again. Another user could plant a file with other content in a shared folder,
-so a file counts only if it belongs to the user and nobody else can write it.
+A cache file begins with its format, the fingerprint of the snapshot, and the digest and length of the content. A file
+that is cut, longer, foreign or outdated is ignored and written again. Another user could plant a file with other
+content in a shared folder, so a file counts only if it belongs to the user and nobody else can write it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import Final
 from kschedctl.snapshot.names import CACHE_PREFIX
 
 #: The number changes with the format of the content.
-_FORMAT: Final = b"kschedctl cache 1\n"
+_FORMAT: Final = b"kschedctl cache 2\n"
 _DIGEST: Final = hashlib.sha256
 _DIGEST_SIZE: Final = 32
+_LENGTH_SIZE: Final = 8
 _OTHERS_WRITE: Final = 0o022
 _VARIABLE: Final = "XDG_CACHE_HOME"
 
@@ -56,7 +57,8 @@ class CacheFile:
         str
             A note for the user if it is not stored beside the snapshot; else empty.
         """
-        whole = b"".join((_FORMAT, key, _DIGEST(content).digest(), content))
+        length = len(content).to_bytes(_LENGTH_SIZE, "big")
+        whole = b"".join((_FORMAT, key, _DIGEST(content).digest(), length, content))
         try:
             _replace(self._beside, whole)
         except OSError as error:
@@ -80,7 +82,10 @@ def _content(path: Path, key: bytes) -> bytes | None:
             begin = _FORMAT + key
             if stream.read(len(begin)) != begin:
                 return None
-            digest, content = stream.read(_DIGEST_SIZE), stream.read()
+            digest, length = stream.read(_DIGEST_SIZE), int.from_bytes(stream.read(_LENGTH_SIZE), "big")
+            if of.st_size != stream.tell() + length:
+                return None
+            content = stream.read(length)
     except OSError:
         return None
     return content if _DIGEST(content).digest() == digest else None
