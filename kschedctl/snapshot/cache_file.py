@@ -34,12 +34,14 @@ class CacheFile:
     ----------
     paths : sequence of str or Path
         The files and folders of the snapshot.
+    cluster : str
+        The cluster in them that is read; empty if there is only one.
     """
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
+    def __init__(self, paths: Sequence[str | Path], cluster: str = "") -> None:
         beside = Path(os.path.abspath(paths[0])).parent
         # A path that is written in two ways has two cache files, since messages contain it as it is written.
-        known_by = "\0".join([str(_user()), str(beside), *map(str, paths)])
+        known_by = "\0".join([str(_user()), str(beside), *map(str, paths), *([f"\0{cluster}"] if cluster else [])])
         name = CACHE_PREFIX + _DIGEST(known_by.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         self._beside = beside / name
         self._of_user = _user_folder() / name

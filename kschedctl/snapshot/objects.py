@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -14,9 +15,11 @@ import msgspec
 from kschedctl.api.coordination import LEADER_ANNOTATION
 from kschedctl.api.kinds import file_type, kind_type, lock_type
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.wording import listed
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
 from kschedctl.findings.location import Location
+from kschedctl.snapshot.clusters import PART_OF_KIND, Part, clusters_in
 from kschedctl.snapshot.content_sniffing import meant_kind, seems_object
 from kschedctl.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, shown, top_level
 from kschedctl.snapshot.documents import Document, NoObjectError, ObjectHeader, documents, read_envelope
@@ -26,12 +29,14 @@ from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.names import SUFFIXES
 from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.shortening import shortened
-from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_source
+from kschedctl.snapshot.sources import STDIN_NAME, Source, cannot_read, read_sources, whole_source
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.templates import BRACES, unrendered
 from kschedctl.snapshot.unpacking import Unpacking
 
 MAX_PROBLEMS: Final = 10
+#: The number of clusters that an error names.
+MOST_CLUSTERS: Final = 20
 NO_OBJECTS: Final = "holds no Kubernetes objects"
 EMPTY: Final = "empty"
 
@@ -79,10 +84,19 @@ class Reading:
         The maximum number of bytes to unpack, or to hold of a file that cannot be streamed.
     written : OriginalObjects, optional
         The collection that records the originals of objects.
+    cluster : str
+        The path of a cluster inside folders and archives, which is read alone; empty to read all files.
+
+    Attributes
+    ----------
+    parts : dict of str to dict of str to Part
+        The files of each folder or archive that have parts of a cluster, by their paths inside.
     """
 
     #: True to read each file as a whole, and to decode YAML to plain data.
     _as_data: ClassVar = False
+    #: True if the objects are those of one cluster.
+    _of_one_cluster: ClassVar = True
 
     def __init__(
         self,
@@ -93,9 +107,12 @@ class Reading:
         *,
         max_unpacked: int | None = None,
         written: OriginalObjects | None = None,
+        cluster: str = "",
     ) -> None:
         self._paths = paths
         self._stdin = stdin
+        self._cluster = cluster
+        self.parts: dict[str, dict[str, Part]] = {}
         self.summary = summary
         self._error = error
         self._unpacking = Unpacking(max_unpacked)
@@ -111,19 +128,14 @@ class Reading:
             If there are problems: an error of the given type with the first ``MAX_PROBLEMS`` (10) of them.
         """
         try:
-            for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking):
+            for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking, cluster=self._cluster):
                 if isinstance(source, InputError):
                     self.note(source)
                     continue
-                before = self.summary.left_out.copy()
-                for read in self._large_file(source) if source.path else self._file(source):
-                    self.summary.n_of_kind[type(read[0]).__name__] += 1
-                    self.summary.files[source.name] += 1
+                for read in self._of_source(source):
                     # After a problem, the rest is only searched for more problems.
                     if not self._findings:
                         yield read
-                if self.summary.files.get(source.name) == 0:
-                    self.summary.left_out_of[source.name] = self.summary.left_out - before
                 # Release this text before the next one is read.
                 del source
         except _EnoughError:
@@ -136,8 +148,45 @@ class Reading:
                 hint="give a folder of smaller files, such as kschedctl snapshot writes",
             ) from None
         self._error.raise_any(self._findings)
+        if self._of_one_cluster:
+            self._check_clusters()
         if not self.summary.n_objects and not self._may_be_empty():
             raise self._nothing_found()
+
+    def _of_source(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        """Read a file, and record its content in the summary."""
+        summary = self.summary
+        before, header = summary.left_out.copy(), summary.header
+        part = Part(0)
+        for read in self._large_file(source) if source.path else self._file(source):
+            summary.n_of_kind[type(read[0]).__name__] += 1
+            summary.files[source.name] += 1
+            part |= PART_OF_KIND.get(type(read[0]), Part(0))
+            yield read
+        if summary.header is not header:
+            part |= Part.HEADER
+        if source.inside:
+            own = self.parts.setdefault(source.name.removesuffix(source.inside), {})
+            if part:
+                own[source.inside] = part
+        if summary.files.get(source.name) == 0:
+            summary.left_out_of[source.name] = summary.left_out - before
+
+    def clusters(self) -> dict[str, list[str]]:
+        """Return the paths of the clusters inside each folder or archive, known once the objects are read."""
+        return {root: [each for each in clusters_in(parts) if each] for root, parts in self.parts.items()}
+
+    def _check_clusters(self) -> None:
+        """Raise an error if a folder or archive has several clusters, or not the one that is to be read."""
+        if self._cluster and not self.parts:
+            # Clusters are looked for by name before, unless the input is standard input.
+            hint = "give the path inside: standard input is read only once"
+            raise self._error(f'there is no cluster "{self._cluster}"', where=STDIN_NAME, hint=hint)
+        for root, found in self.clusters().items():
+            if found:
+                problem = f"holds {len(found)} clusters: {listed(found, most=MOST_CLUSTERS)}"
+                hint = "choose one with --cluster NAME; name the parts of one cluster one by one, each with --snapshot"
+                raise self._error(problem, where=root.rstrip(f":/{os.sep}"), hint=hint)
 
     def _may_be_empty(self) -> bool:
         """Report whether input without any object that scheduling depends on is valid."""
