@@ -43,6 +43,7 @@ def load(
     admission: bool = True,
     max_unpacked: int | None = None,
     call_extenders: bool = False,
+    cluster: str = "",
 ) -> SchedulingCluster:
     """Load a cluster from a snapshot, or without one from the cluster of a kubectl context.
 
@@ -73,6 +74,8 @@ def load(
         unpack to more than 250 times its size.
     call_extenders : bool
         True to call the configuration's extenders over HTTP; otherwise answers state that they were not called.
+    cluster : str, optional
+        The cluster to read, by its name or its path inside, if a folder or archive holds several.
 
     Raises
     ------
@@ -98,7 +101,13 @@ def load(
     (('node-8',), '')
     """
     snapshot = read_snapshot(
-        *paths, stdin=stdin, more=more, live=live, max_unpacked=max_unpacked, call_extenders=call_extenders
+        *paths,
+        stdin=stdin,
+        more=more,
+        live=live,
+        max_unpacked=max_unpacked,
+        call_extenders=call_extenders,
+        cluster=cluster,
     )
     return scheduling_cluster(
         snapshot,
@@ -119,6 +128,7 @@ def read_snapshot(
     max_unpacked: int | None = None,
     call_extenders: bool = False,
     note_of_cache: Callable[[str], None] | None = None,
+    cluster: str = "",
 ) -> Snapshot:
     """Read the snapshot that ``load`` runs a scheduler on; parameters and errors are those of ``load``.
 
@@ -130,9 +140,11 @@ def read_snapshot(
         # Most runs use no cache.
         from kschedctl.snapshot.cached_load import load_cached
 
-        return load_cached(paths, max_unpacked=max_unpacked, note=note_of_cache)
+        return load_cached(paths, max_unpacked=max_unpacked, cluster=cluster, note=note_of_cache)
     if paths:
-        snapshot = load_snapshot(paths, stdin=stdin, more=more, max_unpacked=max_unpacked, written=written)
+        snapshot = load_snapshot(
+            paths, stdin=stdin, more=more, max_unpacked=max_unpacked, written=written, cluster=cluster
+        )
     else:
         snapshot = _load_live(live, more, written)
     return replace(snapshot, written=written)

@@ -47,7 +47,7 @@ MARKUP = (
     "\\",
     "web",
 )
-#: Stands for the namespace until the name is known.
+#: Stands for the namespace until the name is known. A namespace has no slash, as readers check.
 NAMESPACE = "NAMESPACE"
 #: Admission refuses such names; the pods of a snapshot have them all the same.
 AS_IT_IS = "--no-admission"
@@ -79,13 +79,14 @@ def _node(name: str, cpu: str, **spec: Any) -> dict[str, Any]:
 
 def snapshot(x: str) -> dict[str, Any]:
     """Return a cluster with a text in every field that takes one."""
+    namespace = f"ns{x}".replace("/", "")
     spread = {"maxSkew": 1, "topologyKey": x, "whenUnsatisfiable": "DoNotSchedule"}
     claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": x, "resources": {"requests": {"storage": "1Gi"}}}
     volume = {
         "capacity": {"storage": "1Gi"},
         "accessModes": ["ReadWriteOnce"],
         "storageClassName": x,
-        "claimRef": {"namespace": f"ns{x}", "name": x, "uid": f"PersistentVolumeClaim-{x}"},
+        "claimRef": {"namespace": namespace, "name": x, "uid": f"PersistentVolumeClaim-{x}"},
         "hostPath": {"path": x},
     }
     mounts = [{"name": x, "persistentVolumeClaim": {"claimName": x}}]
@@ -119,5 +120,5 @@ def snapshot(x: str) -> dict[str, Any]:
     ]
     for item in items:
         if item["metadata"].get("namespace"):
-            item["metadata"]["namespace"] = f"ns{x}"
+            item["metadata"]["namespace"] = namespace
     return {"apiVersion": "v1", "kind": "List", "items": items}

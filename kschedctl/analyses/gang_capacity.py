@@ -15,6 +15,7 @@ from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.simulate.gang_capacity import Gang, GangCount, gang_capacity
+from kschedctl.workloads.created_pods import check_number
 from kschedctl.workloads.ownership import workload_of
 
 
@@ -50,7 +51,7 @@ def gang_copies(
 
 
 def _members(cluster: LoadedCluster, group: PodGroup, asked: Sequence[PodSubject]) -> Iterator[Pod]:
-    """Yield the pods of one copy.
+    """Yield the pods of one copy; raise ``ManifestError`` if they are more than 10,000.
 
     These are the requested pods, with all replicas of their workloads. If they include a pod of the cluster, or are
     fewer than ``minCount``, the other pods of the group in the cluster are part of the copy as well.
@@ -60,6 +61,7 @@ def _members(cluster: LoadedCluster, group: PodGroup, asked: Sequence[PodSubject
         pod = cluster.admit(one.pod, where=one.where).pod
         replicas = one.workload.replicas if one.workload is not None else 1
         n_asked += max(replicas, 1)
+        check_number(n_asked, one.where)
         yield from (_as_new(pod, f"-{number + 1}" if replicas > 1 else "") for number in range(max(replicas, 1)))
     pods = cluster.pods
     keys = {one.pod.key for one in asked}

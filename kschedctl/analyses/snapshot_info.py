@@ -15,7 +15,9 @@ from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.summary import ReadSummary
 
 
-def snapshot_info(paths: str | Path | Sequence[str | Path], max_bytes: int | None = None) -> SnapshotInfo:
+def snapshot_info(
+    paths: str | Path | Sequence[str | Path], max_bytes: int | None = None, cluster: str = ""
+) -> SnapshotInfo:
     """Read a snapshot, and report its kinds and numbers of objects, its version and age.
 
     Parameters
@@ -24,6 +26,8 @@ def snapshot_info(paths: str | Path | Sequence[str | Path], max_bytes: int | Non
         Files, folders and archives; ``-`` is standard input.
     max_bytes : int, optional
         The most bytes to unpack.
+    cluster : str, optional
+        The cluster to read, by its name or its path inside, if a folder or archive holds several.
 
     Raises
     ------
@@ -31,7 +35,8 @@ def snapshot_info(paths: str | Path | Sequence[str | Path], max_bytes: int | Non
         If the snapshot cannot be read.
     """
     paths = tuple(map(str, (paths,) if isinstance(paths, str | Path) else paths))
-    reader = SnapshotReader(paths, stdin=open_stdin() if STDIN in paths else None, max_unpacked=max_bytes)
+    stdin = open_stdin() if STDIN in paths else None
+    reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_bytes, cluster=cluster)
     counts = Counter(type(obj) for obj, _ in reader)
     return snapshot_info_answer(paths, counts, reader.summary)
 

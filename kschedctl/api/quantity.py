@@ -6,10 +6,14 @@ A quantity is an ``int`` in nano-units, the finest unit that Kubernetes stores, 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Final
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Any, Final, get_args
+
+import msgspec
 
 from kschedctl.api.core import QuantityText
+from kschedctl.findings.field_path import joined
 from kschedctl.findings.shortened import shortened
 
 NANO: Final = 10**9
@@ -29,6 +33,7 @@ _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei
 _EXPONENT_LIMIT: Final = 64
 #: Python parses and prints integers of slightly more digits (4,300 by default).
 _MAX_LENGTH: Final = 4000
+_CONTAINERS: Final = (msgspec.Struct, dict, tuple)
 
 
 class QuantityError(ValueError):
@@ -126,6 +131,45 @@ def _parse(text: str) -> int:
         scale = exponent + 9 - len(fraction)
         nanos = digits * 10**scale if scale >= 0 else _divide_up(digits, 10**-scale)
     return -nanos if sign == "-" else nanos
+
+
+def check_quantities(value: Any) -> None:
+    """Check all quantities in an API object, or in a list or map that contains quantities.
+
+    Raises
+    ------
+    QuantityError
+        If a text is not a quantity; with the path of its field.
+    """
+    for step, item in _parts(value):
+        try:
+            if isinstance(item, _CONTAINERS):
+                check_quantities(item)
+            elif item is not None:
+                parse_quantity(item)
+        except QuantityError as error:
+            path = f".{error.path}" if error.path and error.path[0] != "[" else error.path
+            raise QuantityError(str(error), f"{joined('', step)}{path}") from None
+
+
+def _parts(value: Any) -> Iterable[tuple[str | int, Any]]:
+    if isinstance(value, msgspec.Struct):
+        return [(written, getattr(value, name)) for name, written in _fields_with_quantities(type(value))]
+    parts: Iterable[tuple[str | int, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+    return parts
+
+
+@cache
+def _fields_with_quantities(type_: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
+    """Return the fields that are or contain quantities, each with its name in JSON."""
+    every = msgspec.structs.fields(type_)
+    return tuple((field.name, field.encode_name) for field in every if _has_quantities(field.type))
+
+
+def _has_quantities(type_: Any) -> bool:
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        return bool(_fields_with_quantities(type_))
+    return type_ in (QuantityText, QuantityText | None) or any(map(_has_quantities, get_args(type_)))
 
 
 def quantity_text(nanos: int) -> str:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import typer
 
-from kschedctl.cli.snapshot_paths import STDIN, snapshot_paths
+from kschedctl.cli.snapshot_paths import STDIN, chosen_cluster, snapshot_paths
 
 _SECONDS: Final = 2.0
 _WORKLOADS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
@@ -59,6 +59,12 @@ def namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
 def nodes(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the names of the nodes."""
     return _beginning(incomplete, (each.name for each in _objects(ctx) if each.kind == "Node"))
+
+
+def clusters(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the paths of the clusters in a snapshot that holds several."""
+    paths = snapshot_paths(ctx.params.get("snapshot"), live=False)
+    return _beginning(incomplete, (each.name for each in _found(paths, cluster=None)))
 
 
 def zones(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -130,10 +136,18 @@ def _objects(ctx: typer.Context) -> Iterator[NamedObject]:
     paths = snapshot_paths(ctx.params.get("snapshot"), live=bool(context or kubeconfig))
     if paths and (context or kubeconfig):
         return
+    cluster = chosen_cluster(ctx.params.get("cluster") or "", ctx.params.get("snapshot"))
+    yield from _found(paths, cluster=cluster, context=context, kubeconfig=kubeconfig)
+
+
+def _found(
+    paths: tuple[str, ...], *, cluster: str | None, context: str = "", kubeconfig: str = ""
+) -> Iterator[NamedObject]:
+    """Yield the objects of a cluster, or without ``cluster`` the clusters in a snapshot."""
     # During completion, standard input is the terminal.
     if STDIN in paths:
         return
-    asked = json.dumps({"paths": paths, "context": context, "kubeconfig": kubeconfig})
+    asked = json.dumps({"paths": paths, "cluster": cluster, "context": context, "kubeconfig": kubeconfig})
     command = [sys.executable, "-m", "kschedctl.cli.names", asked]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_SECONDS, check=False)

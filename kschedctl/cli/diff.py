@@ -39,6 +39,15 @@ class AgainstOptions(OptionGroup):
         list[str] | None,
         typer.Option("--against", metavar="PATH", help="The snapshot to compare with.", show_default=False),
     ] = None
+    against_cluster: Annotated[
+        str,
+        typer.Option(
+            "--against-cluster",
+            metavar="NAME",
+            help="Cluster to compare with, if a snapshot holds several. Default: without --against the same.",
+            show_default=False,
+        ),
+    ] = ""
     against_config: Annotated[
         str, config_option("--against-config", "KubeSchedulerConfiguration file to compare with. Default: the same.")
     ] = ""
@@ -56,8 +65,10 @@ class AgainstOptions(OptionGroup):
             "kubernetes_version": self.against_version,
             "gates": self.against_gates,
             "snapshot": self.against,
+            "cluster": self.against_cluster,
         }
         no_live = {"context": None, "kubeconfig": None, "request_timeout": None} if self.against else {}
+        no_live |= {"cluster": None} if self.against and not self.against_cluster else {}
         return {**{name: value for name, value in values.items() if value}, **no_live}
 
     def request(self, first: ClusterRequest, what_ifs: WhatIfOptions) -> ClusterRequest:
@@ -75,12 +86,17 @@ class AgainstOptions(OptionGroup):
         """
         from kschedctl.requests.cluster import ClusterSource
 
-        source = ClusterSource(
-            paths=tuple(self.against or ()), max_bytes=first.source.max_bytes, cache=first.source.cache
-        )
+        source = replace(first.source, cluster=self.against_cluster or first.source.cluster)
+        if self.against:
+            source = ClusterSource(
+                paths=tuple(self.against),
+                cluster=self.against_cluster,
+                max_bytes=first.source.max_bytes,
+                cache=first.source.cache,
+            )
         return replace(
             first,
-            source=source if self.against else first.source,
+            source=source,
             config=self.against_config or first.config,
             kubernetes_version=self.against_version or first.kubernetes_version,
             feature_gates=feature_gates(self.against_gates) if self.against_gates else first.feature_gates,

@@ -13,18 +13,26 @@ from kschedctl.api.well_known import zone_of
 def main() -> None:
     """Print kind, namespace and name of all objects as they are found, one line per object; for nodes also the zone.
 
-    The only argument is JSON: ``paths`` of a snapshot, else ``context`` and ``kubeconfig`` of a running cluster.
+    The only argument is JSON: ``paths`` of a snapshot with its ``cluster``, or with ``None`` to print the clusters in
+    it; else ``context`` and ``kubeconfig`` of a running cluster.
     """
-    for obj in _objects(**json.loads(sys.argv[1])):
+    asked = json.loads(sys.argv[1])
+    if asked["cluster"] is None:
+        from kschedctl.snapshot.reading import names_of_clusters
+
+        for name in names_of_clusters(asked["paths"]):
+            print(f"Cluster\t\t{name}\t")
+        return
+    for obj in _objects(**asked):
         row = (type(obj).__name__, obj.metadata.namespace, obj.metadata.name, zone_of(obj.metadata.labels) or "")
         print("\t".join(row), flush=True)
 
 
-def _objects(paths: list[str], context: str, kubeconfig: str) -> Iterator[ApiObject]:
+def _objects(paths: list[str], cluster: str, context: str, kubeconfig: str) -> Iterator[ApiObject]:
     if paths:
         from kschedctl.snapshot.reading import SnapshotReader
 
-        yield from (obj for obj, _ in SnapshotReader(paths))
+        yield from (obj for obj, _ in SnapshotReader(paths, cluster=cluster))
     else:
         from kschedctl.live.context import LiveContext
         from kschedctl.live.reader import LiveReader

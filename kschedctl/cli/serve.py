@@ -152,7 +152,9 @@ def serve(
         hosts=frozenset(name.lower() for name in access.host or ()),
         token=read_token(access.token_file, warn) if access.token_file else "",
         proxy_headers=tuple(name.lower() for name in access.trusted_proxy_header or ()),
-        compare=tuple(replace(request, source=replace(request.source, paths=(path,))) for path in compare or ()),
+        compare=tuple(
+            replace(request, source=replace(request.source, paths=(path,), cluster="")) for path in compare or ()
+        ),
         limits=replace(own, workers=limits.workers) if limits.workers else own,
     )
     # A snapshot that cannot be read is an error now, not in the first comparison.

@@ -12,7 +12,7 @@ from kschedctl.cli.help import Command, CommandGroup
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.group import unfolded
 from kschedctl.cli.options.output import OutputOptions
-from kschedctl.cli.options.shared import MaxUnpackedOption, max_bytes
+from kschedctl.cli.options.shared import ClusterOption, MaxUnpackedOption, max_bytes
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def info(
     paths: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Files, folders or archives, as for --snapshot.")
     ],
+    cluster: ClusterOption = "",
     max_unpacked: MaxUnpackedOption = "",
     output: OutputOptions,
 ) -> CommandResult:
@@ -93,7 +94,7 @@ def info(
     from kschedctl.analyses.snapshot_info import snapshot_info
     from kschedctl.cli.command_result import CommandResult
 
-    return CommandResult(answer=snapshot_info(paths, max_bytes(max_unpacked)))
+    return CommandResult(answer=snapshot_info(paths, max_bytes(max_unpacked), cluster))
 
 
 def _write(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -10,12 +10,14 @@ from msgspec.structs import replace
 
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
-from kschedctl.api.device import ResourceClaim
+from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.meta import ApiObject, LabelSelector
 from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.pod_group import CompositePodGroup, PodGroup
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError, check_quantities, parse_quantity, value
 from kschedctl.api.resources import parse_resources
 from kschedctl.api.selectors import SelectorError, parse_label_selector
+from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
@@ -23,9 +25,12 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodRecord
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.errors import SnapshotError
+from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Place, Subject
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
+#: The kinds whose quantities are parsed without a check where devices are allocated.
+_OF_DEVICES = (ResourceSlice, ResourceClaim, ResourceClaimTemplate)
 
 
 class ClusterBuilder:
@@ -54,8 +59,15 @@ class ClusterBuilder:
         Raises
         ------
         SnapshotError
-            If a quantity or a selector of the object is invalid.
+            If a quantity, a selector, the namespace or the minCount of the object is invalid.
         """
+        if "/" in obj.namespace:
+            raise SnapshotError(
+                f'"{obj.namespace}" is not a valid namespace',
+                where=Subject(place, obj.ref),
+                path="metadata.namespace",
+                hint="objects are known as NAMESPACE/NAME",
+            )
         if type(obj) is Pod:
             with _errors_at(place, obj):
                 self._add_pod(obj, place)
@@ -67,6 +79,14 @@ class ClusterBuilder:
             self._nodes[obj.name] = obj
             return
         obj = default_object(obj)
+        with _errors_at(place, obj):
+            if isinstance(obj, _OF_DEVICES):
+                check_quantities(obj)
+            if isinstance(obj, ResourceSlice):
+                _check_steps(obj)
+        if isinstance(obj, PodGroup) and obj.spec.min_count is not None and obj.spec.min_count < 1:
+            problem, path = f"{obj.spec.min_count} is less than 1", "spec.schedulingPolicy.gang.minCount"
+            raise SnapshotError(problem, where=Subject(place, obj.ref), path=path, hint="a gang has 1 pod or more")
         self._warn_of_selector(obj)
         self._note(obj, place)
         self._objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
@@ -83,6 +103,7 @@ class ClusterBuilder:
             created or allocated.
         """
         nodes = Nodes(tuple(self._nodes.values()))
+        self.warnings.extend(_circles(self._objects.get(CompositePodGroup, {}).values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
         return Cluster(
             nodes,
@@ -130,6 +151,38 @@ class ClusterBuilder:
         self._pods.pop((pod.namespace, pod.name), None)
         if pod.status.phase not in _FINISHED:
             self._pods[pod.namespace, pod.name] = self._interner.record(pod)
+
+
+def _circles(groups: Iterable[ApiObject]) -> Iterator[str]:
+    """Yield a warning for each circle of composite groups, each of which is the parent of the next."""
+    parents = {
+        (group.namespace, group.name): (group.namespace, group.spec.parent_composite_pod_group_name)
+        for group in groups
+        if isinstance(group, CompositePodGroup)
+    }
+    seen: set[tuple[str, str]] = set()
+    for start in parents:
+        way: dict[tuple[str, str], None] = {}
+        here = start
+        while here in parents and here not in seen and here not in way:
+            way[here] = None
+            here = parents[here]
+        if here in way:
+            names = ["/".join(each) for each in way]
+            circle = listed(names[list(way).index(here) :])
+            yield f"CompositePodGroup {circle}: spec.parentCompositePodGroupName leads in a circle"
+        seen |= way.keys()
+
+
+def _check_steps(obj: ResourceSlice) -> None:
+    """Raise QuantityError if a range of capacities has a step that is not positive, on which kube-scheduler crashes."""
+    for i, device in enumerate(obj.spec.devices):
+        for name, capacity in device.capacity.items():
+            policy = capacity.request_policy
+            step = policy.valid_range.step if policy is not None and policy.valid_range is not None else None
+            if step is not None and value(parse_quantity(step)) <= 0:
+                path = ("spec", "devices", i, "capacity", name, "requestPolicy", "validRange", "step")
+                raise QuantityError(f"{step} is not greater than 0", field_path(path))
 
 
 @contextmanager

@@ -54,7 +54,8 @@ def found_in(value: Any) -> Iterator[FoundObject | Flaw]:
         api_version, kind = text(at(raw, "apiVersion")), text(at(raw, "kind"))
         if not api_version or not kind:
             continue
-        if kind.endswith(LIST) and isinstance(raw.get("items"), list):
+        if isinstance(raw.get("items"), list):
+            # As for kubectl, any object with items is a list, whatever its kind.
             of_items = {} if kind == LIST else {"apiVersion": api_version, "kind": kind.removesuffix(LIST)}
             numbered = enumerate(_typed(item, of_items) for item in items(raw["items"]))
             waiting += reversed([((*inside, "items", index), item) for index, item in numbered])

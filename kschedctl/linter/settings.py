@@ -118,6 +118,8 @@ class _Written(_Mapping, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
     baseline: str = ""
     snapshot: tuple[str, ...] = ()
+    #: The cluster in a snapshot that holds several, by its name or its path inside.
+    cluster: str = ""
     plugins: tuple[str, ...] = ()
     pod_templates: tuple[PodTemplateOf, ...] = ()
 

@@ -24,7 +24,7 @@ def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: AnalysisH
     if source.paths:
         paths = source.paths
         stdin = open_stdin() if STDIN in paths else None
-        files = SnapshotReader(paths, stdin=stdin, max_unpacked=source.max_bytes)
+        files = SnapshotReader(paths, stdin=stdin, max_unpacked=source.max_bytes, cluster=source.cluster)
         return capture(_changed(files, paths, what_ifs, handle))
     # Commands on files never import the client.
     from kschedctl.live.reader import LiveReader

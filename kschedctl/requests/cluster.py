@@ -33,6 +33,8 @@ class ClusterSource:
     ----------
     paths : tuple of str
         The snapshot; empty for a running cluster.
+    cluster : str
+        The cluster in the snapshot, by its name or its path inside; empty if there is only one.
     context, kubeconfig : str
         The context and the kubeconfig of the running cluster; empty for kubectl's own choice.
     request_seconds : float or None
@@ -47,6 +49,7 @@ class ClusterSource:
     """
 
     paths: tuple[str, ...] = ()
+    cluster: str = ""
     context: str = ""
     kubeconfig: str = ""
     request_seconds: float | None = None
@@ -78,6 +81,7 @@ class ClusterSource:
                 max_unpacked=self.max_bytes,
                 call_extenders=call_extenders,
                 note_of_cache=handle.note if self.cache else None,
+                cluster=self.cluster,
             )
 
     def live(self, handle: AnalysisHandle) -> LiveContext:

@@ -67,6 +67,8 @@ class ManifestChoice:
         Files, folders and archives; ``-`` is standard input.
     cluster : tuple of str or LoadedCluster
         The cluster: paths of a snapshot, or a loaded cluster; empty for the one that the settings name, or none.
+    cluster_name : str
+        The cluster in a snapshot that holds several, by its name or its path inside; empty for that of the settings.
     namespace : str
         The namespace of objects that name none.
     kubernetes_version, config : str
@@ -87,6 +89,7 @@ class ManifestChoice:
 
     paths: tuple[str, ...]
     cluster: tuple[str, ...] | LoadedCluster = ()
+    cluster_name: str = ""
     namespace: str = ""
     kubernetes_version: str = ""
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
@@ -119,7 +122,8 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
         raise InputError("the baseline does not exist", where=baseline, hint=hint)
     if baseline and choice.update_baseline:
         _refuse_to_overwrite(baseline)
-    cluster = _load(asked_cluster, manifests, handle) if isinstance(asked_cluster, tuple) else asked_cluster
+    name = manifests.cluster_name or settings.cluster
+    cluster = _load(asked_cluster, name, manifests, handle) if isinstance(asked_cluster, tuple) else asked_cluster
     return LintRequest(
         rules=rules,
         not_run=[rule for rule in with_cluster if cluster is None and (rule.snapshot or rule not in rules)],
@@ -162,7 +166,7 @@ def _refuse_to_overwrite(baseline: str) -> None:
         raise InputError("is not a baseline, so it is not overwritten", where=baseline, hint=hint) from None
 
 
-def _load(paths: tuple[str, ...], manifests: ManifestChoice, handle: AnalysisHandle) -> LoadedCluster | None:
+def _load(paths: tuple[str, ...], name: str, manifests: ManifestChoice, handle: AnalysisHandle) -> LoadedCluster | None:
     if not paths:
         return None
     # Without a cluster lint needs no engine.
@@ -175,6 +179,7 @@ def _load(paths: tuple[str, ...], manifests: ManifestChoice, handle: AnalysisHan
             feature_gates=manifests.feature_gates,
             config=manifests.config or None,
             max_unpacked=manifests.max_bytes,
+            cluster=name,
         )
 
 

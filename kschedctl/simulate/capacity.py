@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import PODS, pod_requests, scheduler_units
 from kschedctl.arrays import Int64Array
+from kschedctl.errors import InputError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin
 from kschedctl.plugins.gang_scheduling import GangScheduling
@@ -39,6 +40,9 @@ _OF_THE_NODE: Final = frozenset(
         "NodeResourcesFit",
     }
 )
+
+#: The most copies that are counted; each takes about a kilobyte of memory.
+MOST_COPIES: Final = 2_000_000
 
 #: Returns copy number N of the pod, from 0.
 Copy = Callable[[int], Pod]
@@ -78,15 +82,25 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     copy : callable
         Returns copy number N of the pod, with a unique name, defaulted and admitted.
     most : int, optional
-        The largest number of copies to place; unlimited by default.
+        The largest number of copies to place; by default ``MOST_COPIES`` (2,000,000).
+
+    Raises
+    ------
+    InputError
+        If more copies than ``MOST_COPIES`` fit, and ``most`` is not given.
     """
     first = scheduler.decide(copy(0))
     if first.pre_enqueue.plugin == GangScheduling.name:
         # Pods whose PodGroup does not exist are never tried.
         return CopyCount(np.zeros(len(scheduler.cluster.nodes), dtype=np.int64), False, first)
     free = _free_on_each(scheduler, first)
-    if free is None or (most is not None and free.sum() > most):
-        return _one_by_one(scheduler, copy, most)
+    # The sum of free capacity may exceed 64 bits.
+    total = sum(free.tolist()) if free is not None else 0
+    if free is None or (most is not None and total > most):
+        return _one_by_one(scheduler, copy, min(most or MOST_COPIES, MOST_COPIES))
+    if total > MOST_COPIES:
+        hint = f"copies are counted up to {MOST_COPIES:,}; --max N ends the count after N copies"
+        raise InputError(f"{total:,} copies fit", hint=hint)
     names = scheduler.cluster.nodes.names
     placed = list(_placed(copy, zip(names, free.tolist(), strict=True)))
     full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
@@ -122,12 +136,12 @@ def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
     return np.where(feasible, out, 0)
 
 
-def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> CopyCount:
+def _one_by_one(scheduler: Scheduler, copy: Copy, most: int) -> CopyCount:
     # ResourceClaims generated from a template are created for each copy, hence ``controllers``.
     simulation = Simulation(scheduler, world=dataclasses.replace(SCHEDULER_ALONE, controllers=True))
     counts = np.zeros(len(scheduler.cluster.nodes), dtype=np.int64)
     number = 0
-    while most is None or number < most:
+    while number < most:
         simulation.create([_evicting_nobody(copy(number))])
         attempt = next(iter(simulation.step()), None)
         if attempt is None or not attempt.node:
@@ -139,7 +153,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> CopyCount
     made = with_own_claims(MadePod(copy(number)), simulation.cluster)
     cluster = simulation.cluster.with_added(made.objects) if made.objects else simulation.cluster
     last = simulation.scheduler.moved(cluster).decide(made.pod)
-    return CopyCount(counts, most is not None and number >= most and bool(last.best), last)
+    return CopyCount(counts, number >= most and bool(last.best), last)
 
 
 def _evicting_nobody(pod: Pod) -> Pod:

@@ -161,17 +161,19 @@ def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions)
         if not pending:
             break
         changes = simulation.changes
-        yield from simulation.run_for(RETRY)
+        # Until something happens, all retries have the same result.
+        waits = simulation.periods(RETRY) * RETRY
+        yield from simulation.run_for(waits)
         if simulation.is_idle and simulation.changes == changes:
             out.blocked, out.blocking = refused, tuple(sorted(budgets))
             for key in budgets:
                 out.waited.pop(key, None)
             break
         for key in budgets:
-            out.waited[key] = out.waited.get(key, 0.0) + RETRY
+            out.waited[key] = out.waited.get(key, 0.0) + waits
     # kubectl waits until the pods are gone.
     while _remaining(simulation, out, (*out.evicted, *out.ending)) and not simulation.is_idle:
-        yield from simulation.run_for(RETRY)
+        yield from simulation.run_for(simulation.periods(RETRY) * RETRY)
     out.stuck = _remaining(simulation, out, out.ending)
     out.seconds = simulation.clock.now() - began
 

@@ -7,6 +7,8 @@ once it is gone. With ``OrderedReady`` every step waits while a pod is not avail
 
 from __future__ import annotations
 
+import re
+
 from kschedctl.api.pod import Pod
 from kschedctl.simulate.revisions import MakePod, Revisions
 from kschedctl.simulate.rollout_steps import Side
@@ -35,6 +37,7 @@ class RollingStatefulSet:
         self, revisions: Revisions, name: str, ordinals: range, rolling: StatefulSetRolling, make: MakePod
     ) -> None:
         self._revisions = revisions
+        self._name = name
         self._rolling = rolling
         self._make = make
         self._names = {ordinal: f"{name}-{ordinal}" for ordinal in ordinals}
@@ -45,7 +48,7 @@ class RollingStatefulSet:
     @property
     def finished(self) -> bool:
         """True if all pods from the partition on are of the new revision, and all pods are available."""
-        active = {pod.name: pod for pod in self._revisions.active()}
+        active = {pod.name: pod for pod in self._revisions.active() if self._ordinal(pod) >= 0}
         if set(active) != set(self._names.values()):
             return False
         if any(self._revisions.side(self._names[ordinal]) is Side.OLD for ordinal in self._updated):
@@ -63,7 +66,7 @@ class RollingStatefulSet:
                 return True
             if ordered and not self._revisions.is_available(pod):
                 return False
-        condemned = [pod for name, pod in there.items() if name not in self._names.values()]
+        condemned = [pod for name, pod in there.items() if name not in self._names.values() and self._ordinal(pod) >= 0]
         if condemned:
             return self._condemn(condemned)
         return not self._rolling.on_delete and self._update(there)
@@ -78,7 +81,7 @@ class RollingStatefulSet:
     def _condemn(self, condemned: list[Pod]) -> bool:
         """Delete the surplus pod with the highest ordinal; return false if there is nothing to do."""
         going = [pod for pod in condemned if pod.metadata.deletion_timestamp is not None]
-        left = sorted((pod for pod in condemned if pod not in going), key=_ordinal, reverse=True)
+        left = sorted((pod for pod in condemned if pod not in going), key=self._ordinal, reverse=True)
         if not left or (self._rolling.ordered and going):
             return False
         self._revisions.delete(left[:1], self._revisions.side(left[0].name))
@@ -103,6 +106,7 @@ class RollingStatefulSet:
             self._revisions.delete(chosen, Side.OLD)
         return bool(chosen)
 
-
-def _ordinal(pod: Pod) -> int:
-    return int(pod.name.rpartition("-")[2])
+    def _ordinal(self, pod: Pod) -> int:
+        """Return the ordinal in a pod's name; -1 if there is none, so that the controller ignores the pod."""
+        stem, _, ordinal = pod.name.rpartition("-")
+        return int(ordinal) if stem == self._name and re.fullmatch("[0-9]{1,10}", ordinal) else -1

@@ -39,7 +39,7 @@ from kschedctl.simulate.rollout_loop import RollingController, Rollout, owned_by
 from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import World
-from kschedctl.workloads.created_pods import MadePod
+from kschedctl.workloads.created_pods import MOST_MADE, MadePod, check_number
 from kschedctl.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.replicas import wanted_replicas
@@ -87,7 +87,8 @@ def roll_out(
     Raises
     ------
     ManifestError
-        For another kind, for a workload that the cluster does not have, and for one that an API server would reject.
+        For another kind, for a workload that the cluster does not have, and for one that an API server would reject;
+        and for more than 10,000 replicas.
     """
     if not isinstance(workload, ROLLED):
         raise ManifestError(
@@ -103,7 +104,8 @@ def roll_out(
         raise ManifestError(
             f"the cluster has no {workload.ref}, so there is nothing to replace", where=where, hint=hint
         )
-    made = [one for one in pods_of(workload, cluster, where=where) if one.replicas]
+    made = [one for one in pods_of(workload, cluster, where=where, most_ordinals=MOST_MADE) if one.replicas]
+    check_number(sum(one.replicas for one in made), where)
     stage = _Stage(scheduler, made, [pod_at(cluster, index) for index in there], admit, choose)
     if isinstance(workload, Deployment):
         return _roll_deployment(stage, workload, where)
@@ -210,9 +212,6 @@ def _roll_stateful_set(stage: _Stage, stateful_set: StatefulSet, where: Where) -
     spec = stateful_set.spec
     replicas = spec.replicas or 0
     rolling = stateful_set_rolling(stateful_set, replicas, where)
-    if len(stage.made) < replicas:
-        problem = f"{replicas} replicas: at most {len(stage.made)} can be rolled out"
-        raise ManifestError(problem, where=where, path="spec.replicas", hint="set fewer replicas")
     revision = stage.made[0].pod.metadata.labels.get(REVISION_HASH, "") if stage.made else ""
     sides = {
         pod.name: Side.NEW if pod.metadata.labels.get(REVISION_HASH) == revision else Side.OLD for pod in stage.pods

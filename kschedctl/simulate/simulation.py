@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from math import ceil
 from typing import Final
 
 from kschedctl.clock import VirtualClock
@@ -99,6 +100,11 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
                     return
             else:
                 self._pass_to(due)
+
+    def periods(self, seconds: float) -> int:
+        """Return the number of periods, at least 1, until the end of the one in which something happens next."""
+        due = self._next_moment()
+        return 1 if due is None or self.can_try else max(1, ceil((due - self.clock.now()) / seconds))
 
     @property
     def is_idle(self) -> bool:

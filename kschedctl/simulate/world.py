@@ -70,9 +70,14 @@ SCHEDULER_ALONE: Final = World(grace=False, controllers=False, budgets=False, ku
 
 
 def grace_seconds(spec: PodSpec) -> int:
-    """Return the seconds that a pod may take to stop; 30 unless the spec says otherwise."""
+    """Return the seconds that a pod may take to stop; 30 unless the spec says otherwise.
+
+    An API server takes a negative number as 1.
+    """
     seconds = spec.termination_grace_period_seconds
-    return _DEFAULT_GRACE_SECONDS if seconds is None else seconds
+    if seconds is None:
+        return _DEFAULT_GRACE_SECONDS
+    return seconds if seconds >= 0 else 1
 
 
 def terminating(pod: Pod, ends: datetime, *, preempted: bool) -> Pod:

@@ -1,8 +1,8 @@
 """Cache files: their place beside the snapshot or in the user's cache folder, and safe reading and writing.
 
-A cache file begins with its format, the fingerprint of the snapshot, and the digest of the content. A file that is cut,
-foreign or outdated is ignored and written again. Another user could plant a file with other content in a shared folder,
-so a file counts only if it belongs to the user and nobody else can write it.
+A cache file begins with its format, the fingerprint of the snapshot, and the digest and length of the content. A file
+that is cut, longer, foreign or outdated is ignored and written again. Another user could plant a file with other
+content in a shared folder, so a file counts only if it belongs to the user and nobody else can write it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import Final
 from kschedctl.snapshot.names import CACHE_PREFIX
 
 #: The number changes with the format of the content.
-_FORMAT: Final = b"kschedctl cache 1\n"
+_FORMAT: Final = b"kschedctl cache 2\n"
 _DIGEST: Final = hashlib.sha256
 _DIGEST_SIZE: Final = 32
+_LENGTH_SIZE: Final = 8
 _OTHERS_WRITE: Final = 0o022
 _VARIABLE: Final = "XDG_CACHE_HOME"
 
@@ -33,12 +34,14 @@ class CacheFile:
     ----------
     paths : sequence of str or Path
         The files and folders of the snapshot.
+    cluster : str
+        The cluster in them that is read; empty if there is only one.
     """
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
+    def __init__(self, paths: Sequence[str | Path], cluster: str = "") -> None:
         beside = Path(os.path.abspath(paths[0])).parent
         # A path that is written in two ways has two cache files, since messages contain it as it is written.
-        known_by = "\0".join([str(_user()), str(beside), *map(str, paths)])
+        known_by = "\0".join([str(_user()), str(beside), *map(str, paths), *([f"\0{cluster}"] if cluster else [])])
         name = CACHE_PREFIX + _DIGEST(known_by.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         self._beside = beside / name
         self._of_user = _user_folder() / name
@@ -56,7 +59,8 @@ class CacheFile:
         str
             A note for the user if it is not stored beside the snapshot; else empty.
         """
-        whole = b"".join((_FORMAT, key, _DIGEST(content).digest(), content))
+        length = len(content).to_bytes(_LENGTH_SIZE, "big")
+        whole = b"".join((_FORMAT, key, _DIGEST(content).digest(), length, content))
         try:
             _replace(self._beside, whole)
         except OSError as error:
@@ -80,7 +84,10 @@ def _content(path: Path, key: bytes) -> bytes | None:
             begin = _FORMAT + key
             if stream.read(len(begin)) != begin:
                 return None
-            digest, content = stream.read(_DIGEST_SIZE), stream.read()
+            digest, length = stream.read(_DIGEST_SIZE), int.from_bytes(stream.read(_LENGTH_SIZE), "big")
+            if of.st_size != stream.tell() + length:
+                return None
+            content = stream.read(length)
     except OSError:
         return None
     return content if _DIGEST(content).digest() == digest else None

@@ -16,7 +16,11 @@ from kschedctl.snapshot.load import Snapshot, load_snapshot
 
 
 def load_cached(
-    paths: Sequence[str | Path], *, max_unpacked: int | None = None, note: Callable[[str], None] = lambda _: None
+    paths: Sequence[str | Path],
+    *,
+    max_unpacked: int | None = None,
+    cluster: str = "",
+    note: Callable[[str], None] = lambda _: None,
 ) -> Snapshot:
     """Load a cluster from files, or from the cache of an earlier loading of the same files.
 
@@ -24,7 +28,7 @@ def load_cached(
     ----------
     paths : sequence of str or Path
         Files, folders and archives.
-    max_unpacked : int, optional
+    max_unpacked, cluster : int and str, optional
         As for ``load_snapshot``.
     note : callable
         Receives a sentence if the cache cannot be written beside the snapshot.
@@ -34,22 +38,26 @@ def load_cached(
     SnapshotError
         As for ``load_snapshot``.
     """
-    files = find_files(paths, max_unpacked)
+    files = find_files(paths, max_unpacked, cluster)
     try:
         key = b"" if files is None else files.fingerprint()
     except (InputError, OSError):
         key = b""
     if files is None or not key:
         # Reading reports what is wrong.
-        return load_snapshot(paths, max_unpacked=max_unpacked)
-    cache = CacheFile(paths)
+        return load_snapshot(paths, max_unpacked=max_unpacked, cluster=cluster)
+    cache = CacheFile(paths, cluster)
     content = cache.read(key)
     if content is not None:
         with suppress(msgspec.MsgspecError, LookupError):
             return snapshot_of(decode_entry(content), tuple(map(str, paths)))
-    snapshot = load_snapshot(paths, max_unpacked=max_unpacked)
+    snapshot = load_snapshot(paths, max_unpacked=max_unpacked, cluster=cluster)
     encoded = encode_entry(snapshot)
     # Files that changed between hashing and reading would be stored under the wrong key.
-    if encoded is not None and find_files(paths, max_unpacked) == files and (told := cache.write(key, encoded)):
+    if (
+        encoded is not None
+        and find_files(paths, max_unpacked, cluster) == files
+        and (told := cache.write(key, encoded))
+    ):
         note(told)
     return snapshot

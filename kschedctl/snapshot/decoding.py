@@ -11,12 +11,13 @@ import json
 import types
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
 from kschedctl.api.core import QuantityText
 from kschedctl.api.meta import Int32, Int64, Time
+from kschedctl.api.workload import IntOrPercent
 from kschedctl.errors import InputError
 from kschedctl.findings.field_path import joined
 from kschedctl.findings.finding import Finding
@@ -38,6 +39,7 @@ _EXPECTED: Final[dict[Any, str]] = {
     bool: "true or false",
     Time: "a time such as 2026-01-31T12:00:00Z",
     QuantityText: "a quantity such as 2, 500m or 1.5Gi",
+    IntOrPercent: "an integer of 32 bits or a percentage such as 25%",
 }
 
 
@@ -151,10 +153,11 @@ def _conform(value: Any, type_: Any, path: str, findings: list[Finding]) -> Any:
         if not isinstance(value, list):
             return _wrong(value, "a list", path, findings)
         return [_conform(item, args[0], f"{path}[{index}]", findings) for index, item in enumerate(value)]
-    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+    struct = next((each for each in args or (type_,) if _is_struct(each)), None)
+    if struct is not None and (isinstance(value, dict) or struct is type_):
         if not isinstance(value, dict):
             return _wrong(value, "an object", path, findings)
-        return _conform_fields(value, type_, path, findings)
+        return _conform_fields(value, struct, path, findings)
     return _conform_leaf(value, type_, path, findings)
 
 
@@ -175,8 +178,19 @@ def _conform_leaf(value: Any, type_: Any, path: str, findings: list[Finding]) ->
     try:
         msgspec.convert(value, type_)
     except msgspec.ValidationError:
-        return _wrong(value, _EXPECTED[type_], path, findings, _hint(value, type_))
+        return _wrong(value, _expected(type_), path, findings, _hint(value, type_))
     return value
+
+
+def _expected(type_: Any) -> str:
+    if type_ in _EXPECTED:
+        return _EXPECTED[type_]
+    # A field that has a different type in each version of its API has one of several types here.
+    return "an object" if _is_struct(type_) else " or ".join(map(_expected, get_args(type_)))
+
+
+def _is_struct(type_: Any) -> TypeGuard[type[msgspec.Struct]]:
+    return isinstance(type_, type) and issubclass(type_, msgspec.Struct)
 
 
 def _without_none(type_: Any) -> Any:
@@ -190,8 +204,8 @@ def _without_none(type_: Any) -> Any:
 def _zero(type_: Any) -> Any:
     """Return Go's zero value for a null in a list or map."""
     origin = get_origin(type_)
-    if origin is dict or (isinstance(type_, type) and issubclass(type_, msgspec.Struct)):
-        return {} if origin is dict else _conform_fields({}, cast("type[msgspec.Struct]", type_), "", [])
+    if origin is dict or _is_struct(type_):
+        return {} if origin is dict else _conform_fields({}, type_, "", [])
     if origin is tuple:
         return []
     return _ZERO_TIME if type_ is Time else type_() if isinstance(type_, type) else 0

@@ -46,13 +46,14 @@ class SnapshotFiles:
     passed : tuple
         The files and folders that are skipped for their name or type: name, reason, whether that is doubtful, and the
         number of the file that has the same identity, or true for a folder.
-    max_unpacked : int or None
+    max_unpacked, cluster : int or None, and str
         As for ``SnapshotReader``.
     """
 
     files: tuple[FileToRead, ...]
     passed: tuple[tuple[str, str, bool, int | None, bool], ...]
     max_unpacked: int | None
+    cluster: str
 
     def fingerprint(self) -> bytes:
         """Return the digest of names and contents, and of the versions of all that reads them.
@@ -75,17 +76,17 @@ class SnapshotFiles:
             version("msgspec"),
             version("numpy"),
         )
-        return _digest(msgspec.msgpack.encode((program, self.max_unpacked, files, self.passed)))
+        return _digest(msgspec.msgpack.encode((program, self.max_unpacked, self.cluster, files, self.passed)))
 
 
-def find_files(paths: Sequence[str | Path], max_unpacked: int | None) -> SnapshotFiles | None:
+def find_files(paths: Sequence[str | Path], max_unpacked: int | None, cluster: str = "") -> SnapshotFiles | None:
     """Return the files of a snapshot.
 
     Parameters
     ----------
     paths : sequence of str or Path
         Files, folders and archives.
-    max_unpacked : int or None
+    max_unpacked, cluster : int or None, and str
         As for ``SnapshotReader``.
 
     Returns
@@ -107,7 +108,7 @@ def find_files(paths: Sequence[str | Path], max_unpacked: int | None) -> Snapsho
         (each.name, each.reason, each.doubtful, numbers.get(each.identity), each.identity in summary.identities)
         for each in summary.passed
     )
-    return SnapshotFiles(tuple(files), passed, max_unpacked)
+    return SnapshotFiles(tuple(files), passed, max_unpacked, cluster)
 
 
 def can_be_read_twice(path: str | Path) -> bool:

@@ -51,7 +51,7 @@ class LayoutReading(Protocol):
     def typed_items(
         self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location
     ) -> Iterator[tuple[ApiObject, Location]]:
-        """Read the items of a list of one kind."""
+        """Read the items of a list, with the given version and kind if they have none of their own."""
 
 
 class Layout(NamedTuple):
@@ -124,6 +124,7 @@ def _simulator_export(
             continue
         # Items are numbered per list.
         place = location._replace(file=f"{location.file}:{key}")
+        reading.summary.looked_for.add(kind)
         yield from reading.typed_items(items, api_version, kind, place)
 
 

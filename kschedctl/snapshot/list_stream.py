@@ -12,7 +12,9 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from kschedctl.errors import InputError
 from kschedctl.snapshot.documents import ObjectHeader
+from kschedctl.text.json_text import json_documents
 
 PIECE: Final = 4 * 1024 * 1024
 #: The maximum length of an item, in pieces.
@@ -29,6 +31,7 @@ _BEGINNING: Final = re.compile(
 _ITEM: Final = re.compile(rb'\s*\{\s*("\w+")\s*:\s*(?:"[^"\\]*"\s*,\s*("\w+")\s*:)?')
 _LISTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class NotStreamableError(Exception):
@@ -62,6 +65,8 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
     ------
     NotStreamableError
         If the text turns out not to be a single list; it may be raised after pieces were yielded.
+    InputError
+        If the list has its kind, version or items twice.
     """
     text = stream.read(max(piece_size, _HEAD))
     begin = _BEGINNING.match(text[:_HEAD])
@@ -87,9 +92,28 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
         elif len(piece) > _LONGEST_ITEM * piece_size:
             raise NotStreamableError
     rest = _envelope(head + piece[1:])
+    _check_tail(head, bytes(piece))
     if not isinstance(rest.items, list):
         raise NotStreamableError
     yield Piece(envelope, rest.items)
+
+
+def _check_tail(head: bytes, last: bytes) -> None:
+    """Raise InputError if a field after the items replaces what was read: of two equal keys, the second one counts.
+
+    Parameters
+    ----------
+    head : bytes
+        The text before the items.
+    last : bytes
+        The last items in brackets, and the well-formed text after them.
+    """
+    _, items, _ = next(json_documents(last, _ENVELOPES))
+    after = _FIELDS.decode(b"{" + last[len(items) :].lstrip(b" \t\r\n,"))
+    before = _FIELDS.decode(head + b"]}")
+    if repeated := [name for name in ("apiVersion", "kind", "items") if name in before and name in after]:
+        problem = f'the list has the field "{repeated[0]}" twice'
+        raise InputError(problem, path=repeated[0], hint="delete the wrong one")
 
 
 def _between(first: re.Match[bytes]) -> re.Pattern[bytes]:

@@ -68,6 +68,7 @@ def load_snapshot(
     more: Iterable[tuple[ApiObject, Location]] = (),
     max_unpacked: int | None = None,
     written: OriginalObjects | None = None,
+    cluster: str = "",
 ) -> Snapshot:
     """Load a cluster from files.
 
@@ -81,7 +82,7 @@ def load_snapshot(
         Additional objects for the cluster.
     max_unpacked : int, optional
         As for ``SnapshotReader``.
-    written : OriginalObjects, optional
+    written, cluster : OriginalObjects and str, optional
         As for ``SnapshotReader``.
 
     Raises
@@ -89,7 +90,7 @@ def load_snapshot(
     SnapshotError
         If anything cannot be read; there is no partial result.
     """
-    reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_unpacked, written=written)
+    reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_unpacked, written=written, cluster=cluster)
     return build_snapshot(reader, tuple(map(str, paths)), more=more)
 
 

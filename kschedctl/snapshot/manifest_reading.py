@@ -57,6 +57,7 @@ class ManifestReading(Reading):
     """
 
     _as_data: ClassVar = True
+    _of_one_cluster: ClassVar = False
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -14,9 +15,11 @@ import msgspec
 from kschedctl.api.coordination import LEADER_ANNOTATION
 from kschedctl.api.kinds import file_type, kind_type, lock_type
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.wording import listed
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
 from kschedctl.findings.location import Location
+from kschedctl.snapshot.clusters import PART_OF_KIND, Part, clusters_in
 from kschedctl.snapshot.content_sniffing import meant_kind, seems_object
 from kschedctl.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, shown, top_level
 from kschedctl.snapshot.documents import Document, NoObjectError, ObjectHeader, documents, read_envelope
@@ -25,13 +28,15 @@ from kschedctl.snapshot.layouts import layout_of
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.names import SUFFIXES
 from kschedctl.snapshot.original_objects import OriginalObjects
-from kschedctl.snapshot.shortening import BEGINNING, shortened
-from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_source
+from kschedctl.snapshot.shortening import shortened
+from kschedctl.snapshot.sources import STDIN_NAME, Source, cannot_read, read_sources, whole_source
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.templates import BRACES, unrendered
 from kschedctl.snapshot.unpacking import Unpacking
 
 MAX_PROBLEMS: Final = 10
+#: The number of clusters that an error names.
+MOST_CLUSTERS: Final = 20
 NO_OBJECTS: Final = "holds no Kubernetes objects"
 EMPTY: Final = "empty"
 
@@ -50,6 +55,8 @@ CARRIERS: Final = {
     ("", _STATUS): "an error of the API server in place of objects",
 }
 _LEADER: Final = LEADER_ANNOTATION.encode()
+#: The field that makes any object a list, in YAML whose first lines determine its kind.
+_ITEMS_LINE: Final = b"\nitems:"
 #: YAML that may hide a time or the annotation of a lock: escapes of their characters, an escaped line break within
 #: them, and the beginnings of tags, one of which encodes text.
 _ESCAPES: Final = re.compile(rb"\\[xuU/\n]")
@@ -77,10 +84,19 @@ class Reading:
         The maximum number of bytes to unpack, or to hold of a file that cannot be streamed.
     written : OriginalObjects, optional
         The collection that records the originals of objects.
+    cluster : str
+        The path of a cluster inside folders and archives, which is read alone; empty to read all files.
+
+    Attributes
+    ----------
+    parts : dict of str to dict of str to Part
+        The files of each folder or archive that have parts of a cluster, by their paths inside.
     """
 
     #: True to read each file as a whole, and to decode YAML to plain data.
     _as_data: ClassVar = False
+    #: True if the objects are those of one cluster.
+    _of_one_cluster: ClassVar = True
 
     def __init__(
         self,
@@ -91,9 +107,12 @@ class Reading:
         *,
         max_unpacked: int | None = None,
         written: OriginalObjects | None = None,
+        cluster: str = "",
     ) -> None:
         self._paths = paths
         self._stdin = stdin
+        self._cluster = cluster
+        self.parts: dict[str, dict[str, Part]] = {}
         self.summary = summary
         self._error = error
         self._unpacking = Unpacking(max_unpacked)
@@ -109,19 +128,14 @@ class Reading:
             If there are problems: an error of the given type with the first ``MAX_PROBLEMS`` (10) of them.
         """
         try:
-            for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking):
+            for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking, cluster=self._cluster):
                 if isinstance(source, InputError):
                     self.note(source)
                     continue
-                before = self.summary.left_out.copy()
-                for read in self._large_file(source) if source.path else self._file(source):
-                    self.summary.n_of_kind[type(read[0]).__name__] += 1
-                    self.summary.files[source.name] += 1
+                for read in self._of_source(source):
                     # After a problem, the rest is only searched for more problems.
                     if not self._findings:
                         yield read
-                if self.summary.files.get(source.name) == 0:
-                    self.summary.left_out_of[source.name] = self.summary.left_out - before
                 # Release this text before the next one is read.
                 del source
         except _EnoughError:
@@ -134,8 +148,45 @@ class Reading:
                 hint="give a folder of smaller files, such as kschedctl snapshot writes",
             ) from None
         self._error.raise_any(self._findings)
+        if self._of_one_cluster:
+            self._check_clusters()
         if not self.summary.n_objects and not self._may_be_empty():
             raise self._nothing_found()
+
+    def _of_source(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        """Read a file, and record its content in the summary."""
+        summary = self.summary
+        before, header = summary.left_out.copy(), summary.header
+        part = Part(0)
+        for read in self._large_file(source) if source.path else self._file(source):
+            summary.n_of_kind[type(read[0]).__name__] += 1
+            summary.files[source.name] += 1
+            part |= PART_OF_KIND.get(type(read[0]), Part(0))
+            yield read
+        if summary.header is not header:
+            part |= Part.HEADER
+        if source.inside:
+            own = self.parts.setdefault(source.name.removesuffix(source.inside), {})
+            if part:
+                own[source.inside] = part
+        if summary.files.get(source.name) == 0:
+            summary.left_out_of[source.name] = summary.left_out - before
+
+    def clusters(self) -> dict[str, list[str]]:
+        """Return the paths of the clusters inside each folder or archive, known once the objects are read."""
+        return {root: [each for each in clusters_in(parts) if each] for root, parts in self.parts.items()}
+
+    def _check_clusters(self) -> None:
+        """Raise an error if a folder or archive has several clusters, or not the one that is to be read."""
+        if self._cluster and not self.parts:
+            # Clusters are looked for by name before, unless the input is standard input.
+            hint = "give the path inside: standard input is read only once"
+            raise self._error(f'there is no cluster "{self._cluster}"', where=STDIN_NAME, hint=hint)
+        for root, found in self.clusters().items():
+            if found:
+                problem = f"holds {len(found)} clusters: {listed(found, most=MOST_CLUSTERS)}"
+                hint = "choose one with --cluster NAME; name the parts of one cluster one by one, each with --snapshot"
+                raise self._error(problem, where=root.rstrip(f":/{os.sep}"), hint=hint)
 
     def _may_be_empty(self) -> bool:
         """Report whether input without any object that scheduling depends on is valid."""
@@ -155,6 +206,7 @@ class Reading:
         summary = self.summary
         left_out, findings = summary.left_out.copy(), list(self._findings)
         n_read = n_items = 0
+        location = Location(source.name, 1)
         assert source.state is not None
         try:
             if self._as_data:
@@ -162,7 +214,6 @@ class Reading:
             with open(source.path, "rb") as stream:
                 check_unchanged(stream.fileno(), source.path, source.state)
                 for piece in stream_list(stream):
-                    location = Location(source.name, 1)
                     for read in self._list(piece.envelope, piece.items, location, n_items):
                         n_read += 1
                         yield read
@@ -177,7 +228,7 @@ class Reading:
                 return
             yield from islice(self._file(whole), n_read, None)
         except (InputError, OSError) as error:
-            self.note(error if isinstance(error, InputError) else cannot_read(source.path, error))
+            self.note(error if isinstance(error, InputError) else cannot_read(source.path, error), location)
         else:
             self._count_file(source)
 
@@ -238,6 +289,7 @@ class Reading:
             is_only_counted(api_version, kind)
             and (lock_type(api_version, kind) is None or _LEADER not in text)
             and BRACES.encode() not in text
+            and _ITEMS_LINE not in text
             and _ESCAPES.search(text) is None
             and not any(tag in text for tag in _TAGS)
             and not self.summary.may_have_newer(text)
@@ -268,15 +320,18 @@ class Reading:
     def _by_kind(
         self, value: JsonValue, envelope: ObjectHeader[Any], location: Location
     ) -> Iterable[tuple[ApiObject, Location]]:
-        """Return the objects of a document with kind and version: one object, or a list."""
+        """Return the objects of a document with kind and version: one object, or a list.
+
+        As for kubectl, any object with ``items`` is a list, whatever its kind.
+        """
         api_version, kind, items = envelope.api_version or "", envelope.kind or "", envelope.items
-        if items is msgspec.UNSET and kind.endswith(_LIST) and _is_list_kind(api_version, kind):
+        if items is not msgspec.UNSET:
+            return self._list(envelope, items or (), location)
+        if kind.endswith(_LIST) and _is_list_kind(api_version, kind):
             self.note(_without_items(value), described(location, api_version, kind, value))
             return ()
-        if not kind.endswith(_LIST) or items is msgspec.UNSET:
-            read = self._object(value, api_version, kind, location)
-            return () if read is None else (read,)
-        return self._list(envelope, items or (), location)
+        read = self._object(value, api_version, kind, location)
+        return () if read is None else (read,)
 
     def _list(
         self, envelope: ObjectHeader[Any], items: Sequence[JsonValue], location: Location, n_before: int = 0
@@ -284,37 +339,25 @@ class Reading:
         """Return the items of a list; the first of them has the number ``n_before + 1``."""
         kind = envelope.kind or _LIST
         if kind == _LIST:
-            return self._items(items, location, n_before)
-        return self.typed_items(items, envelope.api_version or "", kind.removesuffix(_LIST), location, n_before)
+            return self.typed_items(items, "", "", location, n_before)
+        if kind.endswith(_LIST):
+            kind = kind.removesuffix(_LIST)
+            self.summary.looked_for.add(kind)
+        return self.typed_items(items, envelope.api_version or "", kind, location, n_before)
 
     def typed_items(
         self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
-        """Yield the items of a list of one kind; the list's kind counts, as items usually have none."""
-        self.summary.looked_for.add(kind)
-        for number, item in enumerate(items, n_before + 1):
-            read = self._object(item, api_version, kind, Location(location.file, location.document, number))
-            if read is not None:
-                yield read
-
-    def _items(
-        self, items: Sequence[JsonValue], location: Location, n_before: int = 0
-    ) -> Iterator[tuple[ApiObject, Location]]:
-        """Yield the items of a list of any kinds."""
+        """Yield the items of a list, with the given version and kind if they have none of their own."""
         for number, item in enumerate(items, n_before + 1):
             # An item of a list inside a list has the number of the outer item.
             place = location if location.item is not None else Location(location.file, location.document, number)
-            if isinstance(item, msgspec.Raw) and (match := BEGINNING.match(item)) is not None:
-                api_version, kind = (match[1] or match[4]).decode(), (match[2] or match[3]).decode()
-                if not kind.endswith(_LIST):
-                    if (read := self._object(item, api_version, kind, place)) is not None:
-                        yield read
-                    continue
             try:
                 envelope = read_envelope(item)
             except InputError as error:
                 self.note(error, place)
                 continue
+            envelope.api_version, envelope.kind = envelope.api_version or api_version, envelope.kind or kind
             if envelope.kind and envelope.api_version:
                 yield from self._by_kind(item, envelope, place)
             else:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ManifestError
+from kschedctl.api.wording import listed
+from kschedctl.errors import ManifestError, SnapshotError
 from kschedctl.findings.location import Location
+from kschedctl.snapshot.clusters import chosen
 from kschedctl.snapshot.manifest import ManifestSet
 from kschedctl.snapshot.manifest_reading import ManifestReading
-from kschedctl.snapshot.objects import Reading
+from kschedctl.snapshot.objects import MOST_CLUSTERS, Reading
 from kschedctl.snapshot.original_objects import OriginalObjects
+from kschedctl.snapshot.sources import STDIN, Source, read_sources
 from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.unpacking import Unpacking
 from kschedctl.snapshot.validation import Validation
 
 
@@ -31,6 +36,9 @@ class SnapshotReader:
         of more than 64 MiB may be at most 250 times its packed size (``kschedctl.snapshot.unpacking``).
     written : OriginalObjects, optional
         The collection that records the originals of objects.
+    cluster : str, optional
+        The name of a cluster, or its path inside, if folders and archives of ``paths`` hold several. Files that are
+        named themselves are read in any case.
 
     Notes
     -----
@@ -46,21 +54,74 @@ class SnapshotReader:
         stdin: BinaryIO | None = None,
         max_unpacked: int | None = None,
         written: OriginalObjects | None = None,
+        cluster: str = "",
     ) -> None:
         self._paths = paths
         self._stdin = stdin
         self._max_unpacked = max_unpacked
         self._written = written
+        self._cluster = cluster
         self.summary = ReadSummary()
 
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
+        cluster = find_cluster(self._paths, self._cluster, self._max_unpacked) if self._cluster else ""
         return Reading(
             self._paths,
             self._stdin,
             self.summary,
             max_unpacked=self._max_unpacked,
             written=self._written,
+            cluster=cluster,
         ).objects()
+
+
+def find_cluster(paths: Sequence[str | Path], name: str, max_unpacked: int | None = None) -> str:
+    """Return the path of a cluster inside the folders and archives at the given paths.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files, folders and archives. Standard input can be read only once, so that clusters are not looked for in it.
+    name : str
+        The path, or its last part.
+    max_unpacked : int, optional
+        As for ``SnapshotReader``.
+
+    Raises
+    ------
+    SnapshotError
+        If there is no such cluster, or several have the name.
+    """
+    path = PurePosixPath(name).as_posix().strip("/")
+    sources = read_sources(paths, None, ReadSummary(), Unpacking(max_unpacked), cluster=path)
+    if STDIN in map(str, paths) or any(isinstance(source, Source) and source.inside for source in sources):
+        return path
+    reading = _read_all(paths, max_unpacked)
+    by_root = reading.clusters()
+    known = list(dict.fromkeys(each for clusters in by_root.values() for each in clusters))
+    found = [each for root, clusters in by_root.items() for each in chosen(path, clusters, reading.parts[root])]
+    if len(found) == 1:
+        return found[0]
+    where = ", ".join(map(str, paths))
+    if found:
+        raise SnapshotError(f'"{name}" can be {listed(found, "or")}', where=where, hint="give the path inside")
+    hint = f"the clusters are {listed(known, most=MOST_CLUSTERS)}" if known else "it is one cluster: omit --cluster"
+    raise SnapshotError(f'there is no cluster "{name}"', where=where, hint=hint)
+
+
+def names_of_clusters(paths: Sequence[str | Path], max_unpacked: int | None = None) -> list[str]:
+    """Return the paths of the clusters inside folders and archives that hold several of them."""
+    return [each for found in _read_all(paths, max_unpacked).clusters().values() for each in found]
+
+
+def _read_all(paths: Sequence[str | Path], max_unpacked: int | None) -> Reading:
+    """Read all clusters at the given paths, to find out which there are."""
+    reading = Reading(paths, None, ReadSummary(), max_unpacked=max_unpacked)
+    # Broken files of one cluster do not matter to another one.
+    with suppress(SnapshotError):
+        for _ in reading.objects():
+            pass
+    return reading
 
 
 def read_manifest(

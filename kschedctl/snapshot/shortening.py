@@ -10,12 +10,12 @@ import msgspec
 from kschedctl.api.kinds import kind_type
 from kschedctl.errors import InputError
 from kschedctl.snapshot.decoding import decode
+from kschedctl.snapshot.documents import read_envelope
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.templates import BRACES
 
-# The beginning of an item as written by API servers and kubectl. A match saves a pass over the item's text. (A second
-# "kind" key further down would be overlooked.)
-BEGINNING: Final = re.compile(
+# The beginning of an object as written by API servers and kubectl.
+_BEGINNING: Final = re.compile(
     rb'\{\s*(?:"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"|"kind":\s*"(\w+)",\s*"apiVersion":\s*"([\w./-]+)")'
 )
 
@@ -33,9 +33,9 @@ def shortened(text: bytes, summary: ReadSummary) -> bytes | None:
     Returns
     -------
     bytes, optional
-        An object that is read as the same; ``None`` if nothing is known about its kind, or it is invalid.
+        An object that is read as the same; ``None`` if nothing is known about its kind, or it is invalid or a list.
     """
-    match = BEGINNING.match(text)
+    match = _BEGINNING.match(text)
     if match is None:
         return None
     type_ = kind_type((match[1] or match[4]).decode(), (match[2] or match[3]).decode())
@@ -43,6 +43,8 @@ def shortened(text: bytes, summary: ReadSummary) -> bytes | None:
         return None
     try:
         read = decode(text, type_)
+        if read_envelope(text).items is not msgspec.UNSET:
+            return None
     except InputError:
         return None
     if not read.metadata.name or BRACES in read.metadata.name:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO, FileIO
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
 
 from kschedctl.errors import InputError
 from kschedctl.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
+from kschedctl.snapshot.clusters import outside, path_inside
 from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, passed_file
 from kschedctl.snapshot.file_state import State, check_unchanged, state
 from kschedctl.snapshot.names import (
@@ -30,6 +31,7 @@ from kschedctl.text.encoding import utf8_text
 #: Returns the reason for leaving out a path, and an empty text to read it; the second argument is true for a folder.
 Exclusion: TypeAlias = Callable[[str, bool], str]
 STDIN: Final = "-"
+STDIN_NAME: Final = "standard input"
 #: The size in bytes from which an uncompressed file is streamed.
 LARGE: Final = 64 * 1024 * 1024
 
@@ -52,6 +54,8 @@ class Source:
         The state of the large file when it was found.
     identity : hashable
         The identity of the file, independent of its name.
+    inside : str
+        The path inside the folder or archive that the user named; empty if ``named``.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Source:
     path: str = ""
     state: State | None = field(default=None, compare=False)
     identity: Hashable = field(default=None, compare=False)
+    inside: str = ""
 
 
 def read_sources(
@@ -70,6 +75,7 @@ def read_sources(
     exclusion_below: Callable[[str], Exclusion] | None = None,
     *,
     contents: bool = True,
+    cluster: str = "",
 ) -> Iterator[Source | InputError]:
     """Yield the files at the given paths, one at a time, in a fixed order.
 
@@ -88,6 +94,8 @@ def read_sources(
         Returns the paths to leave out below a folder of ``paths``; ``None`` to read all.
     contents : bool
         False to yield each regular file by its path only, as if it were large; archives are not opened.
+    cluster : str
+        The path of a cluster inside folders and archives, whose other files are skipped; empty to read all.
 
     Yields
     ------
@@ -95,21 +103,48 @@ def read_sources(
         An error for each file that cannot be read; the files after it still follow.
     """
     for path in paths:
-        name = str(path)
-        try:
-            if name == STDIN:
-                yield from _read_stdin(stdin, summary, unpacking)
-            elif Path(path).is_dir():
-                exclusion = exclusion_below(name) if exclusion_below is not None else _read_all
-                yield from _read_folder(name, summary, unpacking, exclusion, LARGE if contents else 0)
+        root = STDIN_NAME if str(path) == STDIN else str(path)
+        is_other = outside(root, cluster) if cluster else _read_all
+        exclusion = exclusion_below(root) if exclusion_below is not None else is_other
+        n_passed = len(summary.passed)
+        for source in _read_path(path, stdin, summary, unpacking, exclusion, contents=contents):
+            if isinstance(source, InputError) or source.named:
+                yield source
+            elif why := is_other(source.name, False):
+                summary.passed.append(SkippedFile(source.name, why))
             else:
-                with open(path, "rb", buffering=0) as raw:
-                    yield from _read_named(raw, name, summary, unpacking, contents=contents)
-        except (OSError, ValueError) as error:
-            # A path with a NUL is a ValueError.
-            yield cannot_read(name, error)
-        except InputError as error:
-            yield error
+                yield replace(source, inside=path_inside(source.name, root))
+        if cluster:
+            # Nothing is missing if a file of another cluster is not read.
+            summary.passed[n_passed:] = [
+                each._replace(doubtful=each.doubtful and not is_other(each.name, False))
+                for each in summary.passed[n_passed:]
+            ]
+
+
+def _read_path(
+    path: str | Path,
+    stdin: BinaryIO | None,
+    summary: ReadSummary,
+    unpacking: Unpacking,
+    exclusion: Exclusion,
+    *,
+    contents: bool,
+) -> Iterator[Source | InputError]:
+    name = str(path)
+    try:
+        if name == STDIN:
+            yield from _read_stdin(stdin, summary, unpacking)
+        elif Path(path).is_dir():
+            yield from _read_folder(name, summary, unpacking, exclusion, LARGE if contents else 0)
+        else:
+            with open(path, "rb", buffering=0) as raw:
+                yield from _read_named(raw, name, summary, unpacking, contents=contents)
+    except (OSError, ValueError) as error:
+        # A path with a NUL is a ValueError.
+        yield cannot_read(name, error)
+    except InputError as error:
+        yield error
 
 
 def cannot_read(name: str, error: OSError | ValueError) -> InputError:
@@ -122,7 +157,7 @@ def cannot_read(name: str, error: OSError | ValueError) -> InputError:
 def _read_stdin(stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
     if stdin is None:
         raise InputError("standard input is not available here", where=STDIN, hint="name a file or a folder")
-    yield from _read_endless(stdin, "standard input", summary, unpacking)
+    yield from _read_endless(stdin, STDIN_NAME, summary, unpacking)
 
 
 def _read_named(

@@ -20,6 +20,7 @@ EDITS_BY_NAME: Final[Mapping[str, type[Edit]]] = {edit.option.flag.removeprefix(
 WEIGHT: Final = "weight."
 ARGS: Final = "args."
 SNAPSHOT: Final = "snapshot"
+CLUSTER: Final = "cluster"
 CONFIG: Final = "config"
 KUBERNETES_VERSION: Final = "kubernetes-version"
 FEATURE_GATES: Final = "feature-gates"
@@ -31,6 +32,7 @@ OTHERS: Final[Mapping[str, str]] = {
     f"{ARGS}PLUGIN.FIELD": "an argument of a plugin, in all profiles: `args.NodeResourcesFit.scoringStrategy.type`",
     CONFIG: "a file with a KubeSchedulerConfiguration",
     SNAPSHOT: "another snapshot, or a list of paths that form one",
+    CLUSTER: "another cluster in a snapshot that holds several, by its name or its path inside",
     KUBERNETES_VERSION: f"the Kubernetes version whose rules apply: {', '.join(RELEASES)}",
     FEATURE_GATES: "feature gates in kube-scheduler's form: `NAME=true,NAME=false`",
     SEED: "the seed of the random choice among nodes with equal scores; without a seed the first by name is chosen",
@@ -194,6 +196,7 @@ def _gates(axis: Axis, value: Any) -> None:
 
 _CHECKS: Final[Mapping[str, Callable[[Axis, Any], None]]] = {
     SNAPSHOT: _texts,
+    CLUSTER: _text,
     CONFIG: _text,
     KUBERNETES_VERSION: _text,
     FEATURE_GATES: _gates,

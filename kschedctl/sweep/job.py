@@ -171,8 +171,8 @@ class SweepJob:
         return found
 
     def _load(self, key: BaseKey) -> Start:
-        paths, version, gates = key
-        snapshot = read_snapshot(*map(self.path, paths))
+        paths, cluster, version, gates = key
+        snapshot = read_snapshot(*map(self.path, paths), cluster=cluster)
         if not snapshot.nodes_told and not len(snapshot.cluster.nodes):
             raise InputError("holds no nodes", where=", ".join(paths))
         given = [(name, text) for name, value in self.read.plan.base.what_if.items() for text in texts(value)]

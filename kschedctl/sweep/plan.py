@@ -28,6 +28,9 @@ class Base(PlanStruct, frozen=True, kw_only=True):
     """The cluster that all cases start from. Paths are relative to the plan's folder."""
 
     snapshot: Annotated[Texts, Meta(description="The snapshot: a file, folder or archive, or several.")] = ()
+    cluster: Annotated[
+        str, Meta(description="The cluster, by its name or its path inside, if the snapshot holds several.")
+    ] = ""
     config: Annotated[str, Meta(description="The scheduler's KubeSchedulerConfiguration.")] = ""
     kubernetes_version: Annotated[
         str, Meta(description="The Kubernetes version whose rules apply. Default: the cluster's.")

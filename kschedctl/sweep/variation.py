@@ -8,6 +8,7 @@ from typing import Any
 
 from kschedctl.sweep.axis import (
     ARGS,
+    CLUSTER,
     CONFIG,
     EDITS_BY_NAME,
     FEATURE_GATES,
@@ -21,8 +22,9 @@ from kschedctl.sweep.axis import (
 )
 from kschedctl.sweep.plan import Plan, texts
 
-#: The key of a loaded cluster, which cases can share: snapshot paths, Kubernetes version and feature gates.
-BaseKey = tuple[tuple[str, ...], str, tuple[tuple[str, bool], ...]]
+#: The key of a loaded cluster, which cases can share: snapshot paths, cluster in them, Kubernetes version and feature
+#: gates.
+BaseKey = tuple[tuple[str, ...], str, str, tuple[tuple[str, bool], ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ class Variation:
 
     Attributes
     ----------
-    snapshot, kubernetes_version, feature_gates, config, of
+    snapshot, cluster, kubernetes_version, feature_gates, config, of
         The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the plan's.
     edits : tuple of (str, str)
         The what-if edits of the axes, as name of the option and value, in the order in which they take effect.
@@ -42,6 +44,7 @@ class Variation:
     """
 
     snapshot: tuple[str, ...]
+    cluster: str
     kubernetes_version: str
     feature_gates: tuple[tuple[str, bool], ...]
     config: str
@@ -54,7 +57,7 @@ class Variation:
     @property
     def base(self) -> BaseKey:
         """The key of the loaded cluster that the case starts from."""
-        return self.snapshot, self.kubernetes_version, self.feature_gates
+        return self.snapshot, self.cluster, self.kubernetes_version, self.feature_gates
 
 
 def variation(plan: Plan, axes: Sequence[Axis], case: Mapping[str, Any]) -> Variation:
@@ -82,6 +85,7 @@ def variation(plan: Plan, axes: Sequence[Axis], case: Mapping[str, Any]) -> Vari
     edits = [(axis.of, text) for axis, value in given if axis.of in EDITS_BY_NAME for text in axis.texts(value)]
     return Variation(
         snapshot=those(SNAPSHOT, texts(base.snapshot)),
+        cluster="".join(those(CLUSTER, (base.cluster,))),
         kubernetes_version="".join(those(KUBERNETES_VERSION, (base.kubernetes_version,))),
         feature_gates=tuple(sorted({**base.feature_gates, **gates(more)}.items())),
         config="".join(those(CONFIG, (base.config,))),

@@ -12,7 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.finding import Where
 from kschedctl.releases.release import Release
 from kschedctl.workloads.claims import replica_named
-from kschedctl.workloads.created_pods import MOST_MADE
+from kschedctl.workloads.created_pods import MOST_MADE, check_number
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import generated_name
 
@@ -24,6 +24,7 @@ def with_pods_of(
     release: Release,
     where: Where = "",
     n_there: int = 0,
+    n_before: int = 0,
     created: bool = True,
 ) -> tuple[Cluster, int]:
     """Add the missing pods of a workload to the cluster as pending pods.
@@ -36,6 +37,8 @@ def with_pods_of(
         The source of the workload, for error messages.
     n_there : int
         The number of the workload's pods that exist already.
+    n_before : int
+        The number of pods that were added for other workloads, which count for the limit.
     created : bool
         True if the workload is new; False if an API server has already resolved its PriorityClass and RuntimeClass.
 
@@ -45,11 +48,18 @@ def with_pods_of(
         The cluster with the pods, their claims and the other objects that the controller creates for them.
     int
         The number of pods that were added.
+
+    Raises
+    ------
+    ManifestError
+        If an API server would refuse the workload or its pods, or more than ``MOST_MADE`` (10,000) pods are missing.
     """
     added: list[Pod] = []
     objects: list[ApiObject] = []
     taken = set(cluster.pods.index)
-    for made in pods_of(workload, cluster, where=where):
+    every = pods_of(workload, cluster, where=where, most_ordinals=MOST_MADE)
+    check_number(n_before + max(sum(made.replicas for made in every if not made.node) - n_there, 0), where)
+    for made in every:
         # Only pods with generated names are counted; for the others ``fresh_names`` checks if the name is taken.
         lacking = (
             max(made.replicas - n_there, 0) if made.pod.metadata.generate_name and not made.node else made.replicas
@@ -71,7 +81,7 @@ def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> lis
     pod : Pod
         The template. With a ``generateName`` the names are generated, else the template's name is the only one.
     number : int
-        The number of names; at most ``MOST_MADE`` (10,000) names are generated.
+        The number of names.
     taken : container of (namespace, name)
         The names that exist already.
 
@@ -79,12 +89,17 @@ def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> lis
     -------
     list of str
         The names. The list is empty if the template has a fixed name that is taken.
+
+    Raises
+    ------
+    ManifestError
+        If more than ``MOST_MADE`` (10,000) names would be generated.
     """
     namespace, prefix = pod.metadata.namespace, pod.metadata.generate_name
     if not prefix:
         return [pod.name][:number] if (namespace, pod.name) not in taken else []
+    check_number(number, pod.ref)
     names: list[str] = []
-    number = min(number, MOST_MADE)
     for i in count():
         if len(names) >= number:
             break

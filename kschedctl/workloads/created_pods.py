@@ -8,9 +8,18 @@ from typing import Final
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import Where
 
-#: The maximum number of identical pods that are created one by one; further ones are not created.
+#: The maximum number of pods that are created one by one for a question.
 MOST_MADE: Final = 10_000
+
+
+def check_number(number: int, where: Where = "") -> None:
+    """Raise ``ManifestError`` if more pods would be created one by one than ``MOST_MADE`` (10,000)."""
+    if number > MOST_MADE:
+        problem = f"{number:,} pods would be created one by one, and at most {MOST_MADE:,} can be"
+        raise ManifestError(problem, where=where, hint="set fewer replicas, and a lower parallelism for a Job")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.daemon_set import pods_of_daemon_set
 from kschedctl.workloads.job import job_of_cron_job, pods_of_job
 from kschedctl.workloads.replica_set import pods_of_deployment, pods_of_replicas
-from kschedctl.workloads.stateful_set import pods_of_stateful_set
+from kschedctl.workloads.stateful_set import MOST_ORDINALS, pods_of_stateful_set
 from kschedctl.workloads.template import normalize_template, pod_from_template
 
 #: The kinds that ``pods_of`` accepts, including Pod itself.
@@ -50,7 +50,9 @@ _SELECTED: Final = (Deployment, StatefulSet, DaemonSet, ReplicaSet)
 _COUNTS: Final = {"replicas": "replicas", "parallelism": "parallelism", "completions": "completions"}
 
 
-def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[MadePod, ...]:
+def pods_of(
+    obj: ApiObject, cluster: Cluster, *, where: Where = "", most_ordinals: int = MOST_ORDINALS
+) -> tuple[MadePod, ...]:
     """Return the pods that the controller of an object creates.
 
     Parameters
@@ -61,6 +63,8 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
         The cluster, with its nodes and the objects that the controller has already created.
     where : Subject, Location or str
         The source of the object, for error messages.
+    most_ordinals : int
+        The number of ordinals of a StatefulSet that are created one by one; the last stands for all further ones.
 
     Returns
     -------
@@ -96,7 +100,7 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
     except QuantityError as error:
         raise ManifestError(str(error), where=where, path=f"{path}.{error.path}", hint=QUANTITY_HINT) from None
     _check_counts(obj, where)
-    return tuple(with_own_claims(made, cluster) for made in _made(obj, template, cluster))
+    return tuple(with_own_claims(made, cluster) for made in _made(obj, template, cluster, most_ordinals))
 
 
 def _check_counts(obj: ApiObject, where: Where) -> None:
@@ -110,12 +114,12 @@ def _check_counts(obj: ApiObject, where: Where) -> None:
             raise ManifestError.together([finding.at(where)])
 
 
-def _made(obj: ApiObject, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
+def _made(obj: ApiObject, template: PodTemplateSpec, cluster: Cluster, most_ordinals: int) -> tuple[MadePod, ...]:
     match obj:
         case Deployment():
             return pods_of_deployment(obj, template, cluster)
         case StatefulSet():
-            return pods_of_stateful_set(obj, template, cluster)
+            return pods_of_stateful_set(obj, template, cluster, most_ordinals)
         case DaemonSet():
             return pods_of_daemon_set(obj, template, cluster)
         case ReplicaSet() | ReplicationController():

@@ -20,21 +20,23 @@ REVISION_HASH: Final = "controller-revision-hash"
 _POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
-#: The number of ordinals for which pods are created one by one.
-_MOST_ORDINALS: Final = 1000
+#: The number of ordinals for which pods are created one by one, where each is shown.
+MOST_ORDINALS: Final = 1000
 
 
-def pods_of_stateful_set(stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
+def pods_of_stateful_set(
+    stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster, most_ordinals: int = MOST_ORDINALS
+) -> tuple[MadePod, ...]:
     """Return the pods of a StatefulSet by ordinal; if it is scaled to zero, the first one with 0 replicas.
 
-    Each pod is separate, since its labels and claims differ from the others'. At most 1,000 pods are created; the last
-    of them has the number of all further pods in its replicas.
+    Each pod is separate, since its labels and claims differ from the others'. At most `most_ordinals` pods are created;
+    the last of them has the number of all further pods in its replicas.
     """
     spec = stateful_set.spec
     count = wanted_replicas(stateful_set)
     revision = _revision(stateful_set, template, cluster)
     made = []
-    n_made = min(max(count, 1), _MOST_ORDINALS)
+    n_made = min(max(count, 1), most_ordinals)
     for ordinal in range(spec.ordinals.start, spec.ordinals.start + n_made):
         claims = {claim.name: _claim(stateful_set, claim, ordinal) for claim in spec.volume_claim_templates}
         objects = (*owner_if_missing(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))

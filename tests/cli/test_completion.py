@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -106,6 +107,17 @@ def test_claims_of_the_snapshot_that_an_option_names(offered: Asked) -> None:
 )
 def test_claims_for_devices_and_classes(offered: Asked, words: list[str], names: list[str]) -> None:
     assert offered(["devices", *words], snapshot=str(DEVICES / "cluster")) == names
+
+
+def test_clusters_of_a_snapshot_that_holds_several(offered: Asked, tmp_path: Path) -> None:
+    shutil.copytree(SHOP, tmp_path / "prod" / "shop")
+    shutil.copytree(DEVICES / "cluster", tmp_path / "prod" / "gpus")
+    snapshot = str(tmp_path / "prod")
+    assert offered(["explain", "--cluster", ""], snapshot=snapshot) == ["gpus", "shop"]
+    assert offered(["nodes", "--snapshot", snapshot, "--cluster", "s"]) == ["shop"]
+    assert offered(["nodes", "--cluster", ""], snapshot=str(SHOP)) == []
+    assert offered(["explain", "--cluster", "shop", "--node", "node-9"], snapshot=snapshot) == ["node-9"]
+    assert offered(["explain", "--node", "cpu-1"], snapshot=snapshot, KSCHEDCTL_CLUSTER="gpus") == ["cpu-1"]
 
 
 @pytest.mark.parametrize("snapshot", ["/nowhere", "-", __file__])

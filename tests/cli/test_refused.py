@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kschedctl.workloads import created_pods
 from tests.cli.in_process import run
 from tests.validation.probes import BASES, Probe, probes
 
@@ -93,3 +95,56 @@ def test_what_is_warned_of_is_told_once(words: str, place: Path) -> None:
     done = run(*words.split(), "web.json", "--snapshot", str(SHOP))
     assert done.code in (0, 1), done.err
     assert done.err.count('deprecated since v1.14; use "kubernetes.io/os" instead') == 1
+
+
+def workload(kind: str, name: str, number: int) -> dict[str, Any]:
+    """A Deployment, StatefulSet or Job of a number of pods."""
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never" if kind == "Job" else "Always"},
+    }
+    count = (
+        {"parallelism": number} if kind == "Job" else {"replicas": number, "selector": {"matchLabels": {"app": name}}}
+    )
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    spec = {**count, "template": template}
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "shop"}, "spec": spec}
+
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": {"pods": "9"}}}
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("simulate -f many.json", 10**9),
+        ("pending --apply many.json", 10**9),
+        ("optimum --apply many.json", 10**9),
+        ("drain a --apply many.json", 10**9),
+        ("capacity shop/one --apply many.json", 10**9),
+        ("rollout deploy/web -n shop --snapshot many.json", 10**9),
+        ("rollout sts/db -n shop --snapshot many.json", 10**9),
+        ("pending --snapshot few.json --set-replicas deploy/shop/web=1000000000", 10**9),
+        ("pending --snapshot few.json --set-replicas sts/shop/db=10001", 10_001),
+    ],
+)
+def test_more_pods_than_can_be_created_one_by_one(words: str, number: int, place: Path) -> None:
+    one = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one", "namespace": "shop"}}
+    kinds = (("Deployment", "web"), ("StatefulSet", "db"), ("Job", "job"))
+    for file, objects in {
+        "nodes.json": [NODE, {**one, "spec": {"containers": [{"name": "c", "image": "i"}]}}],
+        "many.json": [NODE, *(workload(kind, name, 10**9) for kind, name in kinds)],
+        "few.json": [NODE, *(workload(kind, name, 1) for kind, name in kinds)],
+    }.items():
+        Path(file).write_text("".join(json.dumps(each) + "\n" for each in objects))
+    done = run(*words.split(), *(() if "--snapshot" in words else ("--snapshot", "nodes.json")))
+    assert done.code == 2, done.err
+    assert f"{number:,} pods would be created one by one, and at most 10,000 can be" in done.err
+
+
+def test_the_pods_of_all_workloads_count_together(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(created_pods, "MOST_MADE", 100)
+    place.write_text("".join(json.dumps(workload("Job", name, 60)) + "\n" for name in ("a", "b")))
+    done = run("simulate", "web.json", "--snapshot", str(SHOP))
+    assert done.code == 2
+    assert "Job shop/b: 120 pods would be created one by one, and at most 100 can be" in done.err

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from kschedctl.api.core import Namespace, Service
-from kschedctl.api.device import ResourceClaim
+from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.pod_group import CompositePodGroup, PodGroup
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
@@ -150,6 +151,44 @@ def term_of(**fields: Any) -> dict[str, Any]:
     return {"topologyKey": "zone", **fields}
 
 
+def slice_of(**device: Any) -> dict[str, Any]:
+    pool = {"driver": "d", "pool": {"name": "p"}}
+    return {"spec": {**pool, "devices": [{"name": "other"}, {"name": "gpu", **device}]}}
+
+
+def capacity(**policy: Any) -> dict[str, Any]:
+    return slice_of(capacity={"a.b/c": {"value": "1", "requestPolicy": policy}})
+
+
+MANY = '"many" is not a quantity'
+DEVICE, REQUEST = "spec.devices[1]", "spec.devices.requests[0].exactly.capacity.requests.memory"
+POLICY = f"{DEVICE}.capacity[a.b/c].requestPolicy"
+ASKED = {"devices": {"requests": [{"name": "r", "exactly": {"capacity": {"requests": {"memory": "many"}}}}]}}
+CONSUMED = {"results": [{"consumedCapacity": {"memory": ""}}]}
+WRONG_AMOUNTS: list[tuple[type[ApiObject], str, str, dict[str, Any]]] = [
+    (ResourceSlice, f"{DEVICE}.capacity.memory.value", MANY, slice_of(capacity={"memory": {"value": "many"}})),
+    (ResourceSlice, f"{POLICY}.default", MANY, capacity(default="many")),
+    (ResourceSlice, f"{POLICY}.validValues[1]", MANY, capacity(validValues=["1", "many"])),
+    (ResourceSlice, f"{POLICY}.validRange.max", MANY, capacity(validRange={"max": "many"})),
+    (ResourceSlice, f"{POLICY}.validRange.step", "0 is not greater than 0", capacity(validRange={"step": 0})),
+    (ResourceSlice, f"{POLICY}.validRange.step", "-1 is not greater than 0", capacity(validRange={"step": "-1"})),
+    (
+        ResourceSlice,
+        f"{DEVICE}.consumesCounters[0].counters.a.value",
+        MANY,
+        slice_of(consumesCounters=[{"counterSet": "s", "counters": {"a": {"value": "many"}}}]),
+    ),
+    (ResourceClaim, REQUEST, MANY, {"spec": ASKED}),
+    (ResourceClaimTemplate, f"spec.{REQUEST}", MANY, {"spec": {"spec": ASKED}}),
+    (
+        ResourceClaim,
+        "status.allocation.devices.results[0].consumedCapacity.memory",
+        '"" is not a quantity',
+        {"status": {"allocation": {"devices": CONSUMED}}},
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("obj", "where", "path", "problem"),
     [
@@ -207,6 +246,31 @@ def term_of(**fields: Any) -> dict[str, Any]:
             NEAR,
             id="preferred anti-affinity",
         ),
+        *(
+            pytest.param(make_object(kind, "o", **fields), f"x.yaml ({kind.__name__} {name})", path, problem, id=path)
+            for kind, path, problem, fields in WRONG_AMOUNTS
+            for name in ["o" if kind is ResourceSlice else "default/o"]
+        ),
+        *(
+            pytest.param(
+                make_object(PodGroup, "g", spec={"schedulingPolicy": {"gang": gang}}),
+                "x.yaml (PodGroup default/g)",
+                "spec.schedulingPolicy.gang.minCount",
+                f"{gang.get('minCount', 0)} is less than 1",
+                id=f"gang {gang}",
+            )
+            for gang in ({"minCount": 0}, {"minCount": -1}, {})
+        ),
+        *(
+            pytest.param(
+                make_object(kind, "o", namespace="a/b"),
+                f"x.yaml ({kind.__name__} a/b/o)",
+                "metadata.namespace",
+                '"a/b" is not a valid namespace',
+                id=f"{kind.__name__} in a namespace with a slash",
+            )
+            for kind in (Pod, Service)
+        ),
     ],
 )
 def test_errors_name_place_object_and_field(obj: ApiObject, where: str, path: str, problem: str) -> None:
@@ -234,3 +298,23 @@ def test_a_budget_with_a_wrong_selector_is_ignored_with_a_warning() -> None:
 def test_namespaces_have_their_names_as_labels() -> None:
     cluster = make_cluster([], [], make_object(Namespace, "shop", labels={"team": "a"}))
     assert cluster.namespace_labels == {"shop": {"team": "a", "kubernetes.io/metadata.name": "shop"}}
+
+
+@pytest.mark.parametrize(
+    ("parents", "circles"),
+    [
+        ({"a": "b", "b": "c", "c": ""}, []),
+        ({"a": "gone"}, []),
+        ({"a": "a"}, ["default/a"]),
+        ({"a": "b", "b": "a"}, ["default/a and default/b"]),
+        ({"below": "a", "a": "b", "b": "c", "c": "a"}, ["default/a, default/b and default/c"]),
+        ({"a": "b", "b": "a", "x": "x", "y": "x"}, ["default/a and default/b", "default/x"]),
+    ],
+)
+def test_composite_groups_in_a_circle(parents: dict[str, str], circles: list[str]) -> None:
+    groups = [
+        (make_object(CompositePodGroup, name, spec={"parentCompositePodGroupName": parent}), "x.yaml")
+        for name, parent in parents.items()
+    ]
+    told = [f"CompositePodGroup {each}: spec.parentCompositePodGroupName leads in a circle" for each in circles]
+    assert list(built(*groups).warnings) == told

@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,8 @@ from kschedctl.analyses.batch.decider import Decider
 from kschedctl.analyses.leader import simulation
 from kschedctl.analyses.lint.answer import report
 from kschedctl.analyses.snapshot_info import snapshot_info
+from kschedctl.api.kinds import CAPTURED_KINDS, FILE_KINDS
+from kschedctl.api.meta import ApiObject
 from kschedctl.errors import InputError, KschedctlError
 from kschedctl.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.extenders.transport import Response, _redirected, _split
@@ -39,6 +41,7 @@ from kschedctl.linter.run import LintRequest, lint_files
 from kschedctl.linter.settings import read_settings
 from kschedctl.render.json import as_json
 from kschedctl.snapshot.capture import capture
+from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.sweep.job import SweepJob
@@ -46,6 +49,8 @@ from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.text.yaml import documents_by_events, yaml_documents
 from tests.cli.in_process import run as run_command
 from tests.fuzz import seeds
+from tests.fuzz.every_kind import COMMANDS, EVERY_KIND
+from tests.fuzz.fields import VALUES, FieldPath, fields_of, with_value
 from tests.fuzz.mutate import mutated
 
 MEMORY: Final = 2 * 1024**3
@@ -142,9 +147,9 @@ def read_toml(content: bytes) -> None:
 
 def decode_responses(content: bytes) -> None:
     """Decode the content as the responses of an extender, and follow it as the address of a redirect."""
-    for decode in (filter_answer, priorities, preemption_answer, binding_error):
+    for answer_of in (filter_answer, priorities, preemption_answer, binding_error):
         with suppress(ExtenderError):
-            decode(Response(200, content))
+            answer_of(Response(200, content))
     with suppress(ExtenderError, OSError):
         _split(_redirected("POST", "http://127.0.0.1:1/filter", content.decode("latin-1")))
 
@@ -172,6 +177,40 @@ def summarise(content: bytes) -> None:
             (folder / name).unlink()
 
 
+def ask(content: bytes) -> None:
+    """Run a command about a cluster in which one or two fields have odd values; the content is the seed of both."""
+    chance = random.Random(content)
+    objects = list(EVERY_KIND)
+    for _ in range(chance.choice((1, 1, 2))):
+        number = chance.randrange(len(objects))
+        path = chance.choice(_fields(objects[number]["kind"]))
+        changed = [with_value(objects[number], path, value) for value in VALUES]
+        # Most values are of a wrong type, which reading refuses.
+        objects[number] = chance.choice(chance.choice(([*filter(_is_read, changed)] or changed, changed)))
+    Path(FILE).write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    Path("manifest.json").write_text(json.dumps(objects[number]))
+    command = chance.choice(COMMANDS)
+    printed = run_command(*command.split(), "--snapshot", FILE)
+    if printed.code not in (0, 1, 2, 3):
+        raise AssertionError(f"{command}\n{printed.err}")
+
+
+@cache
+def _fields(kind: str) -> list[FieldPath]:
+    return list(fields_of(_type(kind)))
+
+
+@cache
+def _type(kind: str) -> type[ApiObject]:
+    return next(type_ for (_, name), type_ in {**CAPTURED_KINDS, **FILE_KINDS}.items() if name == kind)
+
+
+def _is_read(obj: dict[str, Any]) -> bool:
+    with suppress(KschedctlError):
+        return bool(decode(obj, _type(obj["kind"])).name)
+    return False
+
+
 TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
     "snapshots": (read_file, seeds.TEXTS),
     "folders": (read_folder, seeds.TEXTS),
@@ -186,6 +225,7 @@ TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
     "extenders": (decode_responses, [text.encode() for text in seeds.RESPONSES]),
     "durations": (simulate_election, [text.encode() for text in seeds.ELECTION_OPTIONS]),
     "layouts": (summarise, [text.encode() for text in seeds.LAYOUTS]),
+    "fields": (ask, [b"a"]),
     "yaml": (read_yaml, [seeds.BLOCK.encode(), seeds.CONFIG.encode()]),
 }
 

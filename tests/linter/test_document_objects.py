@@ -75,9 +75,10 @@ def test_values_of_charts_and_patches_are_no_objects(name: str, beside: dict[str
     assert len(lint_files(files, request).found) == found
 
 
-def test_items_of_a_typed_list_have_its_kind() -> None:
+@pytest.mark.parametrize("kind", ["PodList", "Pod"])
+def test_items_of_a_typed_list_have_its_kind(kind: str) -> None:
     pod = "{metadata: {name: web}, spec: {nodeName: node-1, containers: [{name: a, image: b}]}}"
-    text = f"apiVersion: v1\nkind: PodList\nitems:\n- {pod}\n"
+    text = f"apiVersion: v1\nkind: {kind}\nitems:\n- {pod}\n"
     [obj] = LintManifests([read_text(text.encode(), "pods.yaml")]).objects
     assert (obj.api_version, obj.kind, obj.name, obj.typed is not None) == ("v1", "Pod", "web", True)
     assert [f"{each.region.line} {each.rule.code}" for each in lint(text, "KS119")] == ["4 KS119"]

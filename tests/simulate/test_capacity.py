@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kschedctl.api.core import Node
 from kschedctl.api.device import ResourceClaimTemplate
 from kschedctl.api.pod import Pod
+from kschedctl.errors import InputError
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate import capacity as module
 from kschedctl.simulate.capacity import Copy, CopyCount, capacity
@@ -98,6 +99,14 @@ def test_no_more_than_asked_for() -> None:
     assert (found.total, found.bounded) == (3, True)
 
 
+@pytest.mark.parametrize("pods", [2_000_001, 10**12, 2**63 - 1])
+def test_more_copies_than_can_be_counted(pods: int) -> None:
+    nodes = [make_node(name, pods=pods) for name in "ab"]
+    with pytest.raises(InputError, match=f"{2 * pods:,} copies fit\n  copies are counted up to 2,000,000"):
+        fill(make_pod(), nodes)
+    assert fill(make_pod(), nodes, most=2).bounded
+
+
 def test_nobody_is_evicted_for_a_copy() -> None:
     found = fill(make_pod(priority=9, requests={"cpu": "4"}), TWO, make_pod("low", requests={"cpu": "1"}, node="a"))
     assert found.total == 0
@@ -110,6 +119,6 @@ def test_the_closed_form_is_what_one_by_one_comes_to(world: World) -> None:
     copy = copies_of(world.pods[-1])
     short = capacity(scheduler, copy)
     if short.total <= 150:
-        long = module._one_by_one(scheduler, copy, None)
+        long = module._one_by_one(scheduler, copy, 1000)
         assert short.counts.tolist() == long.counts.tolist()
         assert short.next.message == long.next.message

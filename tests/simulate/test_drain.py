@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.drain import (
     DAEMON_SET,
     LOCAL_STORAGE,
@@ -106,6 +108,40 @@ def test_budgets_hold_it_up_until_replacements_run() -> None:
     assert node.waited == {"default/pdb": 5.0}
     assert node.seconds >= 5
     assert len(pods_on(simulation.cluster, "n2")) == 2
+
+
+@pytest.mark.parametrize(
+    ("grace", "seconds"), [(-(10**18), 5), (-1, 5), (0, 0), (1, 5), (30, 30), (31, 35), (10**9, 366 * 86_400)]
+)
+def test_time_leaps_to_the_end_of_a_grace_period(grace: int, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[float] = []
+
+    def counted(simulation: Simulation, seconds: float) -> Iterator[Attempt]:
+        steps.append(seconds)
+        return run_for(simulation, seconds)
+
+    run_for = Simulation.run_for
+    monkeypatch.setattr(Simulation, "run_for", counted)
+    (node,), _ = drained([web(terminationGracePeriodSeconds=grace)])
+    assert node.drained
+    # Attempts take time, too.
+    assert seconds <= node.seconds < seconds + 5.1
+    assert len(steps) <= 2
+
+
+@pytest.mark.parametrize("grace", [1, 31, 600])
+def test_leaps_end_where_single_retries_do(grace: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pods = [
+        web("web-1"),
+        web("web-2", terminationGracePeriodSeconds=grace),
+        make_pod("other", node="n2"),
+    ]
+    pdb = budget("pdb", "web", 1, currentHealthy=2, desiredHealthy=1)
+    found = drained(pods, pdb)
+    monkeypatch.setattr(Simulation, "periods", lambda *_: 1)
+    step_by_step = drained(pods, pdb)
+    assert found[0] == step_by_step[0]
+    assert found[1].timeline == step_by_step[1].timeline
 
 
 def test_a_budget_with_an_empty_selector_is_about_all_pods_of_the_namespace() -> None:

@@ -272,6 +272,15 @@ def test_stateful_sets(spec: dict[str, Any], gone: list[str], lowest: int) -> No
     assert sorted(out.new) == sorted(f"default/{name}" for name in gone)
 
 
+@pytest.mark.parametrize("name", ["stray", "db-x", "db-", "other-7", "../x", "db-99999999999999999999"])
+def test_the_controller_ignores_pods_without_an_ordinal(name: str) -> None:
+    db = stateful_set(2)
+    stray = make_pod(name, labels={"app": "db"}, owner=STATEFUL, node="n0", status={"phase": "Running"})
+    out = roll(db, make_cluster(nodes(2), [*members(ON_2), stray], db))
+    assert out.finished
+    assert sorted(out.new) == ["default/db-0", "default/db-1"]
+
+
 def test_a_stateful_set_stands_still_at_the_pod_that_finds_no_node() -> None:
     db = stateful_set(3, {"containers": [make_container(requests={"cpu": "9"})]})
     out = roll(db, make_cluster(nodes(2), members(["n0", "n1", "n0"]), db))
@@ -318,6 +327,7 @@ def test_claims_are_kept_and_tie_the_new_pod_to_its_volume() -> None:
         (deployment(2, surge(-1, 0)), '"-1" is neither'),
         (deployment(2, {"type": "Canary"}), '"Canary" is not a strategy'),
         (stateful_set(1), "the cluster has no StatefulSet default/db"),
+        (deployment(10_001), "10,001 pods would be created one by one"),
     ],
 )
 def test_what_is_refused(workload: ApiObject, problem: str) -> None:

@@ -77,9 +77,13 @@ def plant(folder: Path, change: Any = lambda whole: whole) -> Path:
     (file,) = cache_files(folder)
     whole = file.read_bytes()
     start = len(cache_file._FORMAT) + 32
-    entry = whole[start + 32 :].replace(b"node-1", b"cached")
-    file.write_bytes(change(whole[:start] + hashlib.sha256(entry).digest() + entry))
+    file.write_bytes(change(whole[:start] + described(whole[start + 40 :].replace(b"node-1", b"cached"))))
     return file
+
+
+def described(entry: bytes) -> bytes:
+    """Return an entry with its digest and length before it."""
+    return hashlib.sha256(entry).digest() + len(entry).to_bytes(8, "big") + entry
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda path: str(path.relative_to(FIXTURES)))
@@ -137,10 +141,12 @@ WRONG = {
     "cut": lambda whole: whole[:-1],
     "cut in the header": lambda whole: whole[:40],
     "longer": lambda whole: whole + b"\0",
-    "another format": lambda whole: whole.replace(b"cache 1", b"cache 0"),
+    "another format": lambda whole: whole.replace(b"cache 2", b"cache 1"),
     "one bit": lambda whole: whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:],
-    "no entry": lambda whole: whole[:50] + hashlib.sha256(b"\x90").digest() + b"\x90",
-    "a pickle": lambda whole: whole[:50] + hashlib.sha256(b"\x80\x05N.").digest() + b"\x80\x05N.",
+    "no entry": lambda whole: whole[:50] + described(b"\x90"),
+    "a pickle": lambda whole: whole[:50] + described(b"\x80\x05N."),
+    "another length": lambda whole: whole[:82] + (len(whole) - 91).to_bytes(8, "big") + whole[90:],
+    "a length beyond memory": lambda whole: whole[:82] + b"\xff" * 8 + whole[90:],
 }
 
 
@@ -158,6 +164,12 @@ def test_a_file_that_others_can_write_is_ignored(folder: Path) -> None:
     file = plant(folder)
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(0o666)
+    assert not is_cached()
+
+
+def test_a_file_that_was_made_larger_is_not_read(folder: Path) -> None:
+    # A terabyte without any content on the disk, which no memory could hold.
+    os.truncate(plant(folder), 2**40)
     assert not is_cached()
 
 

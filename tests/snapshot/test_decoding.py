@@ -1,19 +1,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.api.core import Node
-from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.kinds import CAPTURED_KINDS, FILE_KINDS
+from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.api.pod_group import PodGroup
+from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.errors import InputError
+from kschedctl.live.exec_plugin import _ExecCredential
+from kschedctl.live.kubeconfig import _Kubeconfig
 from kschedctl.snapshot.decoding import JsonValue, decode, plain
+from kschedctl.snapshot.header import SnapshotHeader
+from tests.fuzz.fields import VALUES, fields_of, with_value
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 def pod(**spec: Any) -> bytes:
@@ -191,8 +201,12 @@ def test_all_roads_lead_to_the_same_object(metadata: Any, spec: Any) -> None:
 
 
 def outcome(value: JsonValue) -> Pod | str:
+    return outcome_of(value, Pod)
+
+
+def outcome_of(value: JsonValue, type_: type[T]) -> T | str:
     try:
-        return decode(value, Pod)
+        return decode(value, type_)
     except InputError as error:
         return str(error)
 
@@ -218,3 +232,59 @@ def test_numbers_of_text_and_of_data_are_read_alike(text: str, number: str) -> N
         assert outcome(written) == str(error)  # noqa: PT017  (two errors are compared)
     else:
         assert outcome(data) == outcome(written)
+
+
+@pytest.mark.parametrize(
+    ("type_", "path"),
+    [
+        (Deployment, "spec.strategy.rollingUpdate.maxSurge"),
+        (Deployment, "spec.strategy.rollingUpdate.maxUnavailable"),
+        (StatefulSet, "spec.updateStrategy.rollingUpdate.maxUnavailable"),
+        (PodDisruptionBudget, "spec.minAvailable"),
+        (PodDisruptionBudget, "spec.maxUnavailable"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (1.5, "1.5 is a number"),
+        (2**32, "4294967296 is a number"),
+        (True, "true is a boolean"),
+        ([], "[] is a list"),
+        ({}, "{} is an object"),
+    ],
+)
+def test_a_number_or_percentage_of_another_type(type_: type[ApiObject], path: str, value: Any, told: str) -> None:
+    with pytest.raises(InputError) as raised:
+        decode(with_value({}, tuple(path.split(".")), value), type_)
+    assert str(raised.value) == f"{path}: {told}, an integer of 32 bits or a percentage such as 25% is expected"
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [
+        (5, "spec.disruptionMode: 5 is a number, text or an object is expected"),
+        ({"single": 5}, "spec.disruptionMode.single: 5 is a number, an object is expected"),
+    ],
+)
+def test_a_field_that_differs_between_versions(mode: Any, told: str) -> None:
+    with pytest.raises(InputError) as raised:
+        decode({"spec": {"disruptionMode": mode}}, PodGroup)
+    assert str(raised.value) == told
+    assert decode({"metadata": None, "spec": {"disruptionMode": {"all": {}}}}, PodGroup).spec.disrupts_all
+
+
+@pytest.mark.parametrize(
+    "values", [(True, 1.5, 2**63, "x", [], {}), pytest.param(VALUES, marks=pytest.mark.slow)], ids=("types", "all")
+)
+def test_every_field_of_every_type_takes_or_names_any_value(values: Sequence[Any]) -> None:
+    types: list[type[msgspec.Struct]] = [*CAPTURED_KINDS.values(), *FILE_KINDS.values()]
+    types += [SnapshotHeader, _Kubeconfig, _ExecCredential]
+    seen: set[Any] = set()
+    n_named = 0
+    for type_ in types:
+        for path in fields_of(type_, seen):
+            for value in values:
+                outcome = outcome_of(with_value({}, path, value), type_)
+                n_named += isinstance(outcome, str) and bool(outcome)
+    assert n_named > 1000

@@ -109,3 +109,26 @@ def test_a_large_file_that_is_cut_off_is_one_clear_error(tmp_path: Path) -> None
     with pytest.raises(SnapshotError) as error:
         read_file(tmp_path, f'{{"apiVersion": "v1", "kind": "List", "items": [{NODE % "a"},{BLANKS}')
     assert "is not valid JSON: the text ends too early" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "field"),
+    [
+        pytest.param("", f', "items": [{NODE % "b"}]', "items", id="items"),
+        pytest.param("", ', "items": null', "items", id="no items"),
+        pytest.param('"kind": "List", ', ', "kind": "SecretList"', "kind", id="kind"),
+        pytest.param('"apiVersion": "v1", ', ', "apiVersion": "x/v1"', "apiVersion", id="version"),
+    ],
+)
+def test_a_large_list_with_a_second_kind_or_list_is_refused(
+    before: str, after: str, field: str, tmp_path: Path
+) -> None:
+    items = ",".join(NODE % name for name in ("a", "b"))
+    with pytest.raises(SnapshotError, match=f'nodes.json, document 1.*: the list has the field "{field}" twice'):
+        read_file(tmp_path, f'{{{before}"items": [{items},{BLANKS}{NODE % "c"}]{after}}}')
+
+
+def test_a_kind_and_version_may_follow_a_large_list(tmp_path: Path) -> None:
+    items = ",".join(NODE % name for name in ("a", "b"))
+    found = read_file(tmp_path, f'{{"items": [{items},{BLANKS}{NODE % "c"}], "kind": "List", "apiVersion": "v1"}}')
+    assert [obj.name for obj, _ in found] == ["a", "b", "c"]

@@ -229,6 +229,71 @@ def test_an_item_of_a_typed_list_with_nulls() -> None:
     assert pod.metadata.labels == {"a": ""}
 
 
+ITEM_POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+ITEM_NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(
+            json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "items": [ITEM_POD]}),
+            ["Pod p"],
+            id="a list that calls itself a Secret",
+        ),
+        pytest.param(
+            json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "s"}, "items": [ITEM_NODE]}),
+            ["Node n"],
+            id="a list that calls itself a Pod",
+        ),
+        pytest.param(listed("SecretList", [ITEM_POD, without_kind("s")]), ["Pod p"], id="a list of Secrets"),
+        pytest.param(listed("FooList", [ITEM_POD], "x.example/v1"), ["Pod p"], id="a list of custom resources"),
+        pytest.param(listed("PodList", [ITEM_NODE, without_kind("p")]), ["Node n", "Pod p"], id="another kind"),
+        pytest.param(
+            listed("List", [{"apiVersion": "v1", "kind": "Secret", "items": [ITEM_POD]}]), ["Pod p"], id="in a list"
+        ),
+        pytest.param(
+            '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"p"},'
+            '"kind":"Pod"}]}',
+            ["Pod p"],
+            id="the second of two kinds",
+        ),
+        pytest.param(
+            '{"apiVersion":"x/v1","kind":"Pod","metadata":{"name":"p"},"apiVersion":"v1"}',
+            ["Pod p"],
+            id="the second of two versions",
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: Secret\nkind: Pod\nmetadata: {name: p}\n", ["Pod p"], id="two kinds in YAML"
+        ),
+        pytest.param(
+            f'{{"apiVersion":"v1","kind":"List","items":[{json.dumps(ITEM_POD)}],"items":[{json.dumps(ITEM_NODE)}]}}',
+            ["Node n"],
+            id="the second of two lists",
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nitems:\n- apiVersion: v1\n  kind: Pod\n"
+            "  metadata: {name: p}\n",
+            ["Pod p"],
+            id="a Secret of which YAML needs only the kind",
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: Secret\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]\n",
+            ["Pod p"],
+            id="flow",
+        ),
+        pytest.param(
+            json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "items": None}), [], id="null"
+        ),
+    ],
+)
+def test_whatever_has_items_is_a_list_as_for_kubectl(text: str, found: list[str]) -> None:
+    """`kubectl label --local -f` of 1.36 finds the same objects."""
+    write({"s/a.txt.json": text, "s/other.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n"})
+    objects, _ = read("s")
+    assert [each.partition(" in ")[0] for each in objects] == [*found, "Namespace other"]
+
+
 BAD_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: shop}\nspec:\n"
 
 

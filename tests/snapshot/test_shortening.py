@@ -76,6 +76,7 @@ def test_objects_of_real_clusters_are_read_as_the_same() -> None:
 NOT_SHORTENED = {
     "another kind": '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}',
     "a list": '{"apiVersion":"v1","kind":"PodList","items":[]}',
+    "a list that calls itself a Pod": POD + ',"items":[]}',
     "no kind": '{"metadata":{"name":"a"}}',
     "an error": POD + ',"spec":[]}',
     "no name": '{"apiVersion":"v1","kind":"Pod","metadata":{}}',

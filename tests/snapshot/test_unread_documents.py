@@ -58,6 +58,7 @@ PARSED = {
     "a time that a break may hide": header("Event") + 'lastTimestamp: "2026-05-06\\\n  T00:00:00Z"\n',
     "a time that a tag may hide": header("Event") + "lastTimestamp: !!binary MjAyNi0wNS0wNlQwMDowMDowMFo=\n",
     "a template": header("Secret") + "data: {a: '{{ .Values.a }}'}\n",
+    "a list that calls itself a Secret": header("Secret") + "items: []\n",
     "a kind below the first lines": "metadata: {name: a}\n" + header("Secret"),
 }
 

@@ -60,6 +60,18 @@ def test_a_fleet_of_snapshots(tmp_path: Path) -> None:
     assert [tuple(row.values.values()) for row in rows(job)] == [(0, 1), (1, 1), (1, 1)]
 
 
+def test_the_clusters_of_a_snapshot_that_holds_several(tmp_path: Path) -> None:
+    for name, cpu in (("small", "2"), ("large", "9")):
+        (tmp_path / "fleet" / name).mkdir(parents=True)
+        write_snapshot(tmp_path / "fleet" / name, [make_node("n", cpu=cpu)], [make_pod("p", requests={"cpu": "5"})])
+    job = make_job(tmp_path, base={"snapshot": "fleet"}, axes={"cluster": ["small", "large", None]})
+    *found, refused = told(job, "placed")
+    assert found == [0, 1]
+    assert "holds 2 clusters: large and small" in refused
+    job = make_job(tmp_path, base={"snapshot": "fleet", "cluster": "large"}, axes={"seed": [None]})
+    assert told(job, "placed") == [1]
+
+
 def test_weights_and_arguments(tmp_path: Path) -> None:
     # A pod of 1 cpu; 2 of 4 are in use on a-1, none of 4 and of 8 on the others.
     axes = {

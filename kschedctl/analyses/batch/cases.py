@@ -26,7 +26,7 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 
 
-class CaseCluster(msgspec.Struct, frozen=True, kw_only=True):
+class CaseCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The part that all cases share: a cluster and a configuration.
 
     Attributes

@@ -30,7 +30,7 @@ MOST_ATTEMPTS: Final = 2000
 _GROUP: Final = "group "
 
 
-class ObjectName(msgspec.Struct, frozen=True):
+class ObjectName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An object that a stage deletes."""
 
     kind: str
@@ -38,7 +38,7 @@ class ObjectName(msgspec.Struct, frozen=True):
     namespace: str = ""
 
 
-class Stage(msgspec.Struct, frozen=True):
+class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of a case that happens once the run has come to rest: first what it creates, then what it deletes."""
 
     create: tuple[dict[str, Any], ...] = ()

@@ -17,6 +17,7 @@ from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.lint.forms import forms_and_files
 from kschedctl.cli.options.group import OptionGroup, unfolded
 from kschedctl.cli.options.shared import (
+    ClusterOption,
     ConfigOption,
     EveryNamespaceOption,
     GatesOption,
@@ -26,7 +27,7 @@ from kschedctl.cli.options.shared import (
     max_bytes,
     namespace_option,
 )
-from kschedctl.cli.snapshot_paths import SNAPSHOT_VARIABLE, snapshot_paths
+from kschedctl.cli.snapshot_paths import SNAPSHOT_VARIABLE, chosen_cluster, snapshot_paths
 from kschedctl.cli.streams import ESCAPING, note, tell, warn, write
 from kschedctl.cli.streams import report as report_error
 from kschedctl.cli.terminal import ColorWhen, open_console
@@ -223,6 +224,7 @@ def lint(
             show_default=False,
         ),
     ] = None,
+    cluster: ClusterOption = "",
     namespace: Annotated[str, namespace_option("Namespace of objects that do not set one.")] = "",
     all_namespaces: EveryNamespaceOption = False,
     kubernetes_version: VersionOption = "",
@@ -287,6 +289,7 @@ def lint(
     manifests = ManifestChoice(
         paths=tuple(paths or ()),
         cluster=snapshot_paths(snapshot, live=False),
+        cluster_name=chosen_cluster(cluster, snapshot),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
         feature_gates=feature_gates(gates),

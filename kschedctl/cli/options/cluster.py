@@ -11,6 +11,7 @@ import typer
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import (
     CallExtendersOption,
+    ClusterOption,
     ConfigOption,
     GatesOption,
     MaxUnpackedOption,
@@ -20,7 +21,13 @@ from kschedctl.cli.options.shared import (
     request_seconds,
 )
 from kschedctl.cli.options.whatif import NO_WHAT_IFS, WhatIfOptions
-from kschedctl.cli.snapshot_paths import CACHE_VARIABLE, SNAPSHOT_VARIABLE, STDIN, snapshot_paths
+from kschedctl.cli.snapshot_paths import (
+    CACHE_VARIABLE,
+    SNAPSHOT_VARIABLE,
+    STDIN,
+    chosen_cluster,
+    snapshot_paths,
+)
 
 if TYPE_CHECKING:
     from kschedctl.requests.cluster import ClusterRequest, ClusterSource
@@ -42,6 +49,7 @@ class SourceOptions(OptionGroup):
             show_default=False,
         ),
     ] = None
+    cluster: ClusterOption = ""
     context: Annotated[
         str,
         typer.Option(
@@ -78,18 +86,23 @@ class SourceOptions(OptionGroup):
         Raises
         ------
         typer.BadParameter
-            If a snapshot and a running cluster are both given, or a time is invalid.
+            If a snapshot and a running cluster are both given, a time is invalid, or a cluster is given without a
+            snapshot.
         """
         live = "--context" if self.context else "--kubeconfig" if self.kubeconfig else ""
         of_live = live or ("--request-timeout" if self.request_timeout else "")
         if self.snapshot and of_live:
             raise typer.BadParameter("a snapshot is given, too: give only one of them", param_hint=of_live)
         seconds = request_seconds(self.request_timeout) if self.request_timeout else None
+        paths = snapshot_paths(self.snapshot, live=bool(live))
+        if self.cluster and not paths:
+            raise typer.BadParameter("requires a snapshot: --context selects a running cluster", param_hint="--cluster")
 
         from kschedctl.requests.cluster import ClusterSource
 
         return ClusterSource(
-            paths=snapshot_paths(self.snapshot, live=bool(live)),
+            paths=paths,
+            cluster=chosen_cluster(self.cluster, self.snapshot) if paths else "",
             context=self.context,
             kubeconfig=self.kubeconfig,
             request_seconds=seconds,

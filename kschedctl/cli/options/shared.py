@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from kschedctl.cli import completion
+from kschedctl.cli.snapshot_paths import CLUSTER_VARIABLE, SNAPSHOT_VARIABLE
 from kschedctl.releases.names import RELEASE_NAMES
 
 #: A plain number of seconds has fewer digits than this; a longer one is a typing error.
@@ -138,6 +139,17 @@ MaxUnpackedOption = Annotated[
         "250 times the packed size of each file.",
         show_default=False,
         callback=size,
+    ),
+]
+ClusterOption = Annotated[
+    str,
+    typer.Option(
+        "--cluster",
+        metavar="NAME",
+        help="Cluster in a snapshot that holds several: its name, or its path inside. "
+        f"Default: ${CLUSTER_VARIABLE}, with ${SNAPSHOT_VARIABLE}.",
+        show_default=False,
+        autocompletion=completion.clusters,
     ),
 ]
 CallExtendersOption = Annotated[

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 import kschedctl
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.diff import Diff
+from kschedctl.errors import ManifestError
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.web.questions.asked import Asked
-from kschedctl.web.questions.simulations import CompareQuery, compare
+from kschedctl.web.questions.simulations import CompareQuery, SimulateQuery, compare, simulate_queue
 from tests.cli.transcript import ROOT
 
 SHOP = str(ROOT / "fixtures/shop/cluster")
+
+
+def test_a_job_of_more_pods_than_can_be_created_ends_at_once() -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 10**9, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    asked = Asked(SimulateQuery(), body=json.dumps(web).encode())
+    with pytest.raises(ManifestError, match="1,000,000,000 pods would be created one by one"):
+        simulate_queue(kschedctl.load(SHOP), asked, AnalysisHandle())
 
 
 def test_the_rules_of_a_comparison_are_those_of_the_server() -> None:

@@ -76,6 +76,7 @@ def apply(
         changes += _told(Node, cluster.nodes.row, laid.nodes.names)
         nodes = {node.name: node for node in (*cluster.nodes.objects, *laid.nodes.objects)}
         cluster = cluster.with_nodes(nodes.values())
+    n_pods = 0
     places = {_key(default_object(obj)): place for obj, place in objects if isinstance(obj, PodGroup)}
     # The admission of groups reads the classes and workloads that are applied with them.
     for kind in sorted(laid.kinds, key=lambda kind: kind is PodGroup):
@@ -88,8 +89,9 @@ def apply(
         cluster = cluster.with_objects(kind, (before | after).values())
         if kind in MAKERS:
             for obj in laid.list(kind):
-                cluster, told = _with_its_pods(cluster, obj, release)
-                changes += told
+                cluster, told, n_added = _with_its_pods(cluster, obj, release, n_pods)
+                changes.append(told)
+                n_pods += n_added
     pods = [_stored(obj, cluster, place, release) for obj, place in objects if isinstance(obj, Pod)]
     if pods:
         index = cluster.pods.index
@@ -107,16 +109,18 @@ def apply(
     return cluster, tuple(changes)
 
 
-def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release) -> Changed:
+def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release, n_before: int) -> tuple[Cluster, str, int]:
     """Add the missing pods of a workload. Its existing pods stay: a snapshot does not model a rollout."""
     own = pods_made_by(cluster, type(workload), workload.namespace, workload.name)
-    cluster, n_added = with_pods_of(cluster, workload, release=release, where=workload.ref, n_there=len(own))
+    cluster, n_added = with_pods_of(
+        cluster, workload, release=release, where=workload.ref, n_there=len(own), n_before=n_before
+    )
     told = []
     if own:
         told.append(f"{counted(len(own), 'pod')} {'is' if len(own) == 1 else 'are'} unchanged")
     if n_added or not own:
         told.append(f"{counted(n_added, 'pod')} {'is' if n_added == 1 else 'are'} pending")
-    return cluster, (f"{type(workload).__name__} {_key(workload)}: {', '.join(told)}",)
+    return cluster, f"{type(workload).__name__} {_key(workload)}: {', '.join(told)}", n_added
 
 
 def _copied(cluster: Cluster, laid: Cluster, objects: Sequence[Placed], copies: int, release: Release) -> Changed:

@@ -61,7 +61,7 @@ class SetReplicas(Edit):
         from kschedctl.whatif.values import split_target
 
         target, equals, number = text.rpartition("=")
-        if not equals or not re.fullmatch("[0-9]{1,6}", number):
+        if not equals or not re.fullmatch("[0-9]{1,10}", number):
             raise InputError(f'"{text}" has no number of replicas', hint="KIND/NAME=N, such as deployment/web=5")
         kind, name, found = split_target(target, namespace)
         return cls(kind, name, int(number), found)
@@ -73,7 +73,7 @@ class SetReplicas(Edit):
         ------
         InputError
             If the workload does not exist or its kind has no replicas, or if there is neither a pod that could be
-            copied nor a template.
+            copied nor a template, or if more than 10,000 pods would be added.
         """
         from kschedctl.api.defaults import DEFAULT_NAMESPACE
         from kschedctl.whatif.edits.set_replicas.effect import set_replicas

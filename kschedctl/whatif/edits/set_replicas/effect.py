@@ -20,11 +20,12 @@ from kschedctl.api.wording import counted
 from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
+from kschedctl.findings.finding import ObjectRef
 from kschedctl.releases.release import Release
 from kschedctl.whatif.pods import PodChanges, move_pods
 from kschedctl.whatif.targets import find_kind, not_found
 from kschedctl.whatif.workload_pods import fresh_names, with_pods_of
-from kschedctl.workloads.created_pods import MOST_MADE
+from kschedctl.workloads.created_pods import check_number
 from kschedctl.workloads.ownership import pods_made_by, workloads
 from kschedctl.workloads.replacement import fresh_pod
 from kschedctl.workloads.replicas import SCALABLE, with_replicas
@@ -55,7 +56,7 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
     ------
     InputError
         If the workload does not exist or its kind has no replicas, or if there is neither a pod that could be copied
-        nor a template.
+        nor a template, or if more than 10,000 pods would be added.
     """
     kind = find_kind(kind_name)
     if not issubclass(kind, SCALABLE):
@@ -89,8 +90,6 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
     if n_added:
         like = "like the newest" if active else "from the pod template"
         change += f": {counted(n_added, 'new pod')} {'is' if n_added == 1 else 'are'} pending, {like}"
-        if n_added >= MOST_MADE:
-            change += ", and no more are added"
     elif n_removed:
         order = (
             "the highest ordinals"
@@ -143,7 +142,8 @@ def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas
     namespace, name = key
     stateful_set = cluster.get(StatefulSet, name, namespace)
     start = stateful_set.spec.ordinals.start if stateful_set is not None else 0
-    wanted = {f"{name}-{i}": str(i) for i in range(start, start + min(replicas, len(every) + MOST_MADE))}
+    check_number(replicas - len(every), ObjectRef(StatefulSet.__name__, name, namespace))
+    wanted = {f"{name}-{i}": str(i) for i in range(start, start + replicas)}
     have = {cluster.pods.records[i].metadata.name: i for i in every}
     removed = [index for own, index in have.items() if own not in wanted]
     missing = [own for own in wanted if own not in have]
