@@ -41,6 +41,7 @@ from kschedctl.whatif.edit_sequence import apply_pod_edits
 if TYPE_CHECKING:
     from kschedctl.simulate.simulation import Simulation
     from kschedctl.simulate.world import World
+    from kschedctl.whatif.workload_pods import WorkloadPods
     from kschedctl.workloads.created_pods import MadePod
 
 
@@ -248,6 +249,7 @@ class LoadedCluster:
             If the object is no workload, or an API server would refuse it.
         """
         from kschedctl.workloads.claims import replica_named
+        from kschedctl.workloads.daemon_set import node_of
         from kschedctl.workloads.ownership import pods_made_by
         from kschedctl.workloads.pods import pods_of
 
@@ -255,8 +257,31 @@ class LoadedCluster:
         if not isinstance(workload, DaemonSet):
             return made
         own = pods_made_by(self.cluster, DaemonSet, workload.namespace or DEFAULT_NAMESPACE, workload.name)
-        names = {self.pods.records[i].node_name: self.pods.records[i].metadata.name for i in own}
+        records = [self.pods.records[i] for i in own]
+        names = {record.node_name or node_of(record.spec): record.metadata.name for record in records}
         return tuple(replica_named(one, names[one.node], self.cluster) if one.node in names else one for one in made)
+
+    def workload_pods(self, workload: ApiObject, *, where: Where = "") -> WorkloadPods:
+        """Return the pods of a workload of the cluster; if none is pending or missing, an additional one is missing.
+
+        A running pod of a DaemonSet counts as missing: the pod that replaces it is asked about.
+
+        Raises
+        ------
+        ManifestError
+            As ``pods_of``.
+        """
+        from kschedctl.whatif.workload_pods import workload_pods
+        from kschedctl.workloads.daemon_set import node_of
+
+        found = workload_pods(self.cluster, workload, where=where)
+        if isinstance(workload, DaemonSet):
+            pending = {node_of(self.pods.records[i].spec) for i in found.pending}
+            missing = tuple(one for one in self.pods_of(workload, where=where) if one.node not in pending)
+            return replace(found, running=[], missing=missing, wanted=len(found.pending) + len(missing))
+        if found.pending or found.missing:
+            return found
+        return workload_pods(self.cluster, workload, where=where, more=1)
 
     def with_made(self, made: Iterable[MadePod]) -> Self:
         """Return the cluster with the controllers and claims of some pods, but without the pods themselves."""
