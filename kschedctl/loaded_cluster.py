@@ -41,7 +41,6 @@ from kschedctl.whatif.edit_sequence import apply_pod_edits
 if TYPE_CHECKING:
     from kschedctl.simulate.simulation import Simulation
     from kschedctl.simulate.world import World
-    from kschedctl.whatif.workload_pods import WorkloadPods
     from kschedctl.workloads.created_pods import MadePod
 
 
@@ -260,28 +259,6 @@ class LoadedCluster:
         records = [self.pods.records[i] for i in own]
         names = {record.node_name or node_of(record.spec): record.metadata.name for record in records}
         return tuple(replica_named(one, names[one.node], self.cluster) if one.node in names else one for one in made)
-
-    def workload_pods(self, workload: ApiObject, *, where: Where = "") -> WorkloadPods:
-        """Return the pods of a workload of the cluster; if none is pending or missing, an additional one is missing.
-
-        A running pod of a DaemonSet counts as missing: the pod that replaces it is asked about.
-
-        Raises
-        ------
-        ManifestError
-            As ``pods_of``.
-        """
-        from kschedctl.whatif.workload_pods import workload_pods
-        from kschedctl.workloads.daemon_set import node_of
-
-        found = workload_pods(self.cluster, workload, where=where)
-        if isinstance(workload, DaemonSet):
-            pending = {node_of(self.pods.records[i].spec) for i in found.pending}
-            missing = tuple(one for one in self.pods_of(workload, where=where) if one.node not in pending)
-            return replace(found, running=[], missing=missing, wanted=len(found.pending) + len(missing))
-        if found.pending or found.missing:
-            return found
-        return workload_pods(self.cluster, workload, where=where, more=1)
 
     def with_made(self, made: Iterable[MadePod]) -> Self:
         """Return the cluster with the controllers and claims of some pods, but without the pods themselves."""

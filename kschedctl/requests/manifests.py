@@ -11,7 +11,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.subjects import Arguments, PodSubject
+from kschedctl.analyses.subjects import Arguments, PodSubject, pods_asked_about
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.api.kind_names import with_namespace
 from kschedctl.api.meta import ApiObject
@@ -85,7 +85,7 @@ class ObjectSubject:
             workload = None if isinstance(self.obj, Pod) else self._workload(sum(one.replicas for one in made))
             where = self.where if self.place is not None else ""
             return made, [self._created(one, workload, where) for one in made]
-        found = cluster.workload_pods(self.obj, where=self.where)
+        found = pods_asked_about(cluster, self.obj)
         counts = isinstance(self.obj, (*SCALABLE, Job))
         workload = self._workload(found.wanted, running=len(found.running) if counts else 0)
         pending = (cluster.pods.pod(index) for index in found.pending)

@@ -13,7 +13,7 @@ from kschedctl.analyses.explain.grouping import decide_together
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.analyses.simulate import SimulateRequest, run_simulation, simulation_answer
-from kschedctl.analyses.subjects import PodSubject
+from kschedctl.analyses.subjects import PodSubject, pods_asked_about
 from kschedctl.answers.base import Envelope
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.sweep import Ask
@@ -171,7 +171,7 @@ def _asked(cluster: LoadedCluster, of: Sequence[str]) -> tuple[LoadedCluster, tu
             make(obj for obj, _ in read_manifest(text).objects)
         elif text.count("/") > 1:
             obj = _workload(cluster, text)
-            found = cluster.workload_pods(obj, where=obj.ref)
+            found = pods_asked_about(cluster, obj)
             name = type(obj).__name__, obj.namespace, obj.name
             workload = WorkloadData(*name, found.wanted, running=len(found.running))
             made.extend(found.missing)

@@ -10,7 +10,7 @@ from kschedctl.analyses.capacity import CapacityRequest, capacity_answer
 from kschedctl.analyses.capacity import capacity as count
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance
-from kschedctl.analyses.subjects import PodSubject
+from kschedctl.analyses.subjects import PodSubject, pods_asked_about
 from kschedctl.answers.capacity import CapacityList, PodCapacity
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.api.storage import CSINode
@@ -83,7 +83,7 @@ def test_the_copies_of_a_stateful_set_have_claims_of_their_own() -> None:
     cluster = make_loaded(
         make_cluster([make_node("a")], [], own, csi_node, make_storage_class("standard", default=True))
     )
-    found = cluster.workload_pods(own)
+    found = pods_asked_about(cluster, own)
     asked = PodSubject(found.missing[0].pod, workload=WorkloadData("StatefulSet", "default", "db", 1))
     (answer,) = count(cluster.with_made(found.missing), CapacityRequest(pods=(asked,)), AnalysisHandle())
     assert answer.summary == "StatefulSet default/db: 3 more pods fit, on 1 node, the first for 1 pod that it lacks"
