@@ -286,7 +286,7 @@ def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datet
         n_fit=sum(pod.key in found.anyway for pod in group.pods) if found is not None else None,
         n_fit_once_ended=sum(pod.key in found.once_ended for pod in group.pods) if found is not None else 0,
         preempts=group.preempts,
-        message=decision.message,
+        message=decision.event_message,
         priority=group.pods[0].spec.priority or 0,
         diagnoses=tuple(map(diagnosis_data, diagnoses)),
         group=pod_group_data(group.pod_group) if group.pod_group is not None else None,

@@ -86,7 +86,8 @@ class Decision:
     best : tuple of str
         The names of the best nodes; kube-scheduler picks a random one if there are several.
     message : str
-        The message of the FailedScheduling event; empty if the pod fits.
+        The message of the FailedScheduling event; empty if the pod fits. For a pod that PreEnqueue rejects, the message
+        that kube-scheduler would write if it tried the pod.
     post_filter : PostFilterResult or None
         The result of PostFilter, including preemption; ``None`` if PostFilter did not run.
     other_scheduler : bool
@@ -135,6 +136,11 @@ class Decision:
         if self.pre_enqueue.code is not Code.SUCCESS:
             return Outcome.GATED
         return Outcome.SCHEDULED if self.best else Outcome.UNSCHEDULABLE
+
+    @property
+    def event_message(self) -> str:
+        """The message of the event that kube-scheduler writes; empty for a pod that it does not try."""
+        return self.message if self.outcome is not Outcome.GATED else ""
 
     @property
     def schedulable(self) -> bool:

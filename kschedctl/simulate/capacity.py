@@ -44,8 +44,8 @@ _OF_THE_NODE: Final = frozenset(
 #: The most copies that are counted; each takes about a kilobyte of memory.
 MOST_COPIES: Final = 2_000_000
 
-#: Returns copy number N of the pod, from 0.
-Copy = Callable[[int], Pod]
+#: Returns copy number N of the pod, from 0, and the claims that are created for it.
+Copy = Callable[[int], MadePod]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     InputError
         If more copies than ``MOST_COPIES`` fit, and ``most`` is not given.
     """
-    first = scheduler.decide(copy(0))
+    first = _decide(scheduler, copy(0))
     if first.pre_enqueue.plugin == GangScheduling.name:
         # Pods whose PodGroup does not exist are never tried.
         return CopyCount(np.zeros(len(scheduler.cluster.nodes), dtype=np.int64), False, first)
@@ -104,7 +104,13 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     names = scheduler.cluster.nodes.names
     placed = list(_placed(copy, zip(names, free.tolist(), strict=True)))
     full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
-    return CopyCount(free, False, full.decide(copy(len(placed))))
+    return CopyCount(free, False, _decide(full, copy(len(placed))))
+
+
+def _decide(scheduler: Scheduler, made: MadePod) -> Decision:
+    if made.objects:
+        scheduler = scheduler.moved(scheduler.cluster.with_added(made.objects))
+    return scheduler.decide(made.pod)
 
 
 def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
@@ -142,7 +148,10 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int) -> CopyCount:
     counts = np.zeros(len(scheduler.cluster.nodes), dtype=np.int64)
     number = 0
     while number < most:
-        simulation.create([_evicting_nobody(copy(number))])
+        made = copy(number)
+        for claim in made.objects:
+            simulation.create_object(claim)
+        simulation.create([_evicting_nobody(made.pod)])
         attempt = next(iter(simulation.step()), None)
         if attempt is None or not attempt.node:
             if attempt is not None:
@@ -150,9 +159,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int) -> CopyCount:
             break
         counts[scheduler.cluster.nodes.row[attempt.node]] += 1
         number += 1
-    made = with_own_claims(MadePod(copy(number)), simulation.cluster)
-    cluster = simulation.cluster.with_added(made.objects) if made.objects else simulation.cluster
-    last = simulation.scheduler.moved(cluster).decide(made.pod)
+    last = _decide(simulation.scheduler, with_own_claims(copy(number), simulation.cluster))
     return CopyCount(counts, number >= most and bool(last.best), last)
 
 
@@ -166,7 +173,7 @@ def _placed(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
     for node, count in counts:
         template, spec = None, None
         for _ in range(count):
-            pod = copy(number)
+            pod = copy(number).pod
             if spec is None or pod.spec is not template:
                 template, spec = pod.spec, replace(pod.spec, node_name=node)
             number += 1

@@ -29,6 +29,7 @@ from kschedctl.why.cluster_remedies import (
     preemption_remedies,
 )
 from kschedctl.why.proof import Suggestion, decide_after, prove
+from kschedctl.why.rollout_trial import starts_rollout, to_the_end
 
 Cure = TypeVar("Cure", bound="Suggestion | Advice")
 
@@ -37,6 +38,8 @@ DEFAULT_MOST: Final = 5
 #: On clusters of more than 60 nodes, at most 80 single remedies and then 80 steps of pairs are tried, to bound the
 #: running time; on smaller clusters, 100 times as many.
 _MOST_PROOFS: Final = 80
+#: At most 20 rollouts are tried.
+_MOST_ROLLOUTS: Final = 20
 #: At most 4 ways of one change are reported.
 _MOST_WAYS: Final = 4
 
@@ -79,7 +82,13 @@ class SearchResult:
 
 
 def suggest(
-    decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, ways: bool = True, kept: Collection[str] = ()
+    decision: Decision,
+    most: int = DEFAULT_MOST,
+    node: str = "",
+    *,
+    ways: bool = True,
+    kept: Collection[str] = (),
+    rollouts: bool = True,
 ) -> SearchResult:
     """Search for the smallest changes that let a pod be scheduled; each is made, and the pod decided for again.
 
@@ -95,6 +104,8 @@ def suggest(
         True to try other ways of the changes that help, too.
     kept : collection of str
         The pods that no suggestion deletes, as ``namespace/name``, such as those that a simulation has just placed.
+    rollouts : bool
+        True to try changes of pod templates to the end of the rollout that they start.
     """
     if most <= 0 or (decision.error and decision.statuses is None):
         return SearchResult((), 0)
@@ -109,7 +120,7 @@ def suggest(
         remedies += nodes_in_reach_of_volumes(decision)
     known = {remedy.summary for remedy in remedies}
     others = [each for each in _everything(decision, collected, kept) if each.remedy.summary not in known]
-    search = _Search(decision, most)
+    search = _Search(decision, most, rollouts=rollouts)
     ordered = list(_in_order(collected, [*map(CandidateRemedy, remedies), *others]))
     search.singles(ordered)
     if ways:
@@ -266,9 +277,12 @@ class _Search:
         True if the search was cut short by the limit on tries.
     """
 
-    def __init__(self, decision: Decision, most: int) -> None:
+    def __init__(self, decision: Decision, most: int, *, rollouts: bool) -> None:
         self._decision = decision
         self._most = most
+        self._tries_rollouts = rollouts
+        #: The number of rollouts that may still be tried.
+        self._rollouts = _MOST_ROLLOUTS
         self._budget = _MOST_PROOFS if len(decision.cluster.nodes) > FEW_NODES else 100 * _MOST_PROOFS
         self._used = 0
         self.found: list[Suggestion] = []
@@ -288,7 +302,7 @@ class _Search:
                 break
             if remedy.once and remedy.family in done:
                 continue
-            suggestion = prove(self._decision, (remedy,))
+            suggestion = self._to_the_end(prove(self._decision, (remedy,)))
             if suggestion is None:
                 continue
             done.add(remedy.family)
@@ -306,7 +320,7 @@ class _Search:
             if remedy.once and remedy.family in done:
                 continue
             if 0 < number[remedy.side_of] < _MOST_WAYS and id(remedy) not in known and self._may_try():
-                suggestion = prove(self._decision, (remedy,))
+                suggestion = self._to_the_end(prove(self._decision, (remedy,)))
                 if suggestion is not None and suggestion.evicts == remedy.evicts:
                     self.found.append(suggestion)
                     number[remedy.side_of] += 1
@@ -354,11 +368,23 @@ class _Search:
                 if pair in seen or not self._may_try():
                     continue
                 seen.add(pair)
-                suggestion = prove(self._decision, (first, second))
+                helps = prove(self._decision, (first, second))
+                suggestion = self._to_the_end(helps)
                 if suggestion is not None:
                     self.found.append(suggestion)
                     if len(self.found) - n_found >= self._most:
                         return
+
+    def _to_the_end(self, suggestion: Suggestion | None) -> Suggestion | None:
+        """Return a suggestion that also helps at the end of the rollout that it starts; else ``None``."""
+        if suggestion is None or not self._tries_rollouts:
+            return suggestion
+        if starts_rollout(suggestion):
+            if not self._rollouts:
+                self.out_of_tries = True
+                return None
+            self._rollouts -= 1
+        return to_the_end(suggestion)
 
     def _n_changes(self) -> int:
         """Return the number of changes that were found, each with all of its ways."""

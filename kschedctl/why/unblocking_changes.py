@@ -33,8 +33,10 @@ from kschedctl.why.commands import commands_of
 from kschedctl.why.pending_groups import PendingGroup
 from kschedctl.why.proof import broken_budgets
 from kschedctl.why.recreated_pods import recreated_pods
+from kschedctl.why.rollout_trial import try_rollout
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
+from kschedctl.workloads.created_pods import MadePod
 
 #: The default number of changes that are proven and shown.
 MOST: Final = 3
@@ -161,7 +163,7 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
         changes = (*made, *best.changes)
         after = _after(scheduler, (*changes, *best.remedy.follows), waiting)
         placed = after.placed - anyway
-        if len(placed) > len(together):
+        if len(placed) > len(together) and _lasts(scheduler, best, rest, later):
             found.append(_unblocking(scheduler, best, rest, after, placed - together))
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
@@ -169,6 +171,19 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
     return UnblockingResult(
         tuple(sorted(anyway)), tuple(sorted(anyway - at_once)), turned_away, tuple(found), tuple(sorted(together))
     )
+
+
+def _lasts(
+    scheduler: Scheduler, candidate: _Candidate, groups: Sequence[PendingGroup], decisions: Mapping[int, Decision]
+) -> bool:
+    """Report whether a change of a pod template still helps at the end of the rollout that it starts."""
+    number = min(candidate.groups)
+    pod = groups[number].pods[0]
+    if candidate.remedy.scope is not RemedyScope.POD or decisions[number].pod.name != pod.name:
+        return True
+    changed = make_changes(scheduler.cluster, pod, candidate.remedy.changes).pod
+    rollout = try_rollout(decisions[number], (candidate.remedy,), changed)
+    return rollout is None or rollout.finished or rollout.available > rollout.before
 
 
 def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
@@ -292,9 +307,8 @@ def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy
     moved = scheduler.moved(after.cluster)
     pod = after.pod
 
-    def copy(number: int) -> Pod:
-        metadata = replace(pod.metadata, name=f"{pod.name}-{number}", uid="")
-        return replace(pod, metadata=metadata)
+    def copy(number: int) -> MadePod:
+        return MadePod(replace(pod, metadata=replace(pod.metadata, name=f"{pod.name}-{number}", uid="")))
 
     return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
 
@@ -367,7 +381,7 @@ def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Po
         cluster = cluster.with_pods(added=[by_key[f"{change.namespace}/{change.name}"] for change in own])
     deletions = [change.delete for change in others if isinstance(change, ObjectDeletion)]
     deleted = [f"{key.namespace}/{key.name}" for key in deletions if key.kind == Pod.__name__]
-    new = recreated_pods(scheduler.cluster, deleted)
+    new = recreated_pods(scheduler.cluster, deleted, release=scheduler.release)
     if new:
         cluster = move_pods(cluster, added=new.values()).cluster
     placed = _played(scheduler.moved(cluster), [*waiting, *new.values()])[0]

@@ -186,7 +186,7 @@ class SideAnswer:
             nodes=decision.best,
             feasible_nodes=len(decision.statuses.feasible) if decision.statuses is not None else 0,
             victims=dict(decision.victims),
-            message=decision.message,
+            message=decision.event_message,
             error=decision.error,
         )
 

@@ -95,7 +95,7 @@ def explanation(
         usage=usage_data(decision, nodes),
         scores=scores,
         preemption=preemption,
-        message=decision.message,
+        message=decision.event_message,
         diagnoses=tuple(map(diagnosis_data, diagnoses)),
     )
 

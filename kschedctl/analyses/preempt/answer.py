@@ -102,7 +102,7 @@ def preemption_answer(
     tied = next((one.tied_victims for one in data if taken is not None and one.name == taken.node), None)
     following = _next(decision, found, after(taken)) if found is not None and taken is not None else None
     verdict = _verdict(decision, base, _Chosen(chosen, picked, following, tied), found)
-    said = found.status.reasons if found is not None else ()
+    said = found.status.reasons if found is not None and decision.outcome is not CycleOutcome.GATED else ()
     n_tried = len(everything.run.looked_at) if everything is not None and everything.run is not None else 0
     n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
     enough = calculate_num_candidates(decision.framework, n_tried)

@@ -22,7 +22,7 @@ from kschedctl.render.yaml import as_yaml
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.answer_schema import validate
-from tests.builders import make_cluster, make_node, make_pod
+from tests.builders import make_cluster, make_loaded, make_node, make_pod
 
 
 def explain(cluster: Cluster, pod: Pod, *, seed: int | None = None) -> Explanation:
@@ -90,6 +90,20 @@ def test_names_are_the_nodes_it_can_go_to() -> None:
     gated = explain(tied, make_pod(schedulingGates=[{"name": "wait"}]))
     assert (gated.verdict.result, gated.verdict.nodes) == (Outcome.GATED, ("a", "b"))
     assert gated.names() == ()
+
+
+def test_kube_scheduler_writes_no_message_for_a_pod_that_it_does_not_try() -> None:
+    waits = make_pod(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "missing"}])
+    cluster = make_loaded(make_cluster([make_node("a")], [waits]))
+    answer = explain(cluster.cluster, waits)
+    assert answer.verdict.summary.startswith(
+        'default/pod is not tried: pod "default/pod": ResourceClaim not created yet'
+    )
+    assert (answer.verdict.result, answer.message) == (Outcome.GATED, "")
+    assert cluster.preempt("default/pod").preemption_message == ""
+    assert [group.message for group in cluster.pending().groups] == [""]
+    capacity = cluster.capacity("default/pod")
+    assert (capacity.message, capacity.gate) == ("", 'pod "default/pod+1": ResourceClaim not created yet')
 
 
 def test_same_seed_picks_the_same_node() -> None:
