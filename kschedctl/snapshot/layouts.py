@@ -95,9 +95,9 @@ def _captured_header(reading: LayoutReading, document: Document, _: Fields) -> O
     summary = reading.summary
     summary.header = header
     summary.git_version = header.server_version.git_version
-    summary.not_listed |= header.not_listed
+    summary.not_listed.update(header.not_listed)
     summary.announced.update(header.kinds)
-    summary.looked_for.update(header.kinds)
+    summary.listed |= {kind: header.listed_in.get(kind, "") for kind in header.kinds}
     return ()
 
 

@@ -293,7 +293,7 @@ class Reading:
         self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
         """Yield the items of a list of one kind; the list's kind counts, as items usually have none."""
-        self.summary.looked_for.add(kind)
+        self.summary.listed.setdefault(kind, "")
         for number, item in enumerate(items, n_before + 1):
             read = self._object(item, api_version, kind, Location(location.file, location.document, number))
             if read is not None:

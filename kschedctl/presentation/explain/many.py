@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from kschedctl.answers.base import Envelope, merged_envelope
 from kschedctl.answers.explain import Explanation, ExplanationSummary, OutcomeGroupData
 from kschedctl.answers.stream import AnswerStream
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, Document, Paragraph, Provenance, Question, table
+from kschedctl.presentation.document import GAP, Document, Provenance, Question, table
 from kschedctl.presentation.frame import (
     EACH_ALONE,
     View,
     cautions,
     each_alone,
+    first_line,
     header,
     next_questions,
     one_by_one,
@@ -55,7 +57,8 @@ def stream_document(
     if stream.total <= _FEW:
         answers = tuple(stream)
         if len(answers) == stream.total:
-            yield _first_line(Counter(answer.verdict.result for answer in answers), f"; {EACH_ALONE}")
+            number = Counter(answer.verdict.result for answer in answers)
+            yield from _first_line(merged_envelope(answers), number, f"; {EACH_ALONE}")
             shown = provenance(answers[0], view.now)
             yield shown
     if shown is None:
@@ -64,12 +67,13 @@ def stream_document(
     yield from one_by_one(answers, view, document, shown)
 
 
-def _first_line(number: Counter[Outcome], note: str = "") -> Paragraph:
-    """Return the number of pods by outcome."""
+def _first_line(basis: Envelope, number: Counter[Outcome], note: str = "") -> Document:
+    """Lay out the number of pods by outcome."""
     counts = [(number[outcome], *words) for outcome, words in _VERDICTS.items() if number[outcome]]
     verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
     fine = number[Outcome.SCHEDULED] == number.total()
-    return Paragraph(f"{counted(number.total(), 'pod')}: {verdicts}{note}.", Tone.GOOD if fine else Tone.BAD)
+    text = f"{counted(number.total(), 'pod')}: {verdicts}{note}."
+    yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD)
 
 
 def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:
@@ -79,7 +83,7 @@ def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:
 def document(answer: ExplanationSummary, view: View) -> Document:
     """Lay out a summary of many pods."""
     fates = answer.fates
-    yield _first_line(Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
+    yield from _first_line(answer, Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
     yield from header(answer, view.now)
     rows = [(str(len(f.pods)), listed(f.pods, most=_MOST_NAMED), _WORDS[f.outcome], f.why) for f in fates]
     yield GAP
