@@ -32,7 +32,7 @@ from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
-from kschedctl.simulate.pending import pending_pods
+from kschedctl.simulate.pending import pending_pods, scheduler_message
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import defaulted, given_pod, is_manifest
 from kschedctl.whatif.edit import PodEdit
@@ -130,6 +130,8 @@ class LoadedCluster:
         ------
         ManifestError
             If there is no such pod, or an API server would refuse it.
+        ClusterError
+            If nodes could not be listed, or pods if the pod is named.
         """
         return self.decide_admitted(self.admit(pod).pod)
 
@@ -170,12 +172,30 @@ class LoadedCluster:
 
     def decide_admitted(self, pod: Pod) -> Decision:
         """Decide for a pod that went through admission; ``decide`` accepts any pod."""
+        self.require_nodes(pod)
         scheduler = self.scheduler
         index = self._index(pod)
         if index is not None and self.pods.node_row[index] >= 0:
             others = without_extended_claim(self.cluster, pod).with_pods(removed=[index])
             scheduler = scheduler.moved(others)
         return scheduler.decide_as_scheduled(pod)
+
+    def require_nodes(self, pod: Pod | None = None) -> None:
+        """Require that nodes could be listed: without them nothing can be decided.
+
+        Parameters
+        ----------
+        pod : Pod, optional
+            A pod for which the error reports what kube-scheduler itself says.
+
+        Raises
+        ------
+        ClusterError
+            If listing nodes was not allowed.
+        """
+        message = scheduler_message(pod) if pod is not None else ""
+        said = f"kube-scheduler itself says of {pod.key}: {message}" if pod is not None and message else ""
+        require_listed(self.cluster, "Node", said=said)
 
     def simulation(
         self,
@@ -229,7 +249,14 @@ class LoadedCluster:
         return simulation
 
     def with_edited_pending(self) -> Scheduler:
-        """Return the scheduler over the cluster with the pod edits made in its pending pods."""
+        """Return the scheduler over the cluster with the pod edits made in its pending pods.
+
+        Raises
+        ------
+        ClusterError
+            If listing nodes was not allowed.
+        """
+        self.require_nodes()
         if not self.pod_edits:
             return self.scheduler
         waiting = (self.pods.pod(index) for index in pending_pods(self.cluster))
@@ -336,9 +363,17 @@ class LoadedCluster:
         decision : Decision, optional
             The decision for the pod; data that the decision does not depend on is not missing.
         """
-        preempts = decision is None or decision.preemption is not None
+        # Disruption budgets have a say in the choice of victims, not in whether there are any.
+        preempts = decision is None or (decision.preemption is not None and bool(decision.preemption.nominated))
+        is_scored = decision is None or decision.schedulable
+        return self.missing_for(self.find(pod), preempts=preempts, is_scored=is_scored)
+
+    def missing_for(
+        self, pod: Pod, *, preempts: bool, is_scored: bool, is_new: bool | None = None
+    ) -> tuple[Missing, ...]:
+        """Return the data that is missing for the answer for a pod with defaults, as ``find_missing``."""
         groups = self.release_choice.release.api_server_has("GenericWorkload")
-        return find_missing(self.cluster, self.find(pod), preempts=preempts, groups=groups)
+        return find_missing(self.cluster, pod, is_new=is_new, preempts=preempts, is_scored=is_scored, groups=groups)
 
     def kind(self, pod: Pod) -> object:
         """Return a value that is equal for pods of the cluster that differ only in their names."""
@@ -403,5 +438,7 @@ class LoadedCluster:
             As ``decide``.
         """
         if isinstance(pod, str) and not is_manifest(pod):
-            require_listed(self.cluster, "Pod")
+            namespace, _, name = pod.rpartition("/")
+            is_there = (namespace or DEFAULT_NAMESPACE, name) in self.pods.index
+            require_listed(self.cluster, "Pod", None if is_there else namespace or DEFAULT_NAMESPACE)
         return given_pod(self.pods, pod, where, release=self.release_choice.release)

@@ -57,6 +57,7 @@ class CapacityRequest:
 
 def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: AnalysisHandle) -> tuple[PodCapacity, ...]:
     """Count the further copies of each pod that fit, one after another, without any eviction."""
+    cluster.require_nodes()
     units: dict[tuple[str, str], list[PodSubject]] = {}
     for one in request.copied:
         group = group_to_copy(cluster, one.pod)
@@ -66,7 +67,9 @@ def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: AnalysisH
 
 def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None) -> PodCapacity:
     one = unit[0]
-    rests_on = provenance(cluster, cluster.missing(one.pod), pod=one.pod)
+    pods = [cluster.find(each.pod, where=each.where) for each in unit]
+    missing = (each for pod in pods for each in cluster.missing_for(pod, preempts=False, is_scored=True))
+    rests_on = provenance(cluster, dict.fromkeys(missing), pod=one.pod)
     group = group_to_copy(cluster, one.pod)
     if group is not None:
         copies, gang = gang_copies(cluster, group, unit, most)

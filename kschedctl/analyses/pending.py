@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -18,12 +18,14 @@ from kschedctl.analyses.pod_groups.causes import cause_in_group
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.answers.pending import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.answers.preempt_words import duration
-from kschedctl.api.core import Namespace
+from kschedctl.api.core import Namespace, Node
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import matches
 from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import Missing, not_listed
+from kschedctl.completeness.required_kinds import Part
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
@@ -36,17 +38,20 @@ from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.deletions import ending_pods
-from kschedctl.simulate.pending import pending_pods
+from kschedctl.simulate.pending import pending_pods, scheduler_message
 from kschedctl.why.pending_groups import PendingGroup, group_pending_pods, oldest
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.recreated_pods import pending_words
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import MOST as DEFAULT_CHANGES
 from kschedctl.why.unblocking_changes import Unblocking, UnblockingResult, unblock
+from kschedctl.workloads.ownership import workload_of
 
 #: Groups that no change helps get suggestions for their first pod: the 3 largest, 2 suggestions each.
 _MOST_ALONE: Final = 3
 _PER_GROUP: Final = 2
+#: The result of a group whose pods may fit, if kinds that could not be listed allow it.
+_NOT_KNOWN: Final = "notKnown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +85,14 @@ class ExplainedGroup:
         The decision for its first pod; if no profile is responsible, that of the profile that would be.
     diagnoses : tuple of Diagnosis
         The causes.
+    unlisted : str
+        The sentence that a kind could not be listed without which the outcome is not known; empty if there is none.
     """
 
     group: PendingGroup
     decision: Decision
     diagnoses: tuple[Diagnosis, ...]
+    unlisted: str = ""
 
 
 def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHandle) -> Pending:
@@ -101,6 +109,8 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
     query = parse_label_query(request.selector) if request.selector else ()
     if request.namespace:
         _require_namespace(cluster.cluster, request.namespace)
+    if cluster.cluster.is_forbidden(Node):
+        return _without_nodes(cluster, request)
     scheduler = cluster.with_edited_pending()
     waiting = (scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster))
     pods = [pod for pod in waiting if request.namespace in ("", pod.namespace) and matches(query, pod.metadata.labels)]
@@ -108,13 +118,20 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
         groups = group_pending_pods(scheduler, pods)
         found = unblock(scheduler, groups, request.changes) if request.changes and groups else None
         explained = [explain_group(scheduler, group) for group in groups]
+        lacks = [cluster.missing(one.group.pods[0], one.decision) for one in explained]
+        explained = [replace(one, unlisted=_unlisted(each)) for one, each in zip(explained, lacks, strict=True)]
         alone = tuple(_alone(explained, found)) if found is not None else ()
     problems = [
         each
         for each in diagnose_cluster(scheduler)
         if not query and request.namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
     ]
-    missing = dict.fromkeys(each for one in explained for each in cluster.missing(one.group.pods[0], one.decision))
+    missing = dict.fromkeys(
+        (
+            *(lack for each in lacks for lack in each),
+            *not_listed(cluster.cluster, Part.PROBLEMS, namespace=request.namespace),
+        )
+    )
     now = cluster.cluster.taken_at
     rests_on = provenance(cluster, missing, many=True)
     return pending_answer(cluster.cluster, explained, found, rests_on, now, problems=problems, alone=alone)
@@ -126,8 +143,64 @@ def explain_group(scheduler: Scheduler, group: PendingGroup) -> ExplainedGroup:
     return ExplainedGroup(group, decision, diagnose(decision))
 
 
+def _unlisted(missing: Iterable[Missing]) -> str:
+    """Return the sentence about the first kind that decides and could not be listed; empty if there is none."""
+    return next((lack.needed_for for lack in missing if lack.permission and lack.decides), "")
+
+
+def _without_nodes(cluster: LoadedCluster, request: PendingRequest) -> Pending:
+    """Report the pending pods of a cluster whose nodes could not be listed, with kube-scheduler's own messages."""
+    loaded = cluster.cluster
+    query = parse_label_query(request.selector) if request.selector else ()
+    waiting = (loaded.pods.pod(index) for index in pending_pods(loaded))
+    together: dict[tuple[tuple[str, str, str], str], list[Pod]] = {}
+    for pod in waiting:
+        if request.namespace in ("", pod.namespace) and matches(query, pod.metadata.labels):
+            together.setdefault((workload_of(loaded, pod.metadata), scheduler_message(pod)), []).append(pod)
+    now = loaded.taken_at
+    problems = [
+        each
+        for each in diagnose_cluster(cluster.scheduler)
+        if not query and request.namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
+    ]
+    groups = [_undecided(workload, message, pods, now) for (workload, message), pods in together.items()]
+    n_pods = sum(len(group.pods) for group in groups)
+    told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending." if groups else "No pod is pending."
+    missing = dict.fromkeys(not_listed(loaded, Part.CAPACITY, Part.PROBLEMS, namespace=request.namespace))
+    return Pending(
+        **envelope(loaded, provenance(cluster, missing, many=True)),
+        summary=f"{told} {_problems(problems)}" if problems else told,
+        groups=(*groups, *(_problem(each, now) for each in problems)),
+        fit=None,
+        changes=(),
+        together=(),
+        advice=tuple(sorted(_advice((), problems), key=lambda one: one.risk)),
+    )
+
+
+def _undecided(workload: tuple[str, str, str], message: str, pods: Sequence[Pod], now: datetime | None) -> GroupData:
+    """Return pending pods of one workload for which nothing could be decided."""
+    since = min((at for pod in pods if (at := pod.metadata.creation_timestamp) is not None), default=None)
+    gates = pods[0].spec.scheduling_gates
+    why = f"kube-scheduler itself says: {message}" if message else "kube-scheduler has not said anything about it"
+    return GroupData(
+        *workload,
+        pods=tuple(pod.key for pod in pods),
+        since=since,
+        waiting_seconds=_seconds(now, since),
+        result=_NOT_KNOWN,
+        why=f"it has the scheduling gate {listed([gate.name for gate in gates])}" if gates else why,
+        n_fit=None,
+        preempts=False,
+        message=message,
+        priority=pods[0].spec.priority or 0,
+    )
+
+
 def _require_namespace(cluster: Cluster, name: str) -> None:
     """Raise ``InputError`` if the cluster has no namespace of a name, as far as the snapshot shows its namespaces."""
+    if cluster.is_forbidden(Namespace):
+        return
     known = {namespace.name for namespace in cluster.list(Namespace)}
     known |= {record.metadata.namespace for record in cluster.pods.records}
     if known and name not in known:
@@ -281,8 +354,8 @@ def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datet
         pods=tuple(pod.key for pod in group.pods),
         since=group.since,
         waiting_seconds=_seconds(now, group.since),
-        result=str(decision.outcome),
-        why=why,
+        result=_NOT_KNOWN if explained.unlisted and decision.schedulable else str(decision.outcome),
+        why=explained.unlisted if explained.unlisted and decision.schedulable else why,
         n_fit=sum(pod.key in found.anyway for pod in group.pods) if found is not None else None,
         n_fit_once_ended=sum(pod.key in found.once_ended for pod in group.pods) if found is not None else 0,
         preempts=group.preempts,

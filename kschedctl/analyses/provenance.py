@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
 from kschedctl.answers.base import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData
+from kschedctl.api.kind_names import plural
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
@@ -16,6 +18,9 @@ from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.simulate.disruption import computed_budgets
+
+if TYPE_CHECKING:
+    from kschedctl.simulate.attempt import Attempt
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +84,39 @@ def envelope(cluster: Cluster, provenance: Provenance, not_modelled: Iterable[No
         ),
         warnings=(*doubts, *provenance.warnings),
         doubts=doubts or UNSET,
-        missing=tuple(MissingData(m.kind, m.needed_for, m.effect) for m in provenance.missing),
+        missing=tuple(map(missing_data, provenance.missing)),
         not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
+    )
+
+
+def missing_data(missing: Missing) -> MissingData:
+    """Return a missing kind as data."""
+    permission = missing.permission or UNSET
+    return MissingData(missing.kind, missing.needed_for, missing.effect, permission, missing.decides)
+
+
+def missing_for_attempts(
+    cluster: LoadedCluster, attempts: Iterable[Attempt], *, is_new: bool | None = None
+) -> tuple[Missing, ...]:
+    """Return the data that is missing for the pods of scheduling cycles; pods that share a spec count once.
+
+    Parameters
+    ----------
+    is_new : bool, optional
+        True if the pods go through admission; by default those that the cluster does not have.
+    """
+    alike: dict[tuple[str, int, bool, bool], Attempt] = {}
+    for attempt in attempts:
+        pod = attempt.search.pod
+        alike.setdefault((pod.metadata.namespace, id(pod.spec), bool(attempt.node), bool(attempt.victims)), attempt)
+    return tuple(
+        dict.fromkeys(
+            missing
+            for each in alike.values()
+            for missing in cluster.missing_for(
+                each.search.pod, is_new=is_new, preempts=bool(each.victims), is_scored=bool(each.node)
+            )
+        )
     )
 
 
@@ -107,20 +143,15 @@ def provenance(
     """
     missing = tuple(missing)
     idle = cluster.idle_edits(pod) if pod is not None else ()
-    # Missing data is reported as such, with its effect, and not as a warning too.
-    reported = set(map(str, missing))
-    read = [warning for warning in cluster.cluster.warnings if warning not in reported]
-    # Kinds that could not be listed and that the answer depends on are missing; the others do not matter to it.
-    harmless = set(cluster.cluster.not_listed.values())
     idle_texts = (f"what if: {edit} changes nothing in {pod.key}" for edit in idle if pod is not None)
     return Provenance(
         release_choice=cluster.release_choice,
         paths=cluster.snapshot.paths,
         n_pods=len(cluster.pods),
         missing=tuple(dict.fromkeys((*not_read(cluster.cluster), *missing))),
-        doubts=tuple(warning for warning in read if warning not in harmless),
+        doubts=cluster.cluster.warnings,
         warnings=(
-            *(warning for warning in read if warning in harmless),
+            *_harmless(cluster.cluster, missing),
             *_idle_gates(cluster, many=many),
             *(_computed_budgets(cluster.cluster) if many or evicts else ()),
             *cluster.configuration.warnings,
@@ -128,6 +159,14 @@ def provenance(
         ),
         changes=cluster.snapshot.changes,
     )
+
+
+def _harmless(cluster: Cluster, missing: Iterable[Missing]) -> Iterator[str]:
+    """Yield a warning about the kinds that could not be listed, and that the answer does not depend on."""
+    others = sorted(cluster.not_listed.difference(lack.kind for lack in missing))
+    if others:
+        names = [plural(kind.lower()) for kind in others]
+        yield f"{listed(names, most=3)} cannot be listed by this user, but the answer does not depend on them"
 
 
 def _idle_gates(cluster: LoadedCluster, *, many: bool) -> Iterator[str]:

@@ -13,6 +13,8 @@ from kschedctl.answers.rollout import RolledOut
 from kschedctl.answers.simulate import PlacementData
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.wording import counted
+from kschedctl.completeness.missing import not_listed
+from kschedctl.completeness.required_kinds import Part
 from kschedctl.findings.finding import Where
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.rollout_loop import Rollout
@@ -42,6 +44,7 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
     ManifestError
         If the workload is no Deployment or StatefulSet, is not in the cluster, or an API server would refuse it.
     """
+    cluster.require_nodes()
     where = request.where
     with handle.busy("rolling out"):
         found = rolls_out(cluster, request.workload, where)
@@ -52,7 +55,10 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
     workload = found.workload
     made = cluster.pods_of(workload, where=where)
     pod = made[0].pod
-    rests_on = provenance(cluster, cluster.with_made(made).missing(pod), pod=pod, many=True)
+    changed = cluster.with_made(made)
+    of_pod = changed.missing_for(changed.find(pod), preempts=False, is_scored=True)
+    missing = (*not_listed(cluster.cluster, Part.ROLLOUT), *of_pod)
+    rests_on = provenance(cluster, missing, pod=pod, many=True)
     return RolledOut(
         **envelope(cluster.cluster, rests_on, found.not_modelled),
         summary="; ".join((_summary(found, causes[0].cause if causes else ""), *losses_in_words(groups))),

@@ -17,7 +17,7 @@ from kschedctl.analyses.evictions import preemption_evictions, slowest_to_stop
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_cures import pod_cures
-from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.analyses.provenance import envelope, missing_for_attempts, provenance
 from kschedctl.analyses.simulated_groups import gangs_in_words, group_attempts, simulated_groups
 from kschedctl.analyses.utilisation import utilisation
 from kschedctl.answers.cures import CureData
@@ -146,8 +146,9 @@ def simulation_answer(
     evicted = preemption_evictions(simulation.timeline)
     n_waiting = sum(len(group.pods) for group in waiting)
     not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.search.not_modelled)
+    missing = missing_for_attempts(cluster, attempts, is_new=None if request.pods else False)
     return Simulated(
-        **envelope(before, provenance(cluster, many=True), not_modelled),
+        **envelope(before, provenance(cluster, missing, many=True), not_modelled),
         summary=_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),
         interrupted=not run.finished,
         chance=TieBreak(request.seed).words,

@@ -9,7 +9,7 @@ from pathlib import Path
 from kschedctl.answers.snapshot import SnapshotInfo
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
-from kschedctl.completeness.missing import NOT_COUNTED
+from kschedctl.completeness.missing import NOT_COUNTED, refusals
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.summary import ReadSummary
@@ -57,7 +57,6 @@ def snapshot_info_answer(paths: Sequence[str], counts: Counter[type[ApiObject]],
     """Return the answer for a snapshot with ``counts`` objects of each kind."""
     header = summary.header
     absent = [kind for (_, kind), type_ in KINDS.items() if not counts[type_]]
-    looked_for = summary.looked_for | set(header.kinds if header is not None else ())
     return SnapshotInfo(
         paths=tuple(paths),
         objects=summary.n_objects,
@@ -69,9 +68,12 @@ def snapshot_info_answer(paths: Sequence[str], counts: Counter[type[ApiObject]],
         context=header.context if header is not None else "",
         kinds={kind: counts[type_] for (_, kind), type_ in KINDS.items() if counts[type_]},
         left_out=dict(summary.left_out),
-        none_of=tuple(kind for kind in absent if kind in looked_for),
-        not_in_it=tuple(kind for kind in absent if kind not in looked_for and kind not in summary.not_listed),
-        warnings=(*summary.not_listed.values(), *(f"{lack.what}: {NOT_COUNTED}" for lack in summary.unread())),
+        none_of=tuple(kind for kind in absent if summary.listed.get(kind) == ""),
+        not_in_it=tuple(kind for kind in absent if kind not in summary.listed and kind not in summary.not_listed),
+        warnings=(
+            *refusals([kind for _, kind in KINDS if kind in summary.not_listed], summary.listed),
+            *(f"{lack.what}: {NOT_COUNTED}" for lack in summary.unread()),
+        ),
         files=dict(summary.files),
         files_without_objects={name: _use(name, summary) for name, number in summary.files.items() if not number},
         not_read={passed.name: passed.reason for passed in summary.passed},

@@ -22,7 +22,9 @@ from kschedctl.answers.volumes import (
     PodVolumes,
     TrapData,
 )
+from kschedctl.api.core import Node
 from kschedctl.api.selectors import SelectorError
+from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
@@ -34,6 +36,7 @@ from kschedctl.errors import SnapshotError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.claims import claim_class, claim_key, is_delayed
+from kschedctl.volumes.pod_claims import is_undecidable
 from kschedctl.volumeview.claim_outcomes import NodeOverview
 from kschedctl.volumeview.early_binding import Trap
 from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
@@ -98,7 +101,8 @@ def _answer(
 ) -> ClaimVolumes | PodVolumes:
     if isinstance(asked, PodSubject):
         pod = cluster.find(asked.pod, where=asked.where)
-        missing = tuple(lack for lack in cluster.missing(pod) if lack.kind in CLAIM_KINDS)
+        found = (lack for lack in cluster.missing(pod) if lack.kind in CLAIM_KINDS)
+        missing = tuple(lack for lack in found if lack.kind != Node.__name__ or lack.permission)
         return pod_answer(overview.pod(pod), cluster.cluster, provenance(cluster, missing))
     rests_on = provenance(cluster, missing_for_claims(cluster.cluster, (asked.claim,)))
     nodes = overview.on_nodes(asked.claim) if by_node else None
@@ -109,11 +113,12 @@ def claim_answer(
     found: ClaimOverview, on_nodes: tuple[NodeOverview, ...] | None, cluster: Cluster, rests_on: Provenance
 ) -> ClaimVolumes:
     """Return the answer for one claim; ``on_nodes`` is ``None`` to leave the nodes out."""
-    nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not _volumes_unknown(rests_on) else None
+    unknown = _volumes_unknown(rests_on) or is_undecidable(cluster, found.claim) or cluster.is_forbidden(Node)
+    nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not unknown else None
     diagnoses = tuple(_diagnoses(found, cluster, rests_on)) if on_nodes is not None else ()
     return ClaimVolumes(
         **envelope(cluster, rests_on),
-        claim=_claim(found, nodes or (), 0, rests_on),
+        claim=_claim(found, nodes or (), 0, rests_on, cluster),
         nodes=nodes,
         diagnoses=tuple(DiagnosisData(one.rule, one.cause, one.evidence, one.checks) for one in diagnoses),
         cures=tuple(summary for one in diagnoses for summary in _cures(one)),
@@ -137,14 +142,15 @@ def _diagnoses(found: ClaimOverview, cluster: Cluster, rests_on: Provenance) -> 
 
 def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> PodVolumes:
     """Return the answer for the claims of a pod."""
-    unknown = _volumes_unknown(rests_on)
+    unknown = _volumes_unknown(rests_on) or not found.is_known or cluster.is_forbidden(Node)
     nodes = () if unknown else _nodes(found.nodes, cluster)
-    claims = tuple(_claim(claim, nodes, i, rests_on) for i, claim in enumerate(found.claims))
+    refusals = (lack.needed_for for lack in rests_on.missing if lack.permission)
+    claims = tuple(_claim(claim, nodes, i, rests_on, cluster) for i, claim in enumerate(found.claims))
     return PodVolumes(
         **envelope(cluster, rests_on),
         pod=found.pod.key,
         summary=(
-            f"The nodes for {found.pod.key} are unknown: its volumes are not in the snapshot."
+            f"The nodes for {found.pod.key} are unknown: {next(refusals, 'its volumes are not in the snapshot')}."
             if unknown
             else _pod_summary(found, claims, nodes)
         ),
@@ -157,7 +163,15 @@ def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> Po
     )
 
 
-def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int, rests_on: Provenance) -> ClaimData:
+def _binding_mode(found: ClaimOverview, cluster: Cluster) -> str:
+    if found.storage_class is not None:
+        return found.storage_class.volume_binding_mode
+    return "Unknown" if cluster.is_forbidden(StorageClass) else ""
+
+
+def _claim(
+    found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int, rests_on: Provenance, cluster: Cluster
+) -> ClaimData:
     """Return the data of one claim, whose verdicts stand at ``position`` among those of each node."""
     claim, outcome = found.claim, found.outcome
     # If the snapshot has no volumes at all, a bound claim is not lost: its volume was just not captured.
@@ -175,7 +189,7 @@ def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int
         size=str(claim.spec.resources.requests.get("storage", "")),
         access_modes=tuple(claim.spec.access_modes),
         storage_class=claim_class(outcome.claim),
-        binding_mode=found.storage_class.volume_binding_mode if found.storage_class is not None else "",
+        binding_mode=_binding_mode(found, cluster),
         volume=claim.spec.volume_name,
         pods=found.pods,
         controller=ControllerData(
@@ -231,6 +245,7 @@ _ACTIONS = {
     ClaimAction.VOLUME_MISMATCH: "does not bind it to {volume}, its volumeName",
     ClaimAction.PROVISIONING_FAILED: "cannot provision a volume for it",
     ClaimAction.LOST: "marks it as lost",
+    ClaimAction.UNKNOWN: "does what depends on kinds that cannot be listed by this user",
 }
 
 
@@ -247,6 +262,9 @@ def _claim_summary(found: ClaimOverview, nodes: Sequence[NodeVolumesData], verdi
             | ClaimAction.PROVISIONING_FAILED
         ):
             return f"{name} has no volume: {outcome.message}"
+        case ClaimAction.UNKNOWN:
+            volume = f"names volume {outcome.volume}" if outcome.volume else "is not bound"
+            return f"{name} {volume}; what becomes of it depends on kinds that cannot be listed by this user."
         case _:
             start = f"{name} is not bound; the PersistentVolume controller {_controller_summary(outcome)}"
     if ClaimVerdict.IMMEDIATE in verdicts:

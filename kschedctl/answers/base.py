@@ -177,6 +177,16 @@ class MissingData(Data, frozen=True):
     kind: Annotated[str, Meta(description="The kind of object.")]
     needed_for: Annotated[str, Meta(description="The reason why the answer depends on it.")]
     effect: Annotated[str, Meta(description="The consequence for the answer.")]
+    permission: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The permission that is needed, as arguments of kubectl auth can-i; absent unless the kind is "
+            "missing because the user was not allowed to list it."
+        ),
+    ] = UNSET
+    decides: Annotated[
+        bool, Meta(description="True if the answer is unknown without it; false if it only adds to the answer.")
+    ] = True
 
 
 class Envelope(Data, frozen=True, kw_only=True):
@@ -185,9 +195,10 @@ class Envelope(Data, frozen=True, kw_only=True):
     An answer is complete, and ``--strict`` accepts it, if nothing in the envelope says that the cluster's own scheduler
     may decide differently. The limits count as follows:
 
-    - ``missing`` and ``notModelled`` always count.
+    - ``missing`` and ``notModelled`` always count. If one of ``missing`` has a ``permission`` and ``decides``, the
+      answer is not known: its other fields, such as ``summary``, are what follows without that kind.
     - Warnings that make the answer uncertain count, and are repeated in ``doubts``: the cluster's own release is not
-      modelled; kinds were not listed, or objects could not be used; an object is in the snapshot twice.
+      modelled; objects could not be used; an object is in the snapshot twice.
     - Warnings about the input do not count, because the answer for that input is exact: configuration settings that
       kube-scheduler interprets in an unexpected way; feature gates that have no effect on the answer; a what-if that
       changes nothing in the pod; a quota that would refuse the pod, which is part of the answer itself.
@@ -208,6 +219,11 @@ class Envelope(Data, frozen=True, kw_only=True):
         tuple[NotModelledData, ...],
         Meta(description="The features that the answer depends on and that are not modelled."),
     ]
+
+    @property
+    def unlisted(self) -> tuple[MissingData, ...]:
+        """The kinds without which the answer is not known, and which the user was not allowed to list."""
+        return tuple(each for each in self.missing if each.permission and each.decides)
 
     @property
     def complete(self) -> bool:

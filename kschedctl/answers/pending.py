@@ -46,7 +46,8 @@ class GroupData(Data, frozen=True):
         str,
         Meta(
             description="The result as in explain; notOurs if no profile of the configuration has the pods' "
-            "schedulerName; notCreated if the workload has fewer pods than it wants; notStarted for pods with a node "
+            "schedulerName; notKnown if the pods may fit or not, as a kind could not be listed; "
+            "notCreated if the workload has fewer pods than it wants; notStarted for pods with a node "
             "that do not start; notRunning for a component that does not work."
         ),
     ]

@@ -38,6 +38,8 @@ class ClaimAction(StrEnum):
     PROVISIONING_FAILED = "ProvisioningFailed"
     #: The claim was bound to a volume that is gone or belongs to another claim.
     LOST = "Lost"
+    #: Unknown, as the volumes or StorageClasses could not be listed.
+    UNKNOWN = "Unknown"
 
 
 class ClaimVerdict(StrEnum):
@@ -157,7 +159,11 @@ class ClaimData(Data, frozen=True, kw_only=True):
         str, Meta(description="The storage class; the default class if the claim would be assigned it.")
     ]
     binding_mode: Annotated[
-        str, Meta(description="The volumeBindingMode of the storage class; empty if the class does not exist.")
+        str,
+        Meta(
+            description="The volumeBindingMode of the storage class; empty if the class does not exist, Unknown if "
+            "storage classes could not be listed."
+        ),
     ]
     volume: Annotated[str, Meta(description="The volume in spec.volumeName; empty if there is none.")]
     pods: Annotated[tuple[str, ...], Meta(description="The pods that use the claim, as namespace/name.")]

@@ -37,6 +37,8 @@ _SHORT: Final = {
     "VolumeAttributesClass": "vac",
 }
 
+#: The end of a hint about kinds that could not be listed.
+PERMISSIONS_PAGE: Final = "docs/permissions.md has a role with all permissions"
 #: The newest served version of the kinds that have none called ``v1``.
 _VERSIONS: Final[dict[type[ApiObject], str]] = {PodGroup: "v1beta1", Workload: "v1beta1", CompositePodGroup: "v1alpha3"}
 
@@ -98,6 +100,17 @@ def _names() -> dict[str, type[ApiObject]]:
         if kind in _SHORT:
             names[_SHORT[kind]] = type_
     return names
+
+
+def cannot_be_listed(kind: str) -> str:
+    """Return the sentence that the user is not allowed to list a kind.
+
+    Examples
+    --------
+    >>> cannot_be_listed("CSINode")
+    'csinodes cannot be listed by this user'
+    """
+    return f"{plural(kind.lower())} cannot be listed by this user"
 
 
 def plural(singular: str) -> str:

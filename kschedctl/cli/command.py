@@ -57,7 +57,7 @@ def command(answer: Callable[..., CommandResult | None], name: str = "") -> Call
 
 def drawable(shown: CommandResult) -> View:
     """Return the view of a result with the nodes of its cluster, and their descriptions, for charts."""
-    if shown.cluster is None:
+    if shown.cluster is None or "Node" in shown.cluster.cluster.not_listed:
         return shown.view
     from kschedctl.analyses.handle import AnalysisHandle
     from kschedctl.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview

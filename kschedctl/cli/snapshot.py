@@ -110,6 +110,7 @@ def _write(
     from kschedctl.api.wording import counted
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import tell
+    from kschedctl.completeness.missing import refusals
     from kschedctl.requests.capture import captured_cluster
     from kschedctl.snapshot.anonymize import with_pseudonyms
     from kschedctl.snapshot.capture_files import check_target, write_capture
@@ -131,7 +132,7 @@ def _write(
     tell(f"{target}: {', '.join(kept)}{', anonymised' if header.anonymized else ''}")
     if mapping:
         tell(f"{mapping}: the original names of the pseudonyms; keep this file private")
-    for warning in header.not_listed.values():
+    for warning in refusals(header.not_listed, header.listed_in):
         handle.warn(warning)
     for lack in captured.unread:
         handle.warn(f"{lack.what}: its contents are not in the snapshot")

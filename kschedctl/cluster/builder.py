@@ -39,7 +39,8 @@ class ClusterBuilder:
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self.unread: list[Unread] = []
-        self.not_listed: dict[str, str] = {}
+        self.listed: dict[str, str] = {}
+        self.not_listed: set[str] = set()
         self._nodes: dict[str, Node] = {}
         self._pods: dict[tuple[str, str], PodRecord] = {}
         self._objects: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
@@ -113,6 +114,7 @@ class ClusterBuilder:
             taken_at=taken_at or max(filter(None, self._times()), default=None),
             warnings=self.warnings,
             unread=self.unread,
+            listed=self.listed,
             not_listed=self.not_listed,
         )
 

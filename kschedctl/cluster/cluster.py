@@ -47,8 +47,11 @@ class Cluster:
         Warnings from reading the snapshot.
     unread : iterable of Unread
         Objects that seem to belong to the cluster and were not read.
-    not_listed : mapping of str to str, optional
-        The kinds that the reader is not allowed to list, and the consequence of each.
+    listed : mapping of str to str, optional
+        The kinds of which every object was read: the only namespace that was listed, empty for all. If there is no
+        object of such a kind, the cluster has none.
+    not_listed : collection of str
+        The kinds that the reader is not allowed to list in all namespaces.
     """
 
     def __init__(
@@ -61,7 +64,8 @@ class Cluster:
         taken_at: datetime | None = None,
         warnings: Iterable[str] = (),
         unread: Iterable[Unread] = (),
-        not_listed: Mapping[str, str] | None = None,
+        listed: Mapping[str, str] | None = None,
+        not_listed: Collection[str] = (),
     ) -> None:
         self.nodes = nodes
         self.pods = pods
@@ -69,7 +73,8 @@ class Cluster:
         self.taken_at = taken_at
         self.warnings = tuple(warnings)
         self.unread = tuple(unread)
-        self.not_listed = dict(not_listed or {})
+        self.listed = dict(listed or {})
+        self.not_listed = frozenset(not_listed)
         self._objects = objects
         self._resources: dict[RequestRules, ResourceColumns] = {}
         #: The cluster that this one was derived from in any number of steps.
@@ -92,6 +97,15 @@ class Cluster:
     def list(self, kind: type[T]) -> Collection[T]:
         """Return all objects of a kind, in the order of the snapshot."""
         return cast("Collection[T]", self._objects.get(kind, {}).values())
+
+    def is_forbidden(self, kind: type[ApiObject], namespace: str = "") -> bool:
+        """Report whether the reader was not allowed to list a kind, in a namespace if one is given.
+
+        An object of such a kind that the cluster does not have may exist all the same.
+        """
+        name = kind.__name__
+        covered = self.listed.get(name)
+        return name in self.not_listed and (covered is None or covered not in ("", namespace))
 
     def overlay(self, rows: Rows | None = None, nominated: PodIndices | None = None) -> Overlay:
         """Return an overlay without changes, with a world for every node or for some nodes.
@@ -185,6 +199,7 @@ class Cluster:
             taken_at=self.taken_at,
             warnings=self.warnings,
             unread=self.unread,
+            listed=self.listed,
             not_listed=self.not_listed,
         )
 

@@ -17,7 +17,9 @@ def pod_group_gates(cluster: Cluster, release: Release) -> tuple[str, ...]:
     """
     groups = cluster.list(PodGroup)
     rules = release.pod_group_rules
-    if rules is None or not (groups or has_members(cluster)):
+    # Without its PodGroup no pod would be tried: if none could be listed, the pods are decided for one by one.
+    unlisted = PodGroup.__name__ in cluster.not_listed and PodGroup.__name__ not in cluster.listed
+    if rules is None or unlisted or not (groups or has_members(cluster)):
         return ()
     specs = [group.spec for group in groups]
     shown = {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.api.classes import RuntimeClass
 from kschedctl.api.core import Namespace
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.api.kind_names import PERMISSIONS_PAGE, cannot_be_listed, is_namespaced, plural
+from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
@@ -16,16 +18,22 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.required_kinds import affects_answer, names_namespaces, others_name_namespaces
+from kschedctl.completeness.required_kinds import (
+    ADDITIONS,
+    TABLE,
+    Part,
+    concerns,
+    is_unlisted,
+    kinds_of,
+    names_namespaces,
+    others_name_namespaces,
+    parts_for_pod,
+)
 from kschedctl.errors import ClusterError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
 
-#: The kinds that the answer for a PersistentVolumeClaim depends on.
-CLAIM_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSIStorageCapacity")
-#: The kinds that the answer for a ResourceClaim depends on.
-DEVICE_KINDS: Final = ("ResourceSlice", "ResourceClaim", "DeviceClass", "DeviceTaintRule")
-#: The kinds that the answer for a pod of a group depends on.
-GROUP_KINDS: Final = ("PodGroup", "CompositePodGroup")
+#: The kinds that the answer for the claims of a pod depends on.
+CLAIM_KINDS: Final = ("PersistentVolumeClaim", *kinds_of(Part.VOLUMES), *kinds_of(Part.PROVISIONING))
 _CONTROLLERS: dict[str, type[ApiObject]] = {
     "ReplicaSet": ReplicaSet,
     "StatefulSet": StatefulSet,
@@ -41,9 +49,15 @@ class Missing(Finding):
     ----------
     effect : str
         The consequence for the answer.
+    permission : str
+        If the kind could not be listed, the permission that is needed, as arguments of ``kubectl auth can-i``.
+    decides : bool
+        True if the answer is unknown without it; False if it only adds to the answer.
     """
 
     effect: str = ""
+    permission: str = ""
+    decides: bool = True
 
     @property
     def kind(self) -> str:
@@ -59,26 +73,44 @@ class Missing(Finding):
         return f"{self.problem}: {self.effect}"
 
 
-def _missing(kind: str, needed_for: str, effect: str) -> Missing:
-    return Missing(needed_for, object=ObjectRef(kind), rule="Missing", severity=Severity.WARNING, effect=effect)
+def _missing(kind: str, needed_for: str, effect: str, *, permission: str = "", decides: bool = True) -> Missing:
+    return Missing(
+        needed_for,
+        object=ObjectRef(kind),
+        rule="Missing",
+        severity=Severity.WARNING,
+        effect=effect,
+        permission=permission,
+        decides=decides,
+    )
 
 
-def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True, groups: bool = True) -> tuple[Missing, ...]:
+def find_missing(
+    cluster: Cluster,
+    pod: Pod,
+    *,
+    is_new: bool | None = None,
+    preempts: bool = True,
+    is_scored: bool = True,
+    groups: bool = True,
+) -> tuple[Missing, ...]:
     """Return all kinds and objects that are missing for the answer for a pod.
 
     Parameters
     ----------
     pod : Pod
         The pod to schedule, with defaults applied but not admitted.
+    is_new : bool, optional
+        True if the pod goes through admission; by default if the cluster does not have it.
     preempts : bool
-        True if preemption victims are searched for, so that PodDisruptionBudgets matter.
+        True if preemption finds victims, so that PodDisruptionBudgets matter.
+    is_scored : bool
+        True if the pod fits on nodes, so that kinds matter that only the choice of a node depends on.
     groups : bool
         True if the feature gate of pod groups is on. If it is off, API servers drop the group of new pods.
     """
-    is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
-    kinds = [
-        kind for kind in cluster.not_listed if affects_answer(kind, cluster, pod, is_new=is_new, preempts=preempts)
-    ]
+    if is_new is None:
+        is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
     found = (
         *missing_nodes_and_pods(cluster),
         *_classes(cluster, pod),
@@ -87,7 +119,8 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True, groups: b
         *_groups(cluster, pod),
         *(_pod_group(cluster, pod) if groups else ()),
     )
-    return (*not_read(cluster), *not_listed(cluster, kinds), *_listed(cluster, found))
+    parts = parts_for_pod(is_new=is_new, preempts=preempts, is_scored=is_scored)
+    return (*not_read(cluster), *_not_listed(cluster, parts, pod, pod.metadata.namespace), *_unknown(cluster, found))
 
 
 #: The consequence for an answer of something that was not read.
@@ -99,49 +132,124 @@ def not_read(cluster: Cluster) -> tuple[Missing, ...]:
     return tuple(_missing(lack.kind, lack.what, NOT_COUNTED) for lack in cluster.unread)
 
 
-def missing_for_any(cluster: Cluster) -> tuple[Missing, ...]:
-    """Return the kinds that could not be listed, for lack of permission, and that any pod's answer depends on."""
-    pods = [each.pod for each in cluster.pods.classes]
-    kinds = [
-        kind
-        for kind in cluster.not_listed
-        if any(affects_answer(kind, cluster, pod, is_new=False, preempts=True) for pod in pods)
-        # The class of a pod does not have its group.
-        or (kind in GROUP_KINDS and any(record.spec.pod_group_name for record in cluster.pods.records))
-    ]
-    return tuple(not_listed(cluster, kinds))
+def missing_for_any(cluster: Cluster, *, preempts: bool) -> tuple[Missing, ...]:
+    """Return the kinds that could not be listed, for lack of permission, and that any pod's answer depends on.
+
+    Parameters
+    ----------
+    preempts : bool
+        As for `find_missing`.
+    """
+    if not cluster.not_listed:
+        return ()
+    parts = parts_for_pod(is_new=False, preempts=preempts, is_scored=True)
+    # The class of a pod has neither its group nor its controller.
+    specs = {(id(record.spec), record.class_id): index for index, record in enumerate(cluster.pods.records)}
+    pods = (cluster.pods.pod(index) for index in specs.values())
+    return tuple(
+        dict.fromkeys(each for pod in pods for each in _not_listed(cluster, parts, pod, pod.metadata.namespace))
+    )
 
 
-def not_listed(cluster: Cluster, kinds: Container[str]) -> Iterator[Missing]:
-    """Yield those of `kinds` that kschedctl was not allowed to list, with the consequence."""
-    for kind, sentence in cluster.not_listed.items():
-        if kind in kinds:
-            what, _, effect = sentence.partition(": ")
-            yield _missing(kind, what, effect)
+def not_listed(cluster: Cluster, *parts: Part, namespace: str = "") -> Iterator[Missing]:
+    """Yield the kinds that could not be listed and that parts of an answer depend on, whatever pod it is about.
+
+    Parameters
+    ----------
+    namespace : str
+        The only namespace that the answer is about; empty for all.
+    """
+    return _not_listed(cluster, parts, None, namespace)
 
 
-def require_listed(cluster: Cluster, kind: str) -> None:
+def _not_listed(cluster: Cluster, parts: Collection[Part], pod: Pod | None, namespace: str) -> Iterator[Missing]:
+    """Yield the kinds that could not be listed, with the consequence for the first part that depends on them."""
+    for kind, consequences in TABLE.items() if cluster.not_listed else ():
+        if is_unlisted(kind, cluster, namespace) and (pod is None or concerns(kind, cluster, pod)):
+            needed = [part for part in parts if part in consequences]
+            if needed:
+                decides = not ADDITIONS.issuperset(needed)
+                permission = f"list {permitted(kind)}"
+                what = _refusal(cluster.listed, kind)
+                yield _missing(kind, what, consequences[needed[0]], permission=permission, decides=decides)
+
+
+def _refusal(listed: Mapping[str, str], kind: str) -> str:
+    """Return the sentence that a kind could not be listed, or not in all namespaces."""
+    only = listed.get(kind)
+    resource = plural(kind.lower())
+    return f"{resource} outside namespace {only} cannot be listed by this user" if only else cannot_be_listed(kind)
+
+
+def permitted(kind: str) -> str:
+    """Return the resource of a kind as an argument of ``kubectl auth can-i``, for all namespaces.
+
+    Examples
+    --------
+    >>> permitted("Node"), permitted("PodDisruptionBudget")
+    ('nodes', 'poddisruptionbudgets.policy -A')
+    """
+    (group, type_), *_ = ((group, type_) for (group, name), type_ in KINDS.items() if name == kind)
+    resource = f"{plural(kind.lower())}.{group}".removesuffix(".")
+    return f"{resource} -A" if is_namespaced(type_) else resource
+
+
+def require_listed(cluster: Cluster, kind: str, namespace: str | None = None, said: str = "") -> None:
     """Require that a kind that the request is about could be listed.
+
+    Parameters
+    ----------
+    namespace : str, optional
+        The only namespace that matters; by default one that was listed is enough.
+    said : str
+        The facts that are known without the kind, for the hint.
 
     Raises
     ------
     ClusterError
         If listing the kind was not allowed: no statement about its objects would be reliable.
     """
-    if kind in cluster.not_listed:
-        what = cluster.not_listed[kind].partition(": ")[0]
-        plural = what.partition(" ")[0]
-        hint = f"permission to list {plural} in all namespaces is required: kubectl auth can-i list {plural} -A"
-        raise ClusterError(f"{what}, and the answer depends on them", hint=hint)
+    covered = cluster.listed.get(kind)
+    if kind not in cluster.not_listed or covered == "" or (covered is not None and namespace in (None, covered)):
+        return
+    hint = f"permission is required: kubectl auth can-i list {permitted(kind)}; {PERMISSIONS_PAGE}"
+    problem = f"{_refusal(cluster.listed, kind)}, and the answer depends on them"
+    raise ClusterError(problem, hint=f"{hint}; {said}" if said else hint)
 
 
-def _listed(cluster: Cluster, found: Iterable[Missing]) -> Iterator[Missing]:
-    """Return the entries of `found` whose kind could be listed; for the others `not_listed` reports the reason."""
-    return (each for each in found if each.kind not in cluster.not_listed)
+def _unknown(cluster: Cluster, found: Iterable[Missing]) -> Iterator[Missing]:
+    """Yield the entries of `found` whose kind the source does not cover.
+
+    The cluster has no objects of a kind that was listed, and for one that could not be listed the reason is reported.
+    """
+    for each in found:
+        if each.kind not in cluster.not_listed and each.kind not in cluster.listed:
+            yield each
 
 
 def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:
     return next(iter(cluster.list(kind)), None) is not None
+
+
+def missing_for_nodes(cluster: Cluster) -> tuple[Missing, ...]:
+    """Return all kinds that are missing for the capacity of nodes."""
+    return (*not_listed(cluster, Part.CAPACITY), *_unknown(cluster, missing_nodes_and_pods(cluster)))
+
+
+def every_unlisted(cluster: Cluster, kinds: Collection[str], effect: str) -> Iterator[Missing]:
+    """Yield those of some kinds that could not be listed, for an answer that only counts or lists objects."""
+    for kind in sorted(cluster.not_listed.intersection(kinds)):
+        if cluster.listed.get(kind) != "":
+            permission = f"list {permitted(kind)}"
+            yield _missing(kind, _refusal(cluster.listed, kind), effect, permission=permission, decides=False)
+
+
+def refusals(not_listed: Collection[str], listed: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each kind that could not be listed, with the consequence for answers."""
+    for kind in not_listed:
+        if listed.get(kind) != "":
+            effect = next(iter(TABLE.get(kind, {}).values()), "they cannot be named in a request")
+            yield f"{_refusal(listed, kind)}: {effect}"
 
 
 def missing_nodes_and_pods(cluster: Cluster) -> Iterator[Missing]:
@@ -214,7 +322,7 @@ def missing_for_devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> tu
     claims : sequence of ResourceClaim
         Claims of the cluster.
     """
-    return (*not_listed(cluster, DEVICE_KINDS), *_listed(cluster, _devices(cluster, claims)))
+    return (*not_listed(cluster, Part.DEVICES), *_unknown(cluster, _devices(cluster, claims)))
 
 
 def _devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Iterator[Missing]:
@@ -236,7 +344,12 @@ def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
     claims : sequence of PersistentVolumeClaim
         Claims of the cluster.
     """
-    return (*not_listed(cluster, CLAIM_KINDS), *_listed(cluster, _volumes(cluster, claims)))
+    parts = (
+        Part.VOLUMES,
+        Part.USERS,
+        *([] if all(claim.spec.volume_name for claim in claims) else [Part.PROVISIONING]),
+    )
+    return (*not_listed(cluster, *parts), *_unknown(cluster, _volumes(cluster, claims)))
 
 
 def _volumes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Missing]:

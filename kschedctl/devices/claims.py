@@ -38,7 +38,7 @@ class ClaimProblemError(Exception):
 
 
 def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceClaim]:
-    """Return the claims of a pod, in the pod's order.
+    """Return the claims of a pod, in the pod's order, without those that nothing is known about.
 
     Parameters
     ----------
@@ -56,6 +56,8 @@ def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceC
         if not name:
             continue
         claim = cluster.get(ResourceClaim, name, pod.namespace)
+        if claim is None and cluster.is_forbidden(ResourceClaim, pod.namespace):
+            continue
         if claim is None:
             raise ClaimProblemError(f'could not find ResourceClaim "{pod.namespace}/{name}"')
         if claim.metadata.deletion_timestamp is not None:
@@ -63,8 +65,14 @@ def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceC
         controller = claim.metadata.controller
         if is_made and (controller is None or controller.uid != pod.metadata.uid):
             raise ClaimProblemError(rules.ownership_problem.format(claim=claim.key, pod=pod.key))
-        out.append(claim)
+        if claim.status.allocation is not None or not _is_undecidable(cluster):
+            out.append(claim)
     return out
+
+
+def _is_undecidable(cluster: Cluster) -> bool:
+    """Report whether the devices for a claim without an allocation are unknown, as kinds could not be listed."""
+    return cluster.is_forbidden(ResourceSlice) or cluster.is_forbidden(DeviceClass)
 
 
 def _claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str, bool]:

@@ -432,7 +432,10 @@ def released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]
         owner = volume.spec.claim_ref
         if owner is None or (owner.namespace, owner.name) == (claim.namespace, claim.name):
             continue
-        gone = cluster.get(PersistentVolumeClaim, owner.name, owner.namespace) is None
+        claims = PersistentVolumeClaim
+        gone = cluster.get(claims, owner.name, owner.namespace) is None and not cluster.is_forbidden(
+            claims, owner.namespace
+        )
         if gone and volume.status.phase == "Released" and {one.field for one in why} <= {"claimRef", "phase"}:
             yield Advice(
                 summary=f"free {volume.name} if nobody needs the data of deleted claim {owner.namespace}/{owner.name}",

@@ -52,7 +52,7 @@ def check_elections(
     """
     for election in found.elections:
         yield from _state(election, settings)
-        if cluster.not_listed.keys().isdisjoint(("Node", "Pod")):
+        if cluster.not_listed.isdisjoint(("Node", "Pod")):
             yield from _holder(election)
         if election.ref.kind != "Lease":
             yield from _old_lock(election, found)

@@ -47,8 +47,9 @@ class LiveContext:
         Called with a line that replaces the previous one; with an empty line at the end.
     snapshot_would_do : bool
         True if the command also accepts a snapshot, which errors about a missing cluster then suggest.
-    needs_nodes : bool
-        True if nothing can be answered without the permission to list nodes.
+    namespace : str
+        The namespace in which a kind is listed that the user is not allowed to list in all namespaces; empty for that
+        of the context.
     """
 
     context: str = ""
@@ -58,7 +59,7 @@ class LiveContext:
     max_answer: int = MAX_ANSWER
     show_progress: Callable[[str], None] = _no_progress
     snapshot_would_do: bool = True
-    needs_nodes: bool = True
+    namespace: str = ""
 
 
 def kubeconfig_files(given: str) -> str:

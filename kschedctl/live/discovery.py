@@ -37,6 +37,11 @@ class Served(NamedTuple):
     plural: str
     path: str
 
+    def within(self, namespace: str) -> Served:
+        """Return the kind with the path that lists the objects of one namespace."""
+        before, _, resource = self.path.rpartition("/")
+        return self._replace(path=f"{before}/namespaces/{namespace}/{resource}")
+
 
 class _Kind(msgspec.Struct, frozen=True):
     kind: str = ""

@@ -40,10 +40,13 @@ class Listing(NamedTuple):
         The objects in the server's order, each with a position that names the context and the kind.
     resource_version : str
         The resource version of the list.
+    namespace : str
+        The only namespace that was listed; empty for all.
     """
 
     objects: Objects
     resource_version: str
+    namespace: str = ""
 
 
 class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):

@@ -7,16 +7,17 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.kind_names import is_namespaced
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError, SnapshotError
 from kschedctl.findings.location import Location
 from kschedctl.live.api_server import CONNECTIONS
 from kschedctl.live.connection import Connection
-from kschedctl.live.context import LiveContext
+from kschedctl.live.context import LiveContext, context_namespace
 from kschedctl.live.discovery import Served, served_kinds
 from kschedctl.live.error_responses import ForbiddenError, NotServedError
-from kschedctl.live.list_warnings import refusal_warning
 from kschedctl.live.lists import Listing, list_objects
 from kschedctl.live.progress import Progress
 from kschedctl.live.server_version import server_version
@@ -27,7 +28,6 @@ from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.summary import ReadSummary
 
 T = TypeVar("T")
-_NODE: Final = "Node"
 _TICK_SECONDS: Final = 0.5
 
 
@@ -92,13 +92,15 @@ class LiveReader:
     Every kind is listed at one resource version. The lists are read concurrently, but not at the same resource version;
     the scheduler's caches are filled in the same way. Daemon threads send all requests, so the caller can stop the
     iteration at any time.
+
+    A kind that the user is not allowed to list in all namespaces is listed in one.
     """
 
     def __init__(self, live: LiveContext, written: OriginalObjects | None = None) -> None:
         self._written = written
         self._connection = Connection(live)
         self._page_size = live.page_size
-        self._needs_nodes = live.needs_nodes
+        self._namespace = live.namespace or context_namespace(live) or DEFAULT_NAMESPACE
         self.name = self._connection.name
         self._progress = Progress(self.name, live.show_progress)
         self.summary = ReadSummary()
@@ -114,6 +116,8 @@ class LiveReader:
             summary.git_version = self._result(threads.submit(lambda: server_version(self._connection)))
             kinds = self._result(threads.submit(lambda: served_kinds(self._connection)))
             self._progress.begin(len(kinds))
+            # The cluster has no objects of the kinds that its server does not serve.
+            summary.listed |= {kind: "" for _, kind in KINDS}
             lists = [(served, threads.submit(self._listing(served))) for served in kinds]
             while lists:
                 # Drop each list once it has been yielded, to free its memory.
@@ -134,22 +138,34 @@ class LiveReader:
 
     def _objects(self, served: Served, listing: Future[Listing]) -> Iterator[tuple[ApiObject, Location]]:
         try:
-            objects = self._result(listing).objects
-        except ForbiddenError as error:
-            if served.kind == _NODE and self._needs_nodes:
-                raise ClusterError(f"nothing can be answered without the nodes: {error.summary}") from None
-            self.summary.not_listed[served.kind] = refusal_warning(served.kind, served.plural)
+            found = self._result(listing)
+        except ForbiddenError:
+            self.summary.not_listed.add(served.kind)
+            del self.summary.listed[served.kind]
             return
         except NotServedError:
             return
-        self.summary.n_of_kind[served.kind] += len(objects)
-        self.summary.looked_for.add(served.kind)
-        yield from objects
+        if found.namespace:
+            self.summary.not_listed.add(served.kind)
+            self.summary.listed[served.kind] = found.namespace
+        self.summary.n_of_kind[served.kind] += len(found.objects)
+        yield from found.objects
 
     def _listing(self, served: Served) -> Callable[[], Listing]:
         def listed(so_far: int, to_come: int) -> None:
             self._progress.listed(served.plural, so_far, to_come)
 
-        return lambda: list_objects(
-            self._connection, served, page_size=self._page_size, listed=listed, written=self._written
-        )
+        def listing(served: Served) -> Listing:
+            return list_objects(
+                self._connection, served, page_size=self._page_size, listed=listed, written=self._written
+            )
+
+        def everywhere_or_in_namespace() -> Listing:
+            try:
+                return listing(served)
+            except ForbiddenError:
+                if not is_namespaced(served.type_):
+                    raise
+                return listing(served.within(self._namespace))._replace(namespace=self._namespace)
+
+        return everywhere_or_in_namespace

@@ -30,7 +30,7 @@ from kschedctl.volumes.claims import (
 )
 from kschedctl.volumes.matching import claim_selector, mismatches
 from kschedctl.volumes.migration import PLUGINS_BY_NAME
-from kschedctl.volumes.pod_claims import claim_uses
+from kschedctl.volumes.pod_claims import claim_uses, is_undecidable
 
 _IN_TREE_PREFIX: Final = "kubernetes.io/"
 
@@ -48,6 +48,10 @@ def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
     SnapshotError
         If a size is not a quantity.
     """
+    if is_undecidable(cluster, claim):
+        # The controller would have changed the phase of a claim that has lost its volume.
+        action = ClaimAction.KEEP if claim.status.phase == "Bound" else ClaimAction.UNKNOWN
+        return ClaimOutcome(claim, action, volume=claim.spec.volume_name)
     if BIND_COMPLETED in claim.metadata.annotations:
         return _sync_bound(cluster, claim)
     if claim.spec.volume_name:

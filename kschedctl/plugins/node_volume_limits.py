@@ -15,7 +15,7 @@ import numpy as np
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.api.storage import CSIDriver
+from kschedctl.api.storage import CSIDriver, CSINode
 from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
@@ -186,7 +186,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         If a node lacks several drivers, kube-scheduler names a random one. This answer names the first one in the order
         of the pod's volumes.
         """
-        if not self.handle.release.enabled("VolumeLimitScaling"):
+        if not self.handle.release.enabled("VolumeLimitScaling") or self.handle.cluster.is_forbidden(CSINode):
             return
         level = self._attachments.level[rows]
         for driver in dict.fromkeys(volume.driver for volume in new):

@@ -192,6 +192,8 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         claims = set()
         for name in _mounted_claims(pod):
             claim = cluster.get(PersistentVolumeClaim, name, pod.namespace)
+            if claim is None and cluster.is_forbidden(PersistentVolumeClaim, pod.namespace):
+                continue
             if claim is None:
                 return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (claim_not_found(name),)))
             if READ_WRITE_ONCE_POD in claim.spec.access_modes:

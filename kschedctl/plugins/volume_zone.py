@@ -33,7 +33,7 @@ from kschedctl.volumes.claims import (
     class_not_found,
 )
 from kschedctl.volumes.hints import after_claim_change, after_delayed_class_added, after_volume_change
-from kschedctl.volumes.pod_claims import claim_uses
+from kschedctl.volumes.pod_claims import claim_uses, is_undecidable
 from kschedctl.volumes.remedies import claim_remedies, elsewhere_remedies
 from kschedctl.volumes.zones import VolumeLabel, volume_labels, zoned_nodes
 
@@ -159,7 +159,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
 
 
 def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolume | None:
-    """Return the volume of a claim, or ``None`` for an unbound claim with WaitForFirstConsumer.
+    """Return the volume of a claim; ``None`` for an unbound claim with WaitForFirstConsumer, or if it is not known.
 
     Raises
     ------
@@ -170,8 +170,12 @@ def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolu
     if not name:
         raise _UnusableClaimError(NO_CLAIM_NAME)
     claim = cluster.get(PersistentVolumeClaim, name, namespace)
+    if claim is None and cluster.is_forbidden(PersistentVolumeClaim, namespace):
+        return None
     if claim is None:
         raise _UnusableClaimError(claim_not_found(name))
+    if is_undecidable(cluster, claim):
+        return None
     if claim.spec.volume_name:
         volume = cluster.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:

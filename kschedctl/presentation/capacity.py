@@ -11,7 +11,7 @@ from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.api.wording import counted
 from kschedctl.presentation.capacity_charts import capacity_map, copies_bars, workloads_bars
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone
 from kschedctl.scheduler.outcome import GroupOutcome
 
@@ -28,7 +28,7 @@ def document(answer: PodCapacity, view: View) -> Document:
     view : View
         The part of the answer that is shown.
     """
-    yield Paragraph(answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
     yield from header(answer, view.now, answer.pod)
     if view.drawn:
         yield from _charts_section(answer, view)
@@ -116,7 +116,8 @@ def list_document(found: CapacityList, view: View) -> Document:
         return
     basis = merged_envelope(answers)
     workloads = counted(len(answers), "workload")
-    yield Paragraph(f"{workloads}, each counted independently, without the copies of the others", Tone.FAINT)
+    text = f"{workloads}, each counted independently, without the copies of the others"
+    yield from first_line(basis, text, Tone.FAINT)
     yield from header(basis, view.now)
     yield GAP
     if view.drawn:

@@ -8,7 +8,7 @@ from kschedctl.answers.optimum import Emptied
 from kschedctl.answers.preempt_words import duration
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.optimum_charts import emptied_charts
 from kschedctl.presentation.tone import Tone
 
@@ -25,7 +25,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
     view : View
         The part of the answer that is shown.
     """
-    yield Paragraph(answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
     yield from header(answer, view.now)
     if view.drawn:
         yield from emptied_charts(answer, view.overview)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from kschedctl.answers.devices import DeviceData, DevicesOverview, DeviceSupply, PlaceData, PoolData
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.device_charts import MOST_POOLS, overview_charts, place_lines, supply_map
-from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Phrases, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.document import GAP, Document, Heading, Phrases, Question, table
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone
 
 
 def overview_document(answer: DevicesOverview, view: View) -> Document:
     """Lay out all pools."""
-    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     yield from header(answer, view.now)
     if view.drawn and answer.pools:
         yield from overview_charts(answer, view.overview)
@@ -36,7 +36,7 @@ def overview_document(answer: DevicesOverview, view: View) -> Document:
 
 def supply_document(answer: DeviceSupply, view: View) -> Document:
     """Lay out the nodes on which a claim or a device of a class can be allocated."""
-    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     if answer.pods:
         yield Phrases((f"used by {listed(answer.pods)}",))
     yield from header(answer, view.now)

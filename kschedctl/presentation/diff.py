@@ -30,7 +30,7 @@ from kschedctl.presentation.document import (
     Verbatim,
     table,
 )
-from kschedctl.presentation.frame import View, basis, cautions, each_alone, next_questions
+from kschedctl.presentation.frame import View, basis, cautions, each_alone, first_line, next_questions
 from kschedctl.presentation.group_losses import group_losses_section
 from kschedctl.presentation.tone import Tone
 
@@ -64,7 +64,8 @@ def document(diff: Diff, view: View) -> Document:
     if not isinstance(view, DiffView):
         view = DiffView(now=view.now, wide=view.wide, details=True, drawn=view.drawn, overview=view.overview)
     worse = any(pod.worse for pod in diff.changed)
-    yield Paragraph(diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED)
+    both = merged_envelope((diff.before, diff.after))
+    yield from first_line(both, diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED)
     before, after = diff.before, diff.after
     yield from _side_section("before", _basis(before, view.now), before)
     yield from _side_section("after", _basis_after(before, after, view.now), after)
@@ -88,7 +89,7 @@ def document(diff: Diff, view: View) -> Document:
     if view.wide:
         for group in groups:
             yield from _in_full_section(group)
-    yield from cautions(merged_envelope((diff.before, diff.after)))
+    yield from cautions(both)
     yield from next_questions(_next_questions(diff, view))
 
 

@@ -15,7 +15,7 @@ from kschedctl.presentation.changes_map import NodeChange, pods_map
 from kschedctl.presentation.charts import Kind
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.document import Document, Heading, Paragraph, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.group_losses import group_losses_section
 from kschedctl.presentation.pod_timeline import pod_timeline
 from kschedctl.presentation.simulate import (
@@ -39,7 +39,7 @@ _FEW: Final = 12
 
 def document(answer: Drained, view: View) -> Document:
     """Lay out an answer."""
-    yield Paragraph(answer.summary, _tone(answer))
+    yield from first_line(answer, answer.summary, _tone(answer))
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     how = "each node comes back before the next is drained; " if answer.rolling else ""

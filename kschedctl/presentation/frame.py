@@ -11,7 +11,8 @@ from kschedctl.answers.amounts import readable
 from kschedctl.answers.base import Envelope, MissingData
 from kschedctl.answers.explain import PodData
 from kschedctl.answers.nodes import NodeDescription, NodesOverview
-from kschedctl.api.wording import counted
+from kschedctl.api.kind_names import PERMISSIONS_PAGE
+from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Provenance, Question, Questions
 from kschedctl.presentation.tone import Tone
 
@@ -20,6 +21,8 @@ A = TypeVar("A")
 EACH_ALONE: Final = "each decided independently, against the unchanged snapshot"
 #: The number of warnings that are printed; the others are counted.
 _MOST_WARNINGS: Final = 10
+#: The end of the sentence that a kind could not be listed.
+_CANNOT: Final = " cannot be listed by this user"
 #: The most cells in the maps of several answers, with which a page stays below about 5 MB.
 _MOST_CELLS: Final = 10_000
 
@@ -56,6 +59,17 @@ class View:
         if self.overview is not None and answers > 1 and answers * len(self.overview.nodes) > _MOST_CELLS:
             return replace(self, overview=None, describe=None)
         return self
+
+
+def first_line(answer: Envelope, text: str, tone: Tone = Tone.PLAIN) -> Document:
+    """Lay out the first line of an answer.
+
+    If kinds that decide could not be listed, it says that the answer is not known, and what it would be without them.
+    """
+    names = [each.needed_for.partition(_CANNOT)[0] for each in answer.unlisted]
+    if names:
+        text = f"Not known: {listed(names, most=3)}{_CANNOT}. As far as is known: {text}"
+    yield Paragraph(text, Tone.CAUTION if names else tone)
 
 
 def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:
@@ -128,7 +142,14 @@ def cautions(answer: Envelope) -> Document:
     lines = [f"warning: {text}" for text in answer.warnings[:_MOST_WARNINGS]]
     if len(answer.warnings) > _MOST_WARNINGS:
         lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} more warnings: -o json prints all")
-    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in _in_short(answer.missing)]
+    unlisted = [m for m in answer.missing if m.permission]
+    for start, some in (("not known", answer.unlisted), ("incomplete", [m for m in unlisted if not m.decides])):
+        lines += [f"{start}: {needed_for}: {effect}" for effect, needed_for in _by_effect(some).items()]
+    if unlisted:
+        commands = [f"kubectl auth can-i {m.permission}" for m in unlisted]
+        lines.append(f"permission is required: {'; '.join(commands[:3])}; {PERMISSIONS_PAGE}")
+    others = _in_short(m for m in answer.missing if m not in unlisted)
+    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in others]
     lines += [f"not modelled: {n.feature}; {n.effect}" for n in answer.not_modelled]
     if lines:
         yield GAP
@@ -171,6 +192,14 @@ def next_questions(questions: Iterable[Question]) -> Document:
     if every := tuple(questions):
         yield GAP
         yield Questions(every)
+
+
+def _by_effect(unlisted: Iterable[MissingData]) -> dict[str, str]:
+    """Return what could not be listed, as one sentence per effect."""
+    alike: dict[str, list[str]] = {}
+    for each in unlisted:
+        alike.setdefault(each.effect, []).append(each.needed_for.partition(_CANNOT)[0])
+    return {effect: f"{listed(names)}{_CANNOT}" for effect, names in alike.items()}
 
 
 def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:

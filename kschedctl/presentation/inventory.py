@@ -17,13 +17,13 @@ from kschedctl.answers.inventory import (
     WorkloadsOverview,
 )
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Table, table
-from kschedctl.presentation.frame import View, cautions, header
+from kschedctl.presentation.frame import View, cautions, first_line, header
 from kschedctl.presentation.tone import Tone
 
 
 def cluster_document(answer: ClusterSummary, view: View) -> Document:
     """Lay out the size of a cluster."""
-    yield Paragraph(answer.summary)
+    yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
     yield GAP
     yield table(("kind", "objects"), [(kind, str(number)) for kind, number in answer.kinds.items()], numeric=(1,))
@@ -32,7 +32,7 @@ def cluster_document(answer: ClusterSummary, view: View) -> Document:
 
 def pods_document(answer: PodsOverview, view: View) -> Document:
     """Lay out a list of pods."""
-    yield Paragraph(answer.summary)
+    yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
     yield from _pods(answer.pods, answer.total)
     yield from cautions(answer)
@@ -40,7 +40,7 @@ def pods_document(answer: PodsOverview, view: View) -> Document:
 
 def workloads_document(answer: WorkloadsOverview, view: View) -> Document:
     """Lay out a list of workloads."""
-    yield Paragraph(answer.summary)
+    yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
     if answer.workloads:
         yield GAP
@@ -51,7 +51,7 @@ def workloads_document(answer: WorkloadsOverview, view: View) -> Document:
 
 def workload_document(answer: WorkloadDescription, view: View) -> Document:
     """Lay out a workload and its pods."""
-    yield Paragraph(answer.summary, Tone.BAD if answer.workload.pending else Tone.PLAIN)
+    yield from first_line(answer, answer.summary, Tone.BAD if answer.workload.pending else Tone.PLAIN)
     yield from header(answer, view.now)
     for what, names in (("Disruption budgets", answer.budgets), ("Claims", answer.claims)):
         if names:
@@ -64,7 +64,7 @@ def workload_document(answer: WorkloadDescription, view: View) -> Document:
 
 def budgets_document(answer: BudgetsOverview, view: View) -> Document:
     """Lay out a list of disruption budgets."""
-    yield Paragraph(answer.summary)
+    yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
     if answer.budgets:
         yield GAP
@@ -76,7 +76,7 @@ def budgets_document(answer: BudgetsOverview, view: View) -> Document:
 def budget_document(answer: BudgetDescription, view: View) -> Document:
     """Lay out a disruption budget and its pods."""
     blocks = not answer.budget.allowed and answer.budget.selected
-    yield Paragraph(answer.summary, Tone.BAD if blocks else Tone.PLAIN)
+    yield from first_line(answer, answer.summary, Tone.BAD if blocks else Tone.PLAIN)
     if answer.budget.problem:
         yield Paragraph(f"It allows no eviction at all: {answer.budget.problem}")
     yield from header(answer, view.now)
@@ -89,12 +89,13 @@ def budget_document(answer: BudgetDescription, view: View) -> Document:
 
 def search_document(answer: SearchResults, view: View) -> Document:
     """Lay out the objects that a search found."""
-    yield Paragraph(answer.summary)
+    yield from first_line(answer, answer.summary)
     if answer.items:
         yield GAP
         rows = [(item.kind, item.namespace or "-", item.name) for item in answer.items]
         yield table(("kind", "namespace", "name"), rows, identifiers=(1, 2))
         yield from _beyond(len(answer.items), answer.total, "objects")
+    yield from cautions(answer)
 
 
 def _pods(pods: Sequence[PodItem], total: int) -> Document:

@@ -11,7 +11,7 @@ from kschedctl.answers.preempt_words import time_span
 from kschedctl.findings.shortened import shortened
 from kschedctl.leaderelection.overview import AHEAD
 from kschedctl.presentation.document import GAP, Document, Paragraph, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.lease_charts import lease_bars
 from kschedctl.presentation.tone import Tone
 
@@ -25,7 +25,7 @@ _WIDE: Final = ("election", "holder", "pod", "node", "since", "renewed", "lease"
 
 def overview_document(answer: LeaderOverview, view: View) -> Document:
     """Lay out all elections."""
-    yield Paragraph(answer.summary, Tone.GOOD if answer.yes and answer.complete else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.yes and answer.complete else Tone.BAD)
     yield from header(answer, view.now)
     if view.drawn:
         # The first line is about the scheduler alone, and a page is long: problems of all elections come next.

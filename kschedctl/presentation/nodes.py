@@ -16,7 +16,7 @@ from kschedctl.answers.nodes import (
 from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Table, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.node_bars import node_bars
 from kschedctl.presentation.node_map import nodes_map
 from kschedctl.presentation.tone import Tone
@@ -40,7 +40,7 @@ _BY_TAINTS: Final = "taints"
 def overview_document(answer: NodesOverview, view: View) -> Document:
     """Lay out several nodes."""
     by_default = answer.by == _BY_TAINTS
-    yield Paragraph(answer.summary, Tone.GOOD if answer.yes else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.yes else Tone.BAD)
     yield from header(answer, view.now)
     yield GAP
     if view.drawn and answer.nodes:
@@ -71,7 +71,7 @@ def overview_document(answer: NodesOverview, view: View) -> Document:
 def description_document(answer: NodeDescription, view: View) -> Document:
     """Lay out one node."""
     node = answer.node
-    yield Paragraph(answer.summary, Tone.GOOD if node.available and answer.yes else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if node.available and answer.yes else Tone.BAD)
     if about := tuple(_about(node)):
         yield Phrases(about)
     yield from header(answer, view.now)

@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.answers.optimum import GoalData, Optimum, OptimumPlacementData, OptimumWorkloadData
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.optimum_charts import optimum_charts
 from kschedctl.presentation.tone import Tone
 
@@ -27,7 +27,8 @@ def document(answer: Optimum, view: View) -> Document:
     view : View
         The part of the answer that is shown.
     """
-    yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED if answer.placed else Tone.BAD)
+    tone = Tone.GOOD if not answer.waiting else Tone.MIXED if answer.placed else Tone.BAD
+    yield from first_line(answer, answer.summary, tone)
     yield from header(answer, view.now)
     if not answer.multi_step_finished:
         yield Paragraph("The simulated scheduler does not finish: pods keep evicting each other.", Tone.CAUTION)

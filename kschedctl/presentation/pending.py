@@ -11,7 +11,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.framework.remedy import Risk
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Question, Verbatim, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.node_map import nodes_map
 from kschedctl.presentation.tone import Tone
 
@@ -31,12 +31,13 @@ _FATES: Final = (
     Kind("fits nowhere", Tone.BAD),
     Kind("not tried", Tone.FAINT),
     Kind("not created, not started or not running", Tone.CAUTION),
+    Kind("not known", Tone.CAUTION),
 )
 
 
 def document(answer: Pending, view: View) -> Document:
     """Lay out an answer."""
-    yield Paragraph(answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD)
     yield from header(answer, view.now)
     if view.drawn:
         yield from _charts_section(answer, view)
@@ -92,6 +93,9 @@ def _fates(group: GroupData) -> Iterator[tuple[int, int]]:
     """Yield the numbers of pods of a group by outcome, as positions in the legend."""
     number = _n_pods(group)
     if group.result in _PROBLEMS:
+        yield 5, number
+        return
+    if group.result == "notKnown":
         yield 5, number
         return
     fit = (number if group.n_fit is None else group.n_fit) if group.result == "scheduled" else group.n_fit or 0

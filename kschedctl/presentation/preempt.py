@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from kschedctl.answers.base import merged_envelope
 from kschedctl.answers.explain import NodeData
 from kschedctl.answers.node_groups import deciding_reasons, group_nodes, wording
 from kschedctl.answers.preempt import (
@@ -34,7 +35,16 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.diagnosis import diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table
-from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions, one_by_one, provenance
+from kschedctl.presentation.frame import (
+    View,
+    cautions,
+    each_alone,
+    first_line,
+    header,
+    next_questions,
+    one_by_one,
+    provenance,
+)
 from kschedctl.presentation.pod_group import pod_group_section
 from kschedctl.presentation.preempt_charts import candidates_bars, criteria_table, preemption_map
 from kschedctl.presentation.tone import Tone
@@ -74,7 +84,7 @@ def document(answer: Preemption, view: View) -> Document:
     """Lay out an answer."""
     tone = _STYLES.get(answer.verdict.result, Tone.BAD)
     by_group = answer.group is not None and bool(answer.group.victims)
-    yield Paragraph(answer.verdict.summary, tone if answer.helped or tone is not Tone.MIXED else Tone.BAD)
+    yield from first_line(answer, answer.verdict.summary, tone if answer.helped or tone is not Tone.MIXED else Tone.BAD)
     yield from header(answer, view.now, answer.pod)
     if answer.verdict.result is not Result.FITS:
         yield from diagnosis_section(
@@ -120,9 +130,8 @@ def list_document(found: PreemptionList, view: View) -> Document:
         f"{len(evicting)} would evict others{f' ({len(in_vain)} of them in vain)' if in_vain else ''}",
         f"{rest} {'stays' if rest == 1 else 'stay'} pending",
     )
-    yield Paragraph(
-        f"{counted(len(answers), 'pod' if view.named else 'pending pod')}: {', '.join(verdicts)}.", Tone.STRONG
-    )
+    text = f"{counted(len(answers), 'pod' if view.named else 'pending pod')}: {', '.join(verdicts)}."
+    yield from first_line(merged_envelope(answers), text, Tone.STRONG)
     shown = provenance(answers[0], view.now)
     yield shown
     if view.named or view.wide:

@@ -7,7 +7,7 @@ from typing import Final
 from kschedctl.answers.optimum import Purchased
 from kschedctl.api.wording import listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.optimum_charts import purchase_charts
 from kschedctl.presentation.tone import Tone
 
@@ -23,7 +23,7 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     view : View
         The part of the answer that is shown.
     """
-    yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED)
+    yield from first_line(answer, answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED)
     yield from header(answer, view.now)
     yield from purchase_charts(answer, view.overview)
     if answer.kinds:

@@ -11,7 +11,7 @@ from kschedctl.api.wording import listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.diagnosis import diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.group_losses import group_losses_section
 from kschedctl.presentation.rollout_charts import charts_section
 from kschedctl.presentation.tone import Tone
@@ -24,7 +24,7 @@ _FEW: Final = 3
 
 def document(answer: RolledOut, view: View) -> Document:
     """Lay out an answer."""
-    yield Paragraph(answer.summary, Tone.GOOD if answer.finished else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.finished else Tone.BAD)
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     ended = f"; {took} of virtual time" if answer.finished and answer.steps else ""

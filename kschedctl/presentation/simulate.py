@@ -26,7 +26,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.changes_map import pods_map
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.document import Document, Heading, Paragraph, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.pod_timeline import pod_timeline
 from kschedctl.presentation.tone import Tone
 from kschedctl.presentation.utilisation import shares, utilisation_bars
@@ -61,7 +61,7 @@ def document(answer: Simulated, view: View) -> Document:
     """Lay out an answer."""
     waits = bool(answer.waiting)
     tone = Tone.CAUTION if answer.interrupted else Tone.BAD if waits and not answer.placed else Tone.MIXED
-    yield Paragraph(answer.summary, tone if waits or answer.interrupted else Tone.GOOD)
+    yield from first_line(answer, answer.summary, tone if waits or answer.interrupted else Tone.GOOD)
     yield from header(answer, view.now)
     if answer.attempts:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"

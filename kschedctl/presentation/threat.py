@@ -5,13 +5,13 @@ from __future__ import annotations
 from kschedctl.answers.preempt import Threat
 from kschedctl.api.wording import counted
 from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone
 
 
 def threat_document(answer: Threat, view: View) -> Document:
     """Lay out the pending pods that would preempt a pod."""
-    yield Paragraph(answer.summary, Tone.BAD if answer.takers else Tone.GOOD)
+    yield from first_line(answer, answer.summary, Tone.BAD if answer.takers else Tone.GOOD)
     of_class = f" ({answer.priority_class_name})" if answer.priority_class_name else ""
     yield Phrases((f"priority {answer.priority}{of_class}", f"{counted(answer.pending, 'pod')} pending"))
     yield from header(answer, view.now)

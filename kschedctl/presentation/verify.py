@@ -9,7 +9,7 @@ from kschedctl.answers.verify import Choice, ComparedPodData, Match, Standing, V
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Verbatim, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone
 from kschedctl.scheduler.search_scope import MIN_FEASIBLE_NODES_TO_FIND
 
@@ -53,7 +53,7 @@ _FEW: Final = 5
 
 def document(found: Verification, view: View) -> Document:
     """Lay out a comparison."""
-    yield Paragraph(found.summary, Tone.GOOD if found.equal else Tone.BAD)
+    yield from first_line(found, found.summary, Tone.GOOD if found.equal else Tone.BAD)
     yield from header(found, view.now)
     if view.drawn:
         yield _agreement(found)

@@ -24,7 +24,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Verbatim, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions, one_by_one
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions, one_by_one
 from kschedctl.presentation.node_map import NodeResult, results_map
 from kschedctl.presentation.tone import Tone
 
@@ -79,13 +79,14 @@ _STATES: Final = {
     ClaimAction.VOLUME_MISMATCH: "not {volume}",
     ClaimAction.PROVISIONING_FAILED: "none",
     ClaimAction.LOST: "lost",
+    ClaimAction.UNKNOWN: "not known",
 }
 
 
 def claim_document(answer: ClaimVolumes, view: View) -> Document:
     """Lay out the answer for one claim."""
     claim = answer.claim
-    yield Paragraph(claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
+    yield from first_line(answer, claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
     yield Phrases(tuple(_about(claim)))
     yield from header(answer, view.now)
     yield from diagnosis_section(answer.diagnoses, first_is_told=False)
@@ -102,7 +103,7 @@ def claim_document(answer: ClaimVolumes, view: View) -> Document:
 
 def pod_document(answer: PodVolumes, view: View) -> Document:
     """Lay out the answer for one pod."""
-    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     yield from header(answer, view.now)
     if answer.claims:
         yield GAP
@@ -147,15 +148,16 @@ def list_document(found: VolumesList, view: View) -> Document:
     if trapped:
         verdicts.append(f"{trapped} restricted to a zone before any pod is scheduled")
     text = f"{counted(len(claims), 'claim')}: {', '.join(verdicts)}."
-    yield Paragraph(text, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
-    yield from header(answers[0], view.now)
+    basis = merged_envelope(answers)
+    yield from first_line(basis, text, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
+    yield from header(basis, view.now)
     yield GAP
     if view.drawn:
         yield _claims_bars(claims)
         yield GAP
     yield from _table_section(claims, with_pods=True)
     yield from _trap_section(claims)
-    yield from cautions(merged_envelope(answers))
+    yield from cautions(basis)
     yield from next_questions([Question("One claim in detail", "volumes", claims[0].name)])
 
 

@@ -32,6 +32,7 @@ def begun_lines(begun: WatchBegun) -> Iterator[str]:
     yield f"{_clock(begun.at)} watching pods in {begun.pods} of {begun.context}: {size}"
     yield f"{_INDENT}rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
     yield from (f"{_INDENT}warning: {warning}" for warning in begun.warnings)
+    yield from (f"{_INDENT}unknown: {missing.needed_for}: {missing.effect}" for missing in begun.missing)
 
 
 def said_lines(said: Sequence[OfPod]) -> Iterator[str]:
@@ -53,6 +54,8 @@ def said_lines(said: Sequence[OfPod]) -> Iterator[str]:
                 who = f"{start} {_WORDS[first.result][several]}"
                 if isinstance(first, GroupWaits):
                     who = f"{_clock(first.at)} {first.title} {_GROUP_WORDS[first.result]}"
+                if any(each.permission and each.decides for each in first.missing):
+                    who += ", as far as is known"
                 yield ": ".join((who, *first.causes[:1]))
                 yield from (f"{_INDENT}{line}" for line in _behind(first))
 

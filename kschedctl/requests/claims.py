@@ -95,6 +95,7 @@ def _named(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> Clai
         if not of_claims and not pods:
             require_listed(cluster.cluster, "Pod")
         if of_claims or not pods:
+            require_listed(cluster.cluster, "PersistentVolumeClaim", namespace or "")
             raise _no_such_claim(cluster, name, namespace or "")
     require_listed(cluster.cluster, "Pod")
     return named_pod(cluster.pods, text, scope)
@@ -118,6 +119,7 @@ def device_subject(cluster: SchedulingCluster, text: str, scope: NamespaceScope)
         If there is no object of the name, or there are several claims of it.
     """
     loaded = cluster.cluster
+    namespace: str | None = None
     if not text.startswith(_CLASS_PREFIXES):
         name, namespace = scope.split(text, "claim", _DEVICE_FORMS, _DEVICE_CLAIM_PREFIXES)
         claims = [c for c in loaded.list(ResourceClaim) if c.name == name and namespace in (None, c.namespace)]
@@ -133,7 +135,7 @@ def device_subject(cluster: SchedulingCluster, text: str, scope: NamespaceScope)
             return found
     # The object may be of a kind that could not be listed.
     if not text.startswith(_CLASS_PREFIXES):
-        require_listed(loaded, "ResourceClaim")
+        require_listed(loaded, "ResourceClaim", namespace or "")
     if not text.startswith(_DEVICE_CLAIM_PREFIXES):
         require_listed(loaded, "DeviceClass")
     raise _no_such_subject(cluster, text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kschedctl.analyses.handle import AnalysisHandle
+from kschedctl.api.core import Node
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ApiObject
 from kschedctl.completeness.missing import require_listed
@@ -44,8 +45,9 @@ class ClusterSource:
     cache : bool
         True to load the snapshot from the cache file of an earlier run, and to write that file. Standard input, and
         whole objects for extenders, are read every time.
-    needs_nodes : bool
-        True if nothing can be answered without the permission to list nodes.
+    read_namespace : str
+        The namespace in which a kind is listed that the user is not allowed to list in all namespaces; empty for that
+        of the context.
     """
 
     paths: tuple[str, ...] = ()
@@ -55,7 +57,7 @@ class ClusterSource:
     request_seconds: float | None = None
     max_bytes: int | None = None
     cache: bool = False
-    needs_nodes: bool = True
+    read_namespace: str = ""
 
     def read(self, handle: AnalysisHandle, *, call_extenders: bool = False) -> Snapshot:
         """Read the cluster.
@@ -95,7 +97,7 @@ class ClusterSource:
             context=self.context,
             kubeconfig=self.kubeconfig,
             request_seconds=seconds,
-            needs_nodes=self.needs_nodes,
+            namespace=self.read_namespace,
         )
         return live if handle.show_line is None else replace(live, show_progress=handle.show_line)
 
@@ -143,6 +145,12 @@ class ClusterRequest:
     def inputs(self) -> tuple[str, ...]:
         """All paths that are read for the cluster."""
         return (*self.source.paths, *self.what_ifs.sources)
+
+    def reading(self, namespace: str) -> ClusterRequest:
+        """Return the request that reads a namespace where nothing else can be read, unless it names one."""
+        if self.source.read_namespace:
+            return self
+        return replace(self, source=replace(self.source, read_namespace=namespace))
 
     def read(self, handle: AnalysisHandle) -> Snapshot:
         """Read the snapshot that ``over`` runs a scheduler on; errors are those of ``kschedctl.load``."""
@@ -208,9 +216,10 @@ class ClusterRequest:
         Raises
         ------
         SnapshotError
-            If the files hold no nodes and do not state that there are none: such files are not a snapshot of a cluster.
+            If the files hold no nodes, and state neither that there are none nor that they could not be listed: such
+            files are not a snapshot of a cluster.
         """
-        told = cluster.snapshot.nodes_told or len(cluster.nodes)
+        told = cluster.snapshot.nodes_told or len(cluster.nodes) or cluster.cluster.is_forbidden(Node)
         if self.source.paths and not told:
             raise SnapshotError(
                 "contains no nodes",

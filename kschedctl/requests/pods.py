@@ -71,7 +71,8 @@ class PodRequest(SubjectRequest):
             If the cluster or a manifest cannot be read, or there is no such pod, or the pods could not be listed.
         """
         manifests = self.read_manifests(self.cluster, handle)
-        cluster = self.cluster.load(handle, manifests.others, manifests.written)
+        namespace = next(map(_namespace_in, self.pod_names), "")
+        cluster = self.cluster.reading(namespace).load(handle, manifests.others, manifests.written)
         if self.pod_names or not self.named:
             require_listed(cluster.cluster, "Pod")
         cluster = self.cluster.require_nodes(cluster)
@@ -85,7 +86,13 @@ class PodRequest(SubjectRequest):
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
 
     def _named(self, cluster: Cluster, text: str) -> PodSubject:
-        return named_member(cluster, text, self.scope) if names_group(text) else self.named_pod(cluster.pods, text)
+        if names_group(text):
+            return named_member(cluster, text, self.scope)
+        try:
+            return self.named_pod(cluster.pods, text)
+        except ManifestError:
+            require_listed(cluster, "Pod", _namespace_in(text) or self.scope.namespace or "")
+            raise
 
     def named_pod(self, pods: Pods, text: str) -> PodSubject:
         """Return the pod of the cluster that an argument names; errors are those of the function ``named_pod``."""
@@ -166,6 +173,11 @@ class PodRequest(SubjectRequest):
         if others:
             handle.note(f"skipped, as another scheduler is responsible: {text}")
         return kept
+
+
+def _namespace_in(text: str) -> str:
+    """Return the namespace in the name of a pod; empty if it has none."""
+    return "" if text.startswith(POD_PREFIXES) else text.rpartition("/")[0]
 
 
 def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:

@@ -13,6 +13,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import ManifestError
 from kschedctl.requests.manifests import ObjectSubject
 from kschedctl.workloads.pods import WORKLOADS
@@ -48,6 +49,8 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
     ------
     InputError
         If there is no workload of that name, or there are several.
+    ClusterError
+        If there is none, and the kind could not be listed.
     """
     kind = workload_kind(text)
     assert kind is not None
@@ -63,6 +66,7 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
         places = listed([obj.namespace for obj in found], "or")
         problem = f"the snapshot has {len(found)} {kind.__name__}s with the name {name}"
         raise ManifestError(problem, hint=f"give the namespace with -n: {places}")
+    require_listed(cluster, kind.__name__, namespace or "")
     where = f"{kind.__name__} {namespace}/{name}" if namespace is not None else f"{kind.__name__} {name}"
     raise ManifestError(f"the snapshot has no {where}", hint=_hint(cluster, every, kind, word, name))
 

@@ -15,6 +15,11 @@ def pending_pods(cluster: Cluster) -> list[int]:
     return sorted(np.flatnonzero(pods.node_row == PENDING).tolist(), key=lambda index: queue_order(pods.pod(index)))
 
 
+def scheduler_message(pod: Pod) -> str:
+    """Return the message of kube-scheduler for a pending pod, from its condition PodScheduled; empty without one."""
+    return next((each.message for each in pod.status.conditions if each.type == "PodScheduled"), "")
+
+
 def queue_order(pod: Pod) -> tuple[int, float]:
     """Return the sort key of a pending pod: highest priority first, then oldest; without a creation time, last."""
     created = pod.metadata.creation_timestamp

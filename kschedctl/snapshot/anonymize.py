@@ -123,6 +123,8 @@ def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple
     rewriter = renaming(names)
     for obj in everything:
         rewriter.rewrite(obj)
+    for namespace in captured.header.listed_in.values():
+        names.word(namespace, "namespace")
     names.settle(_stateful_names(everything), _claims_by_pod(everything))
     objects = {type_: [rewriter.rewrite(obj) for obj in objects] for type_, objects in captured.objects.items()}
     version = captured.header.server_version.git_version
@@ -131,7 +133,7 @@ def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple
         context="",
         anonymized=True,
         server_version=ServerVersion(git_version=plain_version(version)),
-        not_listed={kind: f"{kind} was not listed when the snapshot was taken" for kind in captured.header.not_listed},
+        listed_in={kind: names.word(where, "namespace") for kind, where in captured.header.listed_in.items()},
     )
     return dataclasses.replace(captured, header=header, objects=objects), names.originals()
 

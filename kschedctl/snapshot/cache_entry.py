@@ -58,7 +58,8 @@ class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
     taken_at: datetime | None
     warnings: tuple[str, ...]
     unread: tuple[Unread, ...]
-    not_listed: dict[str, str]
+    listed: dict[str, str]
+    not_listed: frozenset[str]
     scheduler_config: dict[str, Any] | None
     left_out: dict[str, int]
     nodes_told: bool
@@ -124,6 +125,7 @@ def _entry(snapshot: Snapshot) -> CacheEntry:
         taken_at=cluster.taken_at,
         warnings=cluster.warnings,
         unread=cluster.unread,
+        listed=cluster.listed,
         not_listed=cluster.not_listed,
         scheduler_config=snapshot.scheduler_config,
         left_out=snapshot.left_out,
@@ -154,6 +156,7 @@ def snapshot_of(entry: CacheEntry, paths: tuple[str, ...]) -> Snapshot:
         taken_at=entry.taken_at,
         warnings=entry.warnings,
         unread=entry.unread,
+        listed=entry.listed,
         not_listed=entry.not_listed,
     )
     return Snapshot(

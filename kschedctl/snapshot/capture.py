@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.coordination import NODE_LEASES, Lease
 from kschedctl.api.device import AllocatedDeviceStatus
+from kschedctl.api.kind_names import cannot_be_listed
 from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.api.metrics import PodMetrics
@@ -82,16 +83,12 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         server_version=ServerVersion(git_version=summary.git_version),
         context=context or (earlier.context if earlier is not None else ""),
         anonymized=earlier is not None and earlier.anonymized,
-        not_listed={kind: text for kind, text in summary.not_listed.items() if kind in _KIND_NAMES.values()},
+        not_listed={kind: cannot_be_listed(kind) for kind in _KIND_NAMES.values() if kind in summary.not_listed},
+        listed_in={kind: where for kind, where in summary.listed.items() if where and kind in _KIND_NAMES.values()},
     )
     # A kind that was not queried must not be written as an empty list.
-    told = {type_ for type_, kind in _KIND_NAMES.items() if kind in summary.looked_for or summary.n_of_kind[kind]}
-    objects = {
-        type_: objs
-        for type_, objs in found.items()
-        if type_ in told or objs
-        if _KIND_NAMES[type_] not in summary.not_listed
-    }
+    told = {type_ for type_, kind in _KIND_NAMES.items() if kind in summary.listed or summary.n_of_kind[kind]}
+    objects = {type_: objs for type_, objs in found.items() if type_ in told or objs}
     return with_counts(Capture(header, objects, summary.scheduler_config is not None, tuple(summary.unread())))
 
 

@@ -37,7 +37,9 @@ class SnapshotHeader(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     kinds : dict of str to int
         The number of objects of each kind that was queried.
     not_listed : dict of str to str
-        Kinds that could not be listed, and the consequence of each for results.
+        Kinds that the user was not allowed to list in all namespaces, each with a sentence that says so.
+    listed_in : dict of str to str
+        The kinds among them that were listed in one namespace, with the name of the namespace.
     """
 
     kschedctl_version: str
@@ -47,3 +49,4 @@ class SnapshotHeader(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     anonymized: bool = False
     kinds: dict[str, int] = {}
     not_listed: dict[str, str] = {}
+    listed_in: dict[str, str] = {}

@@ -96,9 +96,9 @@ def _captured_header(reading: LayoutReading, document: Document, _: Fields) -> O
     summary.header = header
     summary.captured_at = header.captured_at or summary.captured_at
     summary.git_version = header.server_version.git_version
-    summary.not_listed |= header.not_listed
+    summary.not_listed.update(header.not_listed)
     summary.announced.update(header.kinds)
-    summary.looked_for.update(header.kinds)
+    summary.listed |= {kind: header.listed_in.get(kind, "") for kind in header.kinds}
     return ()
 
 
@@ -124,7 +124,7 @@ def _simulator_export(
             continue
         # Items are numbered per list.
         place = location._replace(file=f"{location.file}:{key}")
-        reading.summary.looked_for.add(kind)
+        reading.summary.listed.setdefault(kind, "")
         yield from reading.typed_items(items, api_version, kind, place)
 
 

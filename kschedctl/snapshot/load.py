@@ -119,9 +119,9 @@ def build_snapshot(
     for obj, place in more:
         builder.add(obj, place)
     summary = reader.summary
-    cluster_has_nodes = _NODE in summary.looked_for or summary.n_of_kind[_NODE] > 0
-    builder.warnings.extend(summary.not_listed.values())
+    cluster_has_nodes = _NODE in summary.listed or summary.n_of_kind[_NODE] > 0
     builder.unread.extend(summary.unread())
+    builder.listed.update(summary.listed)
     builder.not_listed.update(summary.not_listed)
     return Snapshot(
         cluster=builder.build(

@@ -342,7 +342,7 @@ class Reading:
             return self.typed_items(items, "", "", location, n_before)
         if kind.endswith(_LIST):
             kind = kind.removesuffix(_LIST)
-            self.summary.looked_for.add(kind)
+            self.summary.listed.setdefault(kind, "")
         return self.typed_items(items, envelope.api_version or "", kind, location, n_before)
 
     def typed_items(

@@ -80,10 +80,11 @@ class ReadSummary:
         The header of a captured snapshot.
     announced : Counter
         The number of objects of each kind according to the headers of captured snapshots.
-    not_listed : dict of str to str
-        Kinds that the user is not allowed to list, and the consequence of each for results.
-    looked_for : set of str
-        Kinds that the input covers completely: if it has no object of such a kind, the cluster has none.
+    listed : dict of str to str
+        Kinds of which the input has every object, each with the only namespace that was listed, empty for all. If it
+        has no object of such a kind, the cluster has none.
+    not_listed : set of str
+        Kinds that the user is not allowed to list in all namespaces.
     """
 
     files: Counter[str] = field(default_factory=Counter)
@@ -99,8 +100,8 @@ class ReadSummary:
     scheduler_config: dict[str, Any] | None = None
     header: SnapshotHeader | None = None
     announced: Counter[str] = field(default_factory=Counter)
-    not_listed: dict[str, str] = field(default_factory=dict)
-    looked_for: set[str] = field(default_factory=set)
+    listed: dict[str, str] = field(default_factory=dict)
+    not_listed: set[str] = field(default_factory=set)
 
     @property
     def n_objects(self) -> int:

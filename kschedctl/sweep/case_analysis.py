@@ -51,6 +51,7 @@ def ask(question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | No
         If the analysis fails.
     """
     require_listed(cluster.cluster, "Pod")
+    cluster.require_nodes()
     return _QUESTIONS[question](cluster, of, seed)
 
 
@@ -186,6 +187,8 @@ def _workload(cluster: LoadedCluster, text: str) -> ApiObject:
     word, name, namespace = split_target(text, "")
     kind = find_kind(word)
     found = cluster.cluster.get(kind, name, namespace)
+    if found is None:
+        require_listed(cluster.cluster, kind.__name__, namespace)
     if found is None or not isinstance(found, WORKLOADS):
         raise ManifestError(f"the snapshot has no {kind.__name__} {namespace}/{name}")
     return found

@@ -88,7 +88,8 @@ def attachable_volumes(cluster: Cluster, pod: Pod, *, new: bool) -> list[Attacha
     pod : Pod
         The pod, with its name and uid if it has ephemeral volumes.
     new : bool
-        True for the pod to be scheduled; for other pods, claims that do not exist are not counted.
+        True for the pod to be scheduled; for other pods, claims that do not exist are not counted. Claims that could
+        not be listed never are.
     """
     found = (_attachable(cluster, pod, volume, new=new) for volume in pod.spec.volumes)
     return [volume for volume in found if volume is not None]
@@ -104,7 +105,8 @@ def _attachable(cluster: Cluster, pod: Pod, volume: Volume, *, new: bool) -> Att
     claim = cluster.get(PersistentVolumeClaim, name, pod.namespace)
     if claim is None:
         problem = f"looking up PVC {pod.namespace}/{name}: {claim_not_found(name)}"
-        return Unattachable(problem, Needs.NOTHING, missing=True) if new else None
+        is_known = new and not cluster.is_forbidden(PersistentVolumeClaim, pod.namespace)
+        return Unattachable(problem, Needs.NOTHING, missing=True) if is_known else None
     if use.ephemeral:
         problem = not_owned(claim, pod)
         if problem:

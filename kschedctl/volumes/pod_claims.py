@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from kschedctl.api.pod import Pod
-from kschedctl.api.volume import PersistentVolumeClaim, Volume
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim, Volume
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.volumes.claims import claim_not_found, is_delayed, is_fully_bound, not_owned
 
@@ -67,9 +68,18 @@ class PodClaims(msgspec.Struct, frozen=True):
 
 
 def pod_claims(cluster: Cluster, pod: Pod) -> list[PersistentVolumeClaim]:
-    """Return the existing claims of a pod in the order of its volumes."""
+    """Return the existing claims of a pod in the order of its volumes, without those that nothing is known about."""
     found = (cluster.get(PersistentVolumeClaim, use.claim, pod.namespace) for use in claim_uses(pod))
-    return [claim for claim in found if claim is not None]
+    return [claim for claim in found if claim is not None and not is_undecidable(cluster, claim)]
+
+
+def is_undecidable(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
+    """Report whether the volume of a claim, or its StorageClass if it has no volume, could not be listed.
+
+    Such a claim is treated as if it allowed all nodes.
+    """
+    of_class = not claim.spec.volume_name and cluster.is_forbidden(StorageClass)
+    return of_class or cluster.is_forbidden(PersistentVolume)
 
 
 def group_claims(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> PodClaims:
@@ -95,6 +105,8 @@ def claims_problem(cluster: Cluster, pod: Pod) -> str:
     for use in claim_uses(pod):
         claim = cluster.get(PersistentVolumeClaim, use.claim, pod.namespace)
         if claim is None:
+            if cluster.is_forbidden(PersistentVolumeClaim, pod.namespace):
+                continue
             if use.ephemeral:
                 return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{use.claim}"'
             return claim_not_found(use.claim)

@@ -66,6 +66,7 @@ def provisioning(
     size = requested_storage(claim)
     driver = cluster.get(CSIDriver, storage_class.provisioner)
     counted = size is not None and driver is not None and driver.spec.storage_capacity
+    counted = counted and not cluster.is_forbidden(CSIStorageCapacity)
     for capacity in capacities(cluster, claim_class(claim)) if counted else ():
         limit, free = volume_limit(capacity), free_storage(capacity)
         if limit is None or limit < value(size or 0):

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
@@ -21,7 +22,7 @@ from kschedctl.persistentvolume.controller import sync_claim
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.claims import storage_class_of, volume_of
-from kschedctl.volumes.pod_claims import claim_uses, claims_problem, pod_claims
+from kschedctl.volumes.pod_claims import claim_uses, claims_problem, is_undecidable
 from kschedctl.volumeview.claim_outcomes import NodeOverview, claims_on_nodes
 from kschedctl.volumeview.early_binding import Trap, find_trap
 from kschedctl.volumeview.zones import usable_from, zones_of
@@ -76,7 +77,9 @@ class PodOverview:
     conflict : bool
         True if the pod's node selection and its claims together leave no node.
     nodes : tuple of NodeOverview
-        The outcome for all claims on each node, in the order of the snapshot.
+        The outcome for all claims on each node, in the order of the snapshot; empty if it is not known.
+    is_known : bool
+        False if a claim of the pod, or its volume, is of a kind that could not be listed.
     """
 
     pod: Pod
@@ -86,6 +89,7 @@ class PodOverview:
     selected_zones: tuple[str, ...]
     conflict: bool
     nodes: tuple[NodeOverview, ...]
+    is_known: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +119,7 @@ class VolumeOverview:
             volume_of(self.cluster, claim),
             storage_class,
             self._tied_zones(open_),
-            not open_.any(),
+            not open_.any() and not self.cluster.is_forbidden(Node),
             tuple(self._users.get((claim.namespace, claim.name), ())),
             find_trap(self._binder, outcome, storage_class),
         )
@@ -130,8 +134,12 @@ class VolumeOverview:
 
     def pod(self, pod: Pod) -> PodOverview:
         """Return the overview of a pod's claims, each by itself and all together; raises as ``claims_on_nodes``."""
-        claims = pod_claims(self.cluster, pod)
-        nodes = claims_on_nodes(self._binder, claims)
+        uses = list(claim_uses(pod))
+        found = [self.cluster.get(PersistentVolumeClaim, use.claim, pod.namespace) for use in uses]
+        claims = [claim for claim in found if claim is not None]
+        hidden = self.cluster.is_forbidden(PersistentVolumeClaim, pod.namespace) and None in found
+        is_known = not hidden and not any(is_undecidable(self.cluster, claim) for claim in claims)
+        nodes = claims_on_nodes(self._binder, claims) if is_known else ()
         selected = nodes_matching_pod(self.cluster.nodes, pod.spec)
         return PodOverview(
             pod,
@@ -139,8 +147,9 @@ class VolumeOverview:
             tuple(self.claim(claim) for claim in claims),
             self._tied_zones(self._open_nodes(claims)),
             self._tied_zones(selected),
-            bool(claims) and not any(nodes[row].usable for row in np.flatnonzero(selected)),
+            is_known and bool(claims) and not any(nodes[row].usable for row in np.flatnonzero(selected)),
             nodes,
+            is_known,
         )
 
     def _open_nodes(self, claims: Sequence[PersistentVolumeClaim]) -> Mask:

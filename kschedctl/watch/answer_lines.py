@@ -12,8 +12,8 @@ from msgspec import structs
 from kschedctl.analyses.diagnosis import diagnosis_data
 from kschedctl.analyses.pod_cures import pod_cures
 from kschedctl.analyses.pod_groups.answer import pod_group_data
-from kschedctl.analyses.provenance import Provenance, envelope
-from kschedctl.answers.base import MissingData, NotModelledData
+from kschedctl.analyses.provenance import Provenance, envelope, missing_data
+from kschedctl.answers.base import NotModelledData
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.watch import (
@@ -138,7 +138,7 @@ class Lines:
             groups=details.groups,
             closest=details.closest,
             preemption=details.preemption,
-            missing=tuple(MissingData(m.kind, m.needed_for, m.effect) for m in missing),
+            missing=tuple(map(missing_data, missing)),
             not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
             again=told.again,
         )

@@ -15,6 +15,7 @@ from kschedctl.answers.watch import Line, PodWaits
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.selectors import matches
+from kschedctl.completeness.missing import missing_for_any
 from kschedctl.errors import InputError
 from kschedctl.extras import install_command
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
@@ -144,7 +145,8 @@ def _watch(
         loop.status.written = writer.outcomes.copy
     if where is not None and exposition is not None:
         _serve(where, exposition, loop.status, stack, tell)
-    yield (begun(cluster.cluster, provenance(cluster), watched.name, pods, datetime.now(UTC)),)
+    rests_on = provenance(cluster, missing_for_any(cluster.cluster, preempts=True))
+    yield (begun(cluster.cluster, rests_on, watched.name, pods, datetime.now(UTC)),)
     leadership.start()
     stack.callback(leadership.stop)
     if writer is not None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from kschedctl.api.kind_names import PERMISSIONS_PAGE
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.completeness.missing import permitted
 from kschedctl.errors import ClusterError, InputError
 from kschedctl.findings.location import Location
 from kschedctl.live.connection import Connection
@@ -18,7 +20,6 @@ from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import served_kinds
 from kschedctl.live.error_responses import ForbiddenError
 from kschedctl.live.limits import READING_FACTOR
-from kschedctl.live.list_warnings import refusal_warning
 from kschedctl.live.reflector import ReflectorSettings
 from kschedctl.live.server_version import server_version
 from kschedctl.snapshot.decoding import build_decoders
@@ -83,14 +84,17 @@ def start(
         seconds = live.request_seconds * READING_FACTOR or None
         if not feed.first(seconds):
             raise ClusterError(f"{connection.host} did not list all kinds within {seconds:g} s")
-        summary = ReadSummary(git_version=version, looked_for={served.kind for served in kinds})
+        watched = {kind: "" for (_, kind), type_ in KINDS.items() if type_ not in not_watched}
+        summary = ReadSummary(git_version=version, listed=watched)
         for served in kinds:
             error = feed.refused.get(served.kind)
             if served.kind in _NEEDED and error is not None:
-                raise ClusterError(f"nothing can be answered without the {served.plural}: {error.summary}")
+                hint = f"permission is required: kubectl auth can-i list {permitted(served.kind)}; {PERMISSIONS_PAGE}"
+                problem = f"nothing can be answered without the {served.plural}: {error.summary}"
+                raise ClusterError(problem, hint=hint)
             if isinstance(error, ForbiddenError):
-                summary.not_listed[served.kind] = refusal_warning(served.kind, served.plural)
-                summary.looked_for.discard(served.kind)
+                summary.not_listed.add(served.kind)
+                del summary.listed[served.kind]
         left_out: LeftOut = {}
         snapshot = _snapshot(feed.take(0), summary, connection.name, left_out)
         return Watched(connection.name, connection.host, snapshot, feed, left_out)
@@ -110,7 +114,7 @@ def _snapshot(changes: FeedChanges, summary: ReadSummary, name: str, left_out: L
                 problem = error.findings[0]
                 left_out[type(obj), (obj.namespace, obj.name)] = f"{obj.ref}: {problem.field}: {problem.problem}"
         summary.n_of_kind[kind.__name__] = len(objects)
-    builder.warnings.extend(summary.not_listed.values())
+    builder.listed.update(summary.listed)
     builder.not_listed.update(summary.not_listed)
     cluster = builder.build(server_version=summary.git_version, taken_at=datetime.now(UTC))
     return Snapshot(cluster=cluster, paths=(f"context {name}",), scheduler_config=None, left_out={}, summary=summary)

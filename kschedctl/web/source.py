@@ -91,6 +91,7 @@ class SnapshotSource:
         handle = AnalysisHandle()
         snapshot = request.read(handle)
         loaded = request.require_nodes(request.over(snapshot, handle))
+        loaded.require_nodes()
         self.name = ", ".join(request.source.paths)
         self.cluster = loaded.cluster
         self._start = pickled(WorkerStart(self.version, snapshot, request, {}))

@@ -8,7 +8,7 @@ from fnmatch import translate
 from typing import Final, TypeVar
 
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.kind_names import is_namespaced, kind_by_name, kind_names
+from kschedctl.api.kind_names import cannot_be_listed, is_namespaced, kind_by_name, kind_names
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.well_known import ZONE, zone_of
 from kschedctl.api.wording import listed, similar
@@ -119,12 +119,14 @@ def find_object(cluster: Cluster, kind: type[T], name: str) -> T:
     key = (namespace or DEFAULT_NAMESPACE) if is_namespaced(kind) else "", own
     found = cluster.get(kind, own, key[0])
     if found is None:
-        raise not_found(kind, key, {(each.namespace, each.name) for each in cluster.list(kind)})
+        raise not_found(cluster, kind, key, {(each.namespace, each.name) for each in cluster.list(kind)})
     return found
 
 
-def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str, str]]) -> InputError:
+def not_found(cluster: Cluster, kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str, str]]) -> InputError:
     """Return the error for an object that does not exist, with a hint that lists similar existing objects.
+
+    If the kind could not be listed, the error says that instead.
 
     Parameters
     ----------
@@ -134,6 +136,8 @@ def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str,
         The keys of the existing objects.
     """
     shown = "/".join(part for part in key if part)
+    if cluster.is_forbidden(kind, key[0]):
+        return InputError(f"{cannot_be_listed(kind.__name__)}, so {kind.__name__} {shown} is not known")
     elsewhere = sorted(f"{namespace}/{name}" for namespace, name in known if name == key[1])
     if elsewhere:
         hint = f"did you mean {listed(elsewhere, 'or')}?"

@@ -34,7 +34,8 @@ def info() -> SnapshotInfo:
         git_version="v1.36.1",
         header=header,
         captured_at=captured_at,
-        not_listed={"ResourceQuota": "resource quotas may not be listed"},
+        listed={"Pod": ""},
+        not_listed={"ResourceQuota"},
     )
     return snapshot_info(["prod.tar.gz"], Counter({Node: 2}), summary)
 
@@ -56,7 +57,7 @@ def test_text_has_age_kinds_and_what_is_not_known() -> None:
     assert "        3 Lease.coordination.k8s.io, not used by scheduling" in said
     assert "     none of Pod" in said
     assert said[-5:] == [
-        "  warning: resource quotas may not be listed",
+        "  warning: resourcequotas cannot be listed by this user: no new pod is refused for a quota",
         "  warning: prod.tar.gz:.old.json was not read (hidden): its contents are ignored",
         "",
         "  prod.tar.gz:nodes.json: 2 objects",

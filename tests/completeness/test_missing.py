@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.api.classes import PriorityClass, RuntimeClass
+from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
@@ -65,6 +66,9 @@ def unadmitted(**spec: Any) -> Pod:
 def test_finds(pod: Pod, objects: list[ApiObject], kinds: list[str]) -> None:
     cluster = make_cluster([make_node("a")], [make_pod("other", node="a")], *objects)
     assert [missing.kind for missing in find_missing(cluster, pod)] == kinds
+    # A kind that was listed is known, even if it is empty.
+    cluster.listed = {kind: "" for _, kind in KINDS}
+    assert find_missing(cluster, pod) == ()
 
 
 def test_groups_are_needed_only_where_their_gate_is_on() -> None:
@@ -76,8 +80,8 @@ def test_groups_that_could_not_be_listed_matter_where_a_pod_has_one() -> None:
     for group, expected in ((GANG, ["PodGroup"]), (None, [])):
         pods = [make_pod("a", schedulingGroup=group) if group else make_pod("a")]
         cluster = make_cluster([make_node("a")], pods)
-        cluster.not_listed["PodGroup"] = "podgroups cannot be listed by this user: their pods are scheduled alone"
-        assert [missing.kind for missing in missing_for_any(cluster)] == expected
+        cluster.not_listed = frozenset({"PodGroup"})
+        assert [missing.kind for missing in missing_for_any(cluster, preempts=True)] == expected
 
 
 def test_waiting_claim_needs_a_storage_class() -> None:

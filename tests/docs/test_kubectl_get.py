@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.kind_names import kind_by_name
 from kschedctl.api.kinds import KINDS
-from kschedctl.completeness.required_kinds import affects_answer
+from kschedctl.completeness.required_kinds import TABLE, concerns, parts_for_pod
 from tests.builders import make_cluster, make_node, make_pod
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +45,8 @@ def commands(name: str) -> list[set[str]]:
 def needed() -> set[str]:
     """Return the kinds that the answer for the pod depends on, whatever its owner is."""
     cluster = make_cluster([make_node()], [])
-    found = {kind for _, kind in KINDS if affects_answer(kind, cluster, NEW, is_new=True, preempts=True)}
+    parts = parts_for_pod(is_new=True, preempts=True, is_scored=True)
+    found = {kind for kind, own in TABLE.items() if not own.keys().isdisjoint(parts) and concerns(kind, cluster, NEW)}
     return found | {"ReplicaSet", "StatefulSet", "ReplicationController"}
 
 

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from tools import commands_page, dependencies_page, json_page, reasons_page, releases_page, sweep_page
+from tools import (
+    commands_page,
+    dependencies_page,
+    json_page,
+    permissions_page,
+    reasons_page,
+    releases_page,
+    sweep_page,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"(<!-- reference -->\n).*?(<!-- /reference -->)", re.DOTALL)
@@ -21,6 +29,7 @@ BLOCK = re.compile(r"(<!-- reference -->\n).*?(<!-- /reference -->)", re.DOTALL)
         ("commands", commands_page.reference),
         ("dependencies", dependencies_page.reference),
         ("json", json_page.reference),
+        ("permissions", permissions_page.reference),
         ("reasons", reasons_page.reference),
         ("releases", releases_page.reference),
         ("sweep", sweep_page.reference),

@@ -12,7 +12,7 @@ import kschedctl
 from kschedctl.errors import ClusterError
 from tests.cli import in_process
 from tests.cli.in_process import Printed
-from tests.live.plain_server import discovery, serving
+from tests.live.plain_server import Answer, discovery, serving
 
 SPEC = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
 VOLUMES = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
@@ -99,6 +99,12 @@ def run(folder: Path, forbidden: str, *arguments: str) -> Printed:
 
 
 PODS = "pods cannot be listed by this user"
+#: The resources for ``kubectl auth can-i`` of the groups other than the core group.
+RESOURCES = {
+    "resourceslices": "resourceslices.resource.k8s.io",
+    "resourceclaims": "resourceclaims.resource.k8s.io -A",
+    "deviceclasses": "deviceclasses.resource.k8s.io",
+}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +132,8 @@ def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, c
     assert (done.code, done.out) == (3, "")
     assert done.err == (
         f"error: {forbidden} cannot be listed by this user, and the answer depends on them\n"
-        f"  permission to list {forbidden} in all namespaces is required: kubectl auth can-i list {forbidden} -A\n"
+        f"  permission is required: kubectl auth can-i list {RESOURCES.get(forbidden, f'{forbidden} -A')}; "
+        "docs/permissions.md has a role with all permissions\n"
     )
 
 
@@ -137,13 +144,13 @@ def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, c
         ("pods", "diff -f pod.yaml --against-version 1.34", 0, 3),
         ("limitranges", "explain -f pod.yaml", 0, 3),
         ("limitranges", "explain default/waits", 0, 0),
-        ("persistentvolumes", "explain default/claims", 1, 3),
+        ("persistentvolumes", "explain default/claims", 0, 3),
         ("persistentvolumes", "explain default/waits", 0, 0),
         ("persistentvolumes", "verify", 0, 3),
-        ("persistentvolumes", "volumes data", 1, 3),
-        ("resourceslices", "explain default/devices", 1, 3),
-        ("resourceclaims", "explain default/devices", 1, 3),
-        ("deviceclasses", "explain default/devices", 1, 3),
+        ("persistentvolumes", "volumes data", 0, 3),
+        ("resourceslices", "explain default/devices", 0, 3),
+        ("resourceclaims", "explain default/devices", 0, 3),
+        ("deviceclasses", "explain default/devices", 0, 3),
         ("deviceclasses", "explain default/waits", 0, 0),
         ("deviceclasses", "explain default/extended", 1, 3),
         ("resourceslices", "explain default/extended", 1, 3),
@@ -154,18 +161,21 @@ def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, c
         ("namespaces", "explain default/waits", 0, 0),
         ("jobs", "explain default/waits", 0, 0),
         ("poddisruptionbudgets", "explain default/waits", 0, 0),
-        ("poddisruptionbudgets", "preempt default/large", 1, 3),
+        ("poddisruptionbudgets", "preempt default/large", 1, 0),
         ("poddisruptionbudgets", "preempt --victim default/waits", 0, 3),
         ("jobs", "verify", 0, 0),
     ],
 )
 def test_answer_that_may_depend_on_it(tmp_path: Path, forbidden: str, command: str, code: int, strict: int) -> None:
-    """The kind is reported once, as a warning or as missing; with ``--strict`` the exit code shows it."""
+    """The kind is in the first line if it decides, else in a warning; with ``--strict`` the exit code shows it."""
     done = run(tmp_path, forbidden, *command.split())
     assert done.code == code, done.err
-    assert done.out.count(f"{forbidden} cannot be listed by this user") == 1
-    beginning = "warning: " if strict != 3 else "not in the snapshot: "
-    assert f"{beginning}{forbidden} cannot be listed by this user: " in done.out
+    told = f"{forbidden} cannot be listed by this user"
+    if strict == 3:
+        assert done.out.startswith(f"Not known: {told}. As far as is known: ")
+        assert f"not known: {told}: " in done.out
+    else:
+        assert f"warning: {told}, but the answer does not depend on them" in done.out
     assert run(tmp_path, forbidden, *command.split(), "--strict").code == (strict or code)
 
 
@@ -184,7 +194,7 @@ def test_leader_needs_only_leases(tmp_path: Path) -> None:
         done = in_process.run("leader", "--kubeconfig", live.kubeconfig, "-o", "name", columns=500, folder=tmp_path)
         refused = in_process.run("pending", "--kubeconfig", live.kubeconfig, columns=500, folder=tmp_path)
     assert (done.out, done.code) == ("kube-system/kube-scheduler cp-1_6f1d\n", 0)
-    assert "nothing can be answered without the nodes" in refused.err
+    assert "pods cannot be listed by this user, and the answer depends on them" in refused.err
 
 
 def test_data_say_what_is_missing(tmp_path: Path) -> None:
@@ -197,7 +207,7 @@ def test_data_say_what_is_missing(tmp_path: Path) -> None:
 def test_captured_snapshot_remembers(tmp_path: Path) -> None:
     done = run(tmp_path, "pods", "snapshot", "-o", "captured")
     assert done.code == 0, done.err
-    assert f"warning: {PODS}: all nodes count as empty" in done.err
+    assert f"warning: {PODS}: they take no capacity on nodes" in done.err
     cluster = kschedctl.load(tmp_path / "captured")
     for ask in (cluster.verify, lambda: cluster.decide("default/waits"), lambda: cluster.threat("default/waits")):
         with pytest.raises(ClusterError, match=PODS):
@@ -206,3 +216,46 @@ def test_captured_snapshot_remembers(tmp_path: Path) -> None:
 
 def test_everything_allowed_is_complete(tmp_path: Path) -> None:
     assert run(tmp_path, "", "explain", "default/waits", "--strict").code == 0
+
+
+def test_a_kind_that_was_listed_and_is_empty_is_known(tmp_path: Path) -> None:
+    """Also one that the server does not serve: the cluster has no claims and no ResourceClaims at all."""
+    others = answer()
+
+    def of(path: str, query: dict[str, str]) -> tuple[int, Any]:
+        if path == "/apis":
+            return 200, discovery([])
+        return (200, {"items": []}) if path.endswith("/persistentvolumeclaims") else others(path, query)
+
+    for name, cause in (
+        ("claims", "the snapshot has no claims at all"),
+        ("devices", 'could not find ResourceClaim "default/gpu"'),
+    ):
+        with serving(of, tmp_path) as (live, _):
+            done = in_process.run("explain", name, "--strict", "--kubeconfig", live.kubeconfig, columns=500)
+        assert done.code == 1, done
+        assert cause in done.out
+        assert "not in the snapshot" not in done.out
+
+
+def test_one_namespace_is_listed_where_the_others_cannot_be(tmp_path: Path) -> None:
+    """The namespace is that of ``-n``, of the name of a pod, or of the context."""
+    others: Answer = answer()
+
+    def of(path: str, query: dict[str, str]) -> tuple[int, Any]:
+        plural = path.rpartition("/")[2]
+        if path.startswith("/api/v1/namespaces/default/"):
+            return others(f"/api/v1/{plural}", query)
+        return (403, {"message": "no"}) if plural in OBJECTS and plural != "nodes" else others(path, query)
+
+    for command in ("explain waits", "explain waits -n default", "explain default/waits"):
+        with serving(of, tmp_path) as (live, asked):
+            done = in_process.run(*command.split(), "--strict", "--kubeconfig", live.kubeconfig, columns=500)
+        assert done.code == 3, done
+        assert done.out.startswith("Not known: pods outside namespace default cannot be listed by this user. ")
+        assert "/api/v1/namespaces/default/pods" in {each.partition("?")[0] for each in asked}
+        assert not any("namespaces/default/nodes" in each for each in asked)
+    with serving(of, tmp_path) as (live, asked):
+        done = in_process.run("explain", "shop/waits", "--kubeconfig", live.kubeconfig, columns=500)
+    assert "/api/v1/namespaces/shop/pods" in {each.partition("?")[0] for each in asked}
+    assert done.code in (2, 3)

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+import kschedctl
+from kschedctl.api.kinds import KINDS
 from kschedctl.errors import ClusterError
 from kschedctl.live.reader import load_live
+from tests.builders import make_pod
 from tests.live.plain_server import Answer, discovery, page, serving
 
 REST: tuple[int, Any] = (0, None)
@@ -72,18 +75,28 @@ def test_only_pods_that_have_not_finished_are_asked_for(tmp_path: Path) -> None:
     assert not any("secrets" in path or "configmaps" in path for path in asked)
 
 
-def test_kind_that_may_not_be_listed_is_a_warning(tmp_path: Path) -> None:
+def test_kind_that_may_not_be_listed_is_noted(tmp_path: Path) -> None:
     def answer(path: str, query: dict[str, str]) -> tuple[int, Any]:
         return (403, {"message": "no"}) if path == "/api/v1/persistentvolumes" else REST
 
     with serving(answer, tmp_path) as (live, _):
         found = load_live(live)
-    (warning,) = found.cluster.warnings
-    assert warning.startswith(
-        "persistentvolumes cannot be listed by this user: the nodes that can access the volume of a bound claim"
-    )
+    assert found.cluster.not_listed == {"PersistentVolume"}
+    # Whatever else the server does not have, the cluster has none of.
+    assert found.cluster.listed == {kind: "" for _, kind in KINDS if kind != "PersistentVolume"}
     assert found.paths == ("context here",)
     assert found.cluster.server_version == "v1.36.3"
+
+
+def test_nothing_is_decided_without_nodes(tmp_path: Path) -> None:
+    def answer(path: str, query: dict[str, str]) -> tuple[int, Any]:
+        return (403, {"message": "no"}) if path == "/api/v1/nodes" else REST
+
+    with serving(answer, tmp_path) as (live, _):
+        cluster = kschedctl.load(live=live)
+    for ask in (lambda: cluster.decide(make_pod()), cluster.nodes_overview, cluster.simulate, cluster.verify):
+        with pytest.raises(ClusterError, match="nodes cannot be listed by this user"):
+            ask()
 
 
 def test_kind_that_goes_away_is_no_problem(tmp_path: Path) -> None:
@@ -112,12 +125,6 @@ def test_newest_version_of_a_group_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "body", "problem"),
     [
-        (
-            "/api/v1/nodes",
-            403,
-            {"message": "forbidden to you"},
-            "nothing can be answered without the nodes: forbidden to you",
-        ),
         ("/api/v1/pods", 500, {"message": "etcd is gone"}, "/api/v1/pods responds with status 500: etcd is gone"),
         ("/api/v1/pods", 200, b"<html>", "/api/v1/pods does not respond with a list"),
         ("/api", 401, {}, "does not accept the credentials of context here"),
@@ -125,7 +132,7 @@ def test_newest_version_of_a_group_is_asked_for(tmp_path: Path) -> None:
         ("/api", 200, {"kind": "APIVersions"}, "is older than Kubernetes 1.27"),
         ("/version", 200, b"hello", "does not respond like an API server"),
     ],
-    ids=["nodes forbidden", "error", "no JSON", "who are you", "no discovery", "old", "no API server"],
+    ids=["error", "no JSON", "who are you", "no discovery", "old", "no API server"],
 )
 def test_errors_of_the_server(tmp_path: Path, path: str, status: int, body: Any, problem: str) -> None:
     with (

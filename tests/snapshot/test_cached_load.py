@@ -54,7 +54,7 @@ def content(snapshot: Snapshot) -> Any:
     return (
         {name: getattr(snapshot, name) for name in ("paths", "scheduler_config", "left_out", "nodes_told", "changes")},
         (cluster.nodes.objects, records, cluster.pods.classes, cluster.server_version, cluster.taken_at),
-        (cluster.warnings, cluster.unread, cluster.not_listed),
+        (cluster.warnings, cluster.unread, cluster.listed, cluster.not_listed),
         [(kind, list(cluster.list(kind))) for kind in cluster.kinds],
         (summary, snapshot.summary.not_read, [each[:3] for each in snapshot.summary.doubtful()]),
         len({id(record.spec) for record in records}),

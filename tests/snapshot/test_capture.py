@@ -14,7 +14,9 @@ import pytest
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolume
 from kschedctl.errors import InputError
+from kschedctl.snapshot.anonymize import with_pseudonyms
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import check_target, write_capture
 from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS
@@ -142,12 +144,28 @@ def test_header_says_what_is_in_it(source: Path, tmp_path: Path) -> None:
 
 def test_kinds_that_were_not_listed_stay_so(source: Path, tmp_path: Path) -> None:
     reader = SnapshotReader([source])
-    reader.summary.not_listed["PersistentVolume"] = "persistentvolumes may not be listed"
+    reader.summary.not_listed.add("PersistentVolume")
     once = capture(reader)
     assert "PersistentVolume" not in once.header.kinds
     write_capture(once, tmp_path / "out")
     assert not (tmp_path / "out" / "persistentvolumes.json").exists()
-    assert load_snapshot([tmp_path / "out"]).cluster.warnings == ("persistentvolumes may not be listed",)
+    loaded = load_snapshot([tmp_path / "out"])
+    assert loaded.cluster.not_listed == {"PersistentVolume"}
+    assert loaded.cluster.is_forbidden(PersistentVolume)
+
+
+def test_a_kind_that_was_listed_in_one_namespace_stays_so(source: Path, tmp_path: Path) -> None:
+    reader = SnapshotReader([source])
+    once = capture(reader)
+    reader.summary.not_listed.add("Pod")
+    reader.summary.listed["Pod"] = "shop"
+    once = capture(reader)
+    assert once.header.listed_in == {"Pod": "shop"}
+    for captured_, namespace in ((once, "shop"), (with_pseudonyms(once)[0], "namespace-1")):
+        write_capture(captured_, tmp_path / namespace)
+        cluster = load_snapshot([tmp_path / namespace]).cluster
+        assert len(cluster.pods) == 1
+        assert (cluster.is_forbidden(Pod), cluster.is_forbidden(Pod, namespace)) == (True, False)
 
 
 def test_force_replaces_a_snapshot_and_nothing_else(source: Path, tmp_path: Path) -> None:
@@ -171,7 +189,7 @@ def test_none_of_a_kind_is_kept_apart_from_a_kind_that_nobody_looked_for(source:
     for folder in ("once", "twice"):
         reader = SnapshotReader([tmp_path / folder])
         assert sum(1 for _ in reader) == 3
-        assert reader.summary.looked_for == {"Node", "Pod", "Service", "StorageClass"}
+        assert reader.summary.listed == dict.fromkeys(("Node", "Pod", "Service", "StorageClass"), "")
 
 
 def test_annotations_that_volumes_read_are_kept() -> None:

@@ -39,6 +39,7 @@ def devices(
     ClusterError
         If the ResourceSlices could not be listed.
     """
+    cluster.require_nodes()
     rules = cluster.release_choice.release.devices
     inventory = cluster.cluster.derived(Inventory, rules, lambda: Inventory(cluster.cluster, rules), of=KINDS)
     if not request.subjects:

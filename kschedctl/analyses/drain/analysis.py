@@ -16,7 +16,7 @@ from kschedctl.analyses.drain.trials import evictions_in_words, lost_pods
 from kschedctl.analyses.evictions import preemption_evictions, slowest_to_stop
 from kschedctl.analyses.group_losses import group_loss_data, losses_in_words
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.analyses.provenance import envelope, missing_for_attempts, provenance
 from kschedctl.analyses.simulate import pending_by_message
 from kschedctl.analyses.utilisation import utilisation
 from kschedctl.answers.cures import CureData
@@ -37,6 +37,8 @@ from kschedctl.api.resources import RequestRules
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.completeness.missing import not_listed
+from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.drain import DrainedNode
@@ -76,8 +78,9 @@ def drain_answer(
     gone = () if request.options.rolling else frozenset(run.nodes)
     rules = RequestRules.of(simulation.scheduler.release)
     not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.search.not_modelled)
+    missing = (*not_listed(cluster.cluster, Part.EVICTION), *missing_for_attempts(cluster, run.attempts, is_new=False))
     return Drained(
-        **envelope(run.before, provenance(cluster, many=True), not_modelled),
+        **envelope(run.before, provenance(cluster, missing, many=True), not_modelled),
         summary=_summary(run, nodes, waiting, evicted, placed_first, groups),
         interrupted=not run.finished,
         rolling=request.options.rolling,

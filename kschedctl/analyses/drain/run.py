@@ -119,6 +119,7 @@ def run_drain(
         The pending pods that the scheduler places before the drain even if the request does not ask for it, as
         ``namespace/name``: those that an earlier part of the drain left pending.
     """
+    cluster.require_nodes()
     names = request.names(cluster.cluster)
     pending = None if request.place_pending_first else cluster.snapshot.made_pending.union(first)
     simulation = Simulation(cluster.with_edited_pending(), choose=TieBreak(request.seed).choose())

@@ -9,6 +9,7 @@ from kschedctl.answers.inventory import ClusterSummary
 from kschedctl.api.core import Namespace
 from kschedctl.api.wording import counted
 from kschedctl.cluster.records import PENDING
+from kschedctl.completeness.missing import every_unlisted
 from kschedctl.loaded_cluster import LoadedCluster
 
 
@@ -21,7 +22,7 @@ def cluster_summary(cluster: LoadedCluster) -> ClusterSummary:
     kinds |= {kind.__name__: len(list(loaded.list(kind))) for kind in loaded.kinds}
     size = f"{counted(len(cluster.nodes), 'node')}, {counted(len(cluster.pods), 'pod')}"
     return ClusterSummary(
-        **envelope(loaded, provenance(cluster)),
+        **envelope(loaded, provenance(cluster, every_unlisted(loaded, loaded.not_listed, "they are not counted"))),
         summary=f"{size}, {pending} of them pending",
         nodes=len(cluster.nodes),
         pods=len(cluster.pods),

@@ -14,12 +14,13 @@ from kschedctl.api.selectors import matches
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.completeness.missing import require_listed
+from kschedctl.completeness.missing import every_unlisted, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.workloads.ownership import workload_of
 
 #: The number of objects of a list, unless the request sets another one.
 MOST: Final = 500
+_NOT_LISTED: Final = "they are not in the list"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ def list_pods(cluster: LoadedCluster, request: PodsRequest) -> PodsOverview:
     ]
     n_pending = sum(bool(pods.node_row[index] == PENDING) for index in found)
     return PodsOverview(
-        **envelope(cluster.cluster, provenance(cluster)),
+        **envelope(cluster.cluster, provenance(cluster, every_unlisted(cluster.cluster, ("Pod",), _NOT_LISTED))),
         summary=f"{counted(len(found), 'pod')}, {n_pending} of them pending",
         total=len(found),
         pods=pod_items(cluster.cluster, found, request.most),

@@ -12,6 +12,7 @@ from kschedctl.answers.inventory import SearchItem, SearchResults
 from kschedctl.api.coordination import Lease, LeaseCandidate
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import every_unlisted
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.workloads.ownership import MAKERS
 
@@ -34,8 +35,9 @@ def search(cluster: LoadedCluster, text: str, most: int = MOST_FOUND) -> SearchR
     wanted = text.strip().lower()
     found = [(rank, item) for item in _items(cluster.cluster) if (rank := _rank(item, wanted)) is not None]
     best = nsmallest(most, found, key=lambda each: (each[0], each[1].namespace, each[1].name, each[1].kind))
+    missing = every_unlisted(cluster.cluster, cluster.cluster.not_listed, "they are not found")
     return SearchResults(
-        **envelope(cluster.cluster, provenance(cluster)),
+        **envelope(cluster.cluster, provenance(cluster, missing)),
         summary=f'{counted(len(found), "object")} with "{text.strip()}" in the name' if wanted else "nothing to find",
         total=len(found),
         items=tuple(item for _, item in best),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kschedctl.analyses.inventory.budgets import selected_by
@@ -12,6 +13,7 @@ from kschedctl.answers.inventory import WorkloadDescription, WorkloadItem, Workl
 from kschedctl.api.wording import counted
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
 from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.volumes.pod_claims import claim_uses
@@ -52,7 +54,7 @@ def list_workloads(cluster: LoadedCluster, request: WorkloadsRequest) -> Workloa
     items.sort(key=lambda item: (-item.pending, item.namespace, item.name, item.kind))
     pending = sum(bool(item.pending) for item in items)
     return WorkloadsOverview(
-        **envelope(cluster.cluster, provenance(cluster)),
+        **envelope(cluster.cluster, provenance(cluster, _missing(cluster.cluster))),
         summary=f"{counted(len(items), 'workload')}, {pending} of them with pending pods",
         total=len(items),
         workloads=tuple(items[: request.most]),
@@ -73,6 +75,7 @@ def describe_workload(
     key = kind, namespace, name
     pods = pods_by_workload(loaded).get(key)
     if pods is None:
+        require_listed(loaded, kind, namespace)
         raise InputError(f"the cluster has no {kind} {namespace}/{name}")
     item = _item(loaded, key, pods)
     wanted = f" of {item.wanted}" if item.wanted is not None else ""
@@ -80,7 +83,7 @@ def describe_workload(
     budgets = (each for each in loaded.list(PodDisruptionBudget) if each.namespace == namespace)
     claims = {use.claim for index in pods for use in claim_uses(loaded.pods.pod(index))}
     return WorkloadDescription(
-        **envelope(loaded, provenance(cluster)),
+        **envelope(loaded, provenance(cluster, _missing(loaded))),
         summary=f"{item.ref}: {item.on_nodes}{wanted} on {counted(item.nodes, 'node')}, {item.pending} pending",
         workload=item,
         budgets=tuple(f"{each.namespace}/{each.name}" for each in budgets if own & set(selected_by(loaded, each))),
@@ -88,6 +91,11 @@ def describe_workload(
         total=len(pods),
         pods=pod_items(loaded, pods, most),
     )
+
+
+def _missing(cluster: Cluster) -> Iterable[Missing]:
+    kinds = ("Pod", *(kind.__name__ for kind in MAKERS))
+    return every_unlisted(cluster, kinds, "workloads without pods are not in the list, and missing pods not counted")
 
 
 def pods_by_workload(cluster: Cluster) -> dict[_Key, list[int]]:

@@ -12,7 +12,8 @@ from kschedctl.answers.preempt_words import time_span
 from kschedctl.api.coordination import Lease
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import Missing, require_listed
+from kschedctl.completeness.missing import Missing, not_listed, require_listed
+from kschedctl.completeness.required_kinds import Part
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
 from kschedctl.findings.shortened import shortened
 from kschedctl.framework.config.types import LeaderElection
@@ -45,11 +46,11 @@ def leader(cluster: LoadedCluster, *, check_configuration: bool = False) -> Lead
     findings = [*check_elections(cluster.cluster, found, settings)]
     if check_configuration:
         findings += check_config(config, found)
-    missing: tuple[Missing, ...] = ()
-    if next(iter(cluster.cluster.list(Lease)), None) is None:
+    missing = [*not_listed(cluster.cluster, Part.ELECTION, Part.CANDIDATES)]
+    if _LEASE not in cluster.cluster.listed and next(iter(cluster.cluster.list(Lease)), None) is None:
         lack = "the snapshot has no Leases"
         about, effect = ObjectRef(_LEASE), "the leader is unknown (kubectl get leases -A -o yaml prints the Leases)"
-        missing = (Missing(lack, object=about, rule="Missing", severity=Severity.WARNING, effect=effect),)
+        missing.append(Missing(lack, object=about, rule="Missing", severity=Severity.WARNING, effect=effect))
     return overview_answer(cluster.cluster, found, findings, config, provenance(cluster, missing))
 
 

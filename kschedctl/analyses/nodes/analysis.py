@@ -29,7 +29,7 @@ from kschedctl.api.well_known import instance_type_of, pool_name, zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Rows
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import missing_nodes_and_pods
+from kschedctl.completeness.missing import missing_for_nodes
 from kschedctl.diagnosis.node_health import condition_of, health_problem, health_taints, is_unhealthy, since
 from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
@@ -121,6 +121,7 @@ def nodes(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle)
 
 def nodes_overview(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle) -> NodesOverview:
     """Report the capacity of nodes, one by one and in groups; errors are those of ``nodes``."""
+    cluster.require_nodes()
     rows = request.rows(cluster.cluster)
     capacity = _capacity(cluster)
     groups = _groups(cluster.cluster, capacity, rows, request.by)
@@ -144,6 +145,7 @@ def describe_node(cluster: LoadedCluster, name: str) -> NodeDescription:
     InputError
         If the cluster has no such node.
     """
+    cluster.require_nodes()
     return _description(cluster, _capacity(cluster), find_node(cluster.cluster, name))
 
 
@@ -152,7 +154,7 @@ def _capacity(cluster: LoadedCluster) -> NodeCapacity:
 
 
 def _envelope(cluster: LoadedCluster) -> EnvelopeFields:
-    return envelope(cluster.cluster, provenance(cluster, missing_nodes_and_pods(cluster.cluster)))
+    return envelope(cluster.cluster, provenance(cluster, missing_for_nodes(cluster.cluster)))
 
 
 def _ordered(capacity: NodeCapacity, rows: Rows, sort_by: str) -> Rows:

@@ -10,6 +10,8 @@ from kschedctl.analyses.optimum.buy_answer import purchase_answer
 from kschedctl.analyses.optimum.empty_answer import emptied_answer
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.optimum import Emptied, Optimum, Purchased
+from kschedctl.completeness.missing import Missing, missing_for_any, not_listed
+from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.optimum.adjustments import find_adjustments
 from kschedctl.optimum.catalog import Catalog
@@ -18,6 +20,7 @@ from kschedctl.optimum.consolidation import empty_nodes
 from kschedctl.optimum.goals import FinalGoal
 from kschedctl.optimum.program import load_solver
 from kschedctl.optimum.purchase import buy
+from kschedctl.simulate.pending import pending_pods
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEvent
 
@@ -55,7 +58,8 @@ def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHan
         comparison = compare(start.scheduler, seconds=request.seconds, final=request.final)
         found = find_adjustments(comparison, seconds=request.seconds)
     ended = dict.fromkeys(entry.pod for entry in start.timeline if entry.event is TimelineEvent.DELETED)
-    return optimum_answer(comparison, found, provenance(cluster, many=True), tuple(ended))
+    rests_on = provenance(cluster, _missing(cluster, Part.EVICTION), many=True)
+    return optimum_answer(comparison, found, rests_on, tuple(ended))
 
 
 def purchase(
@@ -71,7 +75,7 @@ def purchase(
     load_solver()
     with handle.busy("looking for the cheapest nodes"):
         found = buy(_after_deletions(cluster).scheduler, catalog, seconds=seconds)
-    return purchase_answer(cluster.cluster, found, provenance(cluster, many=True))
+    return purchase_answer(cluster.cluster, found, provenance(cluster, _missing(cluster, Part.NEW_NODES), many=True))
 
 
 def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: float = TIME_LIMIT) -> Emptied:
@@ -85,7 +89,17 @@ def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: floa
     load_solver()
     with handle.busy("looking for nodes that could be emptied"):
         found = empty_nodes(_after_deletions(cluster).scheduler, seconds=seconds)
-    return emptied_answer(cluster.cluster, found, provenance(cluster, many=True))
+    # Every pod of the cluster may have to move.
+    missing = (*not_listed(cluster.cluster, Part.EVICTION), *missing_for_any(cluster.cluster, preempts=False))
+    return emptied_answer(cluster.cluster, found, provenance(cluster, missing, many=True))
+
+
+def _missing(cluster: LoadedCluster, part: Part) -> tuple[Missing, ...]:
+    """Return the data that is missing for the pending pods, and for another part of the answer."""
+    pods = map(cluster.pods.pod, pending_pods(cluster.cluster))
+    alike = {(pod.metadata.namespace, id(pod.spec)): pod for pod in pods}
+    found = (cluster.missing_for(pod, preempts=False, is_scored=True) for pod in alike.values())
+    return tuple(dict.fromkeys((*not_listed(cluster.cluster, part), *(each for missing in found for each in missing))))
 
 
 def _after_deletions(cluster: LoadedCluster) -> Simulation:

@@ -244,6 +244,8 @@ def _budget_words(decision: Decision, taken: Candidate) -> str:
         names = listed(sorted({budget.name for victim in taken.victims for budget in victim.violated}))
         count = f"{taken.n_violations} of them" if len(taken.victims) > 1 else "that"
         return f"{count} violates a disruption budget ({names})"
+    if decision.cluster.is_forbidden(PodDisruptionBudget):
+        return "whether that violates a disruption budget is not known"
     if next(iter(decision.cluster.list(PodDisruptionBudget)), None) is None:
         return "the snapshot has no disruption budgets"
     return "no disruption budget is violated"

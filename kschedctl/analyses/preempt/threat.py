@@ -100,13 +100,14 @@ def threat(cluster: LoadedCluster, pod: str) -> Threat:
     """
     namespace, _, name = pod.rpartition("/")
     require_listed(cluster.cluster, "Pod")
+    cluster.require_nodes()
     stored = find_pod(cluster.pods, name, namespace or DEFAULT_NAMESPACE)
     key = stored.metadata.namespace, stored.metadata.name
     victim, scheduler = cluster.find(stored), cluster.scheduler
     if cluster.pod_edits:
         scheduler = scheduler.moved(cluster.cluster.with_pods(removed=[cluster.pods.index[key]], added=[victim]))
     found = exposure(scheduler, scheduler.cluster.pods.index[key])
-    rests_on = provenance(cluster, missing_for_any(cluster.cluster), pod=stored, evicts=True)
+    rests_on = provenance(cluster, missing_for_any(cluster.cluster, preempts=True), pod=stored, evicts=True)
     return threat_answer(found, victim, rests_on, cluster.cluster, node_name=cluster.node_name(victim))
 
 

@@ -70,6 +70,7 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         problem = f"{cluster.pod_edits[0]}: pods are compared unchanged"
         raise InputError(problem, hint="leave this option out; changes to the cluster are allowed")
     require_listed(cluster.cluster, "Pod")
+    cluster.require_nodes()
     cluster = as_stored(cluster)
     before = as_stored(request.before).scheduler if request.before is not None else None
     every = check_pending_pods(cluster.scheduler, before, handle, request.namespace)
@@ -89,7 +90,7 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
     return Verification(
         equal=not (pending.different or bound.different),
         summary=_summary(pending, bound, choices),
-        **envelope(cluster.cluster, provenance(cluster, missing_for_any(cluster.cluster))),
+        **envelope(cluster.cluster, provenance(cluster, missing_for_any(cluster.cluster, preempts=False))),
         pending=pending,
         bound=bound,
         pending_groups=tuple(_pending_groups(every)),

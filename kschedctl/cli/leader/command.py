@@ -48,14 +48,11 @@ def leader(
     """
     if ctx.invoked_subcommand is not None:
         return None
-    from dataclasses import replace
-
     from kschedctl.analyses.leader.elections import leader
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
 
-    request = cluster.request()
-    loaded = replace(request, source=replace(request.source, needs_nodes=False)).load(TerminalHandle())
+    loaded = cluster.request().load(TerminalHandle())
     return CommandResult(answer=leader(loaded, check_configuration=bool(cluster.config)))
 
 

@@ -79,6 +79,8 @@ class SourceOptions(OptionGroup):
         ),
     ] = ""
     max_unpacked: MaxUnpackedOption = ""
+    #: The namespace to read if the user is not allowed to list a kind in all namespaces: the value of ``-n``.
+    namespace: str = ""
 
     def source(self) -> ClusterSource:
         """Return the source of the cluster.
@@ -107,6 +109,7 @@ class SourceOptions(OptionGroup):
             kubeconfig=self.kubeconfig,
             request_seconds=seconds,
             max_bytes=max_bytes(self.max_unpacked),
+            read_namespace=self.namespace,
         )
 
 

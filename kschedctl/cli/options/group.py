@@ -6,12 +6,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, ClassVar, Self, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionGroup:
-    """Base of all option groups: each field is an option, and its annotation is typer's.
+    """Base of all option groups: each field with an annotation of typer's is an option.
+
+    A field without such an annotation has the value of an option of another group, or its default.
 
     Attributes
     ----------
@@ -33,6 +35,7 @@ class OptionGroup:
                 annotation=cls._titled(hints[field.name]),
             )
             for field in fields(cls)
+            if get_origin(hints[field.name]) is Annotated
         ]
 
     @classmethod
@@ -45,7 +48,7 @@ class OptionGroup:
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Create the group from all values that typer passes; values of other groups are ignored."""
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        return cls(**{field.name: values[field.name] for field in fields(cls) if field.name in values})
 
 
 def declared_parameters(command: Callable[..., Any]) -> dict[str, inspect.Parameter]:

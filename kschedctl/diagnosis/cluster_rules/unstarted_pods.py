@@ -81,7 +81,8 @@ def _claims(cluster: Cluster, pod: Pod) -> Iterator[str]:
             continue
         claim = cluster.get(PersistentVolumeClaim, source.claim_name, pod.namespace)
         if claim is None:
-            if any(True for _ in cluster.list(PersistentVolumeClaim)):
+            hidden = cluster.is_forbidden(PersistentVolumeClaim, pod.namespace)
+            if not hidden and any(True for _ in cluster.list(PersistentVolumeClaim)):
                 yield f"its claim {source.claim_name} does not exist"
         elif not claim.spec.volume_name:
             yield f"its claim {claim.name} is not bound{_unbound(cluster, claim)}"

@@ -38,6 +38,7 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         command="# kubectl create priorityclass NAME --value=1000000, and priorityClassName in the DaemonSet",
     )
     higher = any(each.value > own for each in situation.cluster.list(PriorityClass))
+    higher |= situation.cluster.is_forbidden(PriorityClass)
     yield Diagnosis(
         rule="daemon-set-node-full",
         cause=base.cause,

@@ -130,6 +130,8 @@ def _renamed(situation: Situation, use: _ClassUse, other: str) -> Remedy:
 
 def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
     """Yield the drivers that requested classes select and that publish no device."""
+    if situation.cluster.is_forbidden(ResourceSlice):
+        return
     published: dict[str, set[str]] = {}
     for one in situation.cluster.list(ResourceSlice):
         published.setdefault(one.spec.driver, set()).add(one.spec.node_name or one.name)

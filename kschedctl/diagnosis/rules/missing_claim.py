@@ -20,7 +20,7 @@ from kschedctl.diagnosis.rules.unbound_claim import is_of_template, rejected_by_
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk, delete_command
 from kschedctl.volumes.claims import not_owned
-from kschedctl.volumes.pod_claims import ClaimUse, claim_uses
+from kschedctl.volumes.pod_claims import ClaimUse, claim_uses, is_undecidable
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:
@@ -29,14 +29,21 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
         return
     for use in dict.fromkeys(claim_uses(situation.pod)):
         found = situation.cluster.get(PersistentVolumeClaim, use.claim, situation.pod.namespace)
+        if found is None and situation.cluster.is_forbidden(PersistentVolumeClaim, situation.pod.namespace):
+            continue
         if found is None:
             yield _uncreated(situation, use) if use.ephemeral else _missing(situation, use.claim)
         elif use.ephemeral and not_owned(found, situation.pod):
             yield _of_another(situation, use)
         elif found.metadata.deletion_timestamp is not None:
             yield _deleted(situation, found)
-        elif (name := found.spec.volume_name) and situation.cluster.get(PersistentVolume, name) is None:
+        elif not is_undecidable(situation.cluster, found) and _has_lost_volume(situation.cluster, found):
             yield from _lost(situation, found)
+
+
+def _has_lost_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
+    name = claim.spec.volume_name
+    return bool(name) and cluster.get(PersistentVolume, name) is None
 
 
 def _missing(situation: Situation, name: str) -> Diagnosis:

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.claims import diagnose_unbound
 from kschedctl.diagnosis.diagnosis import Diagnosis
@@ -24,7 +22,6 @@ from kschedctl.volumes.pod_claims import claims_problem, group_claims, pod_claim
 
 #: The plugins whose PreFilter rejects a pod because of its claims.
 VOLUME_PLUGINS: Final = ("VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits")
-_KINDS: Final = (StorageClass, PersistentVolume, PersistentVolumeClaim)
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:
@@ -36,12 +33,11 @@ def check(situation: Situation) -> Iterator[Diagnosis]:
 
 
 def rejected_by_volumes(situation: Situation) -> bool:
-    """Report whether a volume plugin rejected the pod before Filter, and the snapshot can tell why."""
+    """Report whether a volume plugin rejected the pod before Filter."""
     outcome = situation.decision.pre_filter
     if situation.filtered or outcome is None or outcome.status.code is Code.SUCCESS:
         return False
-    known = not any(kind.__name__ in situation.cluster.not_listed for kind in _KINDS)
-    return known and outcome.status.plugin in VOLUME_PLUGINS
+    return outcome.status.plugin in VOLUME_PLUGINS
 
 
 def is_of_template(situation: Situation, claim: str) -> bool:

@@ -124,9 +124,9 @@ class ClusterOverlay:
         if known is None:
             return None
         found = self.cluster.cluster.list(known)
-        if not found and kind not in self.before.snapshot.summary.looked_for:
-            return None
         in_namespace = self._or_default(namespace)
+        if self.before.cluster.is_forbidden(known, in_namespace) or not (found or kind in self.before.cluster.listed):
+            return None
         return any((each.name, each.namespace) == (name, in_namespace) for each in found)
 
     def priority_class(self, name: str) -> PriorityClass | None:

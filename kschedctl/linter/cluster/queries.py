@@ -38,7 +38,8 @@ def trial_of(pods: WorkloadPods, context: LintContext, rule: str) -> Trial | Non
     """Return the trial of pods that a scheduler of the cluster schedules; ``None`` if there are none.
 
     There are none for a DaemonSet, for pods that name a node, for pods of another scheduler, and, noted as undecided
-    for the rule, if the pods are refused, or they or an object that they name cannot be read.
+    for the rule, if the pods are refused, they or an object that they name cannot be read, or a kind that decides could
+    not be listed.
     """
     trial = readable_trial(pods, context, rule) if pods.type != "apps/DaemonSet" else None
     if trial is None:
@@ -46,6 +47,10 @@ def trial_of(pods: WorkloadPods, context: LintContext, rule: str) -> Trial | Non
     why = _not_applied(pods, trial, overlay_of(context)) or next((each.problem for each in trial.refusals), "")
     if why:
         context.cannot_decide(rule, pods.obj, why)
+        return None
+    unlisted = _unlisted(trial)
+    if unlisted:
+        context.cannot_decide(rule, pods.obj, unlisted)
         return None
     spec = trial.pod.spec if trial.made else None
     if spec is None or spec.node_name or spec.scheduler_name not in trial.base.configuration.profiles:
@@ -76,6 +81,14 @@ def _not_applied(pods: WorkloadPods, trial: Trial, overlay: ClusterOverlay) -> s
         if why and cluster.get(kind, name, namespace if is_namespaced(kind) else "") is None:
             return f"{kind.__name__} {name}: {why}"
     return ""
+
+
+def _unlisted(trial: Trial) -> str:
+    """Return the sentence that a kind could not be listed which decides about a trial; empty if there is none."""
+    if not trial.made or not trial.base.cluster.not_listed:
+        return ""
+    missing = trial.base.missing_for(trial.pod, preempts=False, is_scored=False)
+    return next((each.needed_for for each in missing if each.permission and each.decides), "")
 
 
 def rejecting(decision: Decision) -> dict[str, list[str]]:

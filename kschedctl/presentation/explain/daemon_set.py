@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kschedctl.answers.base import merged_envelope
 from kschedctl.answers.explain import DaemonSetExplanation
 from kschedctl.answers.node_groups import group_nodes
 from kschedctl.api.wording import counted
-from kschedctl.presentation.document import GAP, Document, Paragraph, Question, table
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.document import GAP, Document, Question, table
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone
 
 
@@ -20,7 +21,8 @@ def document(answer: DaemonSetExplanation, view: View) -> Document:
     groups = group_nodes(nodes)
     why = "".join(f"; {len(group.nodes)}: {group.why.splitlines()[0]}" for group in groups)
     text = f"{name} fits on {fits} of {counted(len(nodes), 'node')}{why}."
-    yield Paragraph(text, Tone.GOOD if fits == len(nodes) else Tone.BAD)
+    basis = merged_envelope(answers)
+    yield from first_line(basis, text, Tone.GOOD if fits == len(nodes) else Tone.BAD)
     yield from header(first, view.now, first.pod)
     if groups:
         rows = [
@@ -34,7 +36,7 @@ def document(answer: DaemonSetExplanation, view: View) -> Document:
         ]
         yield GAP
         yield table(("nodes", "names", "plugin", "reason"), rows, numeric=(0,), identifiers=(1,))
-    yield from cautions(first)
+    yield from cautions(basis)
     questions = [Question("Pod by pod", "explain", first.pod.key, {"output": "wide"})]
     if any(each.preemption is not None and each.preemption.nominated for each in answers):
         questions.insert(0, Question("Victims", "preempt", first.pod.key))

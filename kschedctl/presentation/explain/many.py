@@ -8,16 +8,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.answers.base import Envelope, merged_envelope
 from kschedctl.answers.explain import Explanation, ExplanationSummary, OutcomeGroupData
 from kschedctl.answers.stream import AnswerStream
 from kschedctl.answers.workload import running_in_words
 from kschedctl.api.wording import counted, listed
-from kschedctl.presentation.document import GAP, Document, Paragraph, Provenance, Question, table
+from kschedctl.presentation.document import GAP, Document, Provenance, Question, table
 from kschedctl.presentation.frame import (
     EACH_ALONE,
     View,
     cautions,
     each_alone,
+    first_line,
     header,
     next_questions,
     one_by_one,
@@ -65,7 +67,8 @@ def stream_document(
             yield from one_by_one(answers, view, document)
             return
         if len(answers) == stream.total:
-            yield _first_line(Counter(map(_verdict, answers)), f"; {EACH_ALONE}", _beside_running(answers))
+            number = Counter(map(_verdict, answers))
+            yield from _first_line(merged_envelope(answers), number, f"; {EACH_ALONE}", _beside_running(answers))
             shown = provenance(answers[0], view.now)
             yield shown
     if shown is None:
@@ -88,13 +91,13 @@ def _verdict(answer: Explanation) -> str:
     return _IN_PART if answer.schedulable and not answer.yes else answer.verdict.result
 
 
-def _first_line(number: Counter[str], note: str = "", start: str = "") -> Paragraph:
-    """Return the number of pods by outcome, after the words about other pods."""
+def _first_line(basis: Envelope, number: Counter[str], note: str = "", start: str = "") -> Document:
+    """Lay out the number of pods by outcome, after the words about other pods."""
     counts = [(number[outcome], *words) for outcome, words in _VERDICTS.items() if number[outcome]]
     verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
     fine = number[Outcome.SCHEDULED] == number.total()
     text = f"{start}{counted(number.total(), 'pod')}: {verdicts}{note}."
-    return Paragraph(text, Tone.GOOD if fine else Tone.BAD)
+    yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD)
 
 
 def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:
@@ -104,7 +107,7 @@ def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:
 def document(answer: ExplanationSummary, view: View) -> Document:
     """Lay out a summary of many pods."""
     fates = answer.fates
-    yield _first_line(Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
+    yield from _first_line(answer, Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
     yield from header(answer, view.now)
     rows = [(str(len(f.pods)), listed(f.pods, most=_MOST_NAMED), _WORDS[f.outcome], f.why) for f in fates]
     yield GAP

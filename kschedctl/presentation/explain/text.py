@@ -20,7 +20,7 @@ from kschedctl.presentation.explain.scores import scores_in_full, scores_section
 from kschedctl.presentation.explain.story import arithmetic_section, compared, room_section
 from kschedctl.presentation.explain.suggestions import suggestions_section
 from kschedctl.presentation.explain.withstanding import withstanding_section
-from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.pod_group import pod_group_section, whose_nodes
 from kschedctl.presentation.tone import Tone
 from kschedctl.scheduler.outcome import Outcome
@@ -85,7 +85,7 @@ def document(explanation: Explanation, view: View) -> Document:
     style = {Outcome.SCHEDULED: Tone.GOOD, Outcome.GATED: Tone.MIXED}.get(explanation.verdict.result, Tone.BAD)
     for refusal in explanation.quota_refusals:
         yield Paragraph(refusal, Tone.BAD)
-    yield Paragraph(explanation.verdict.summary, style)
+    yield from first_line(explanation, explanation.verdict.summary, style)
     yield from header(explanation, view.now, explanation.pod)
     yield from diagnosis_section(explanation.diagnoses)
     if view.drawn:
@@ -100,7 +100,7 @@ def document(explanation: Explanation, view: View) -> Document:
             yield from whose_nodes(explanation.group)
     yield from _decision_section(explanation, view)
     if explanation.message:
-        yield Heading("Message of kube-scheduler")
+        yield Heading(f"Message of kube-scheduler{', as far as is known' if explanation.unlisted else ''}")
         yield Verbatim(explanation.message)
     if explanation.suggestions is not None and (explanation.suggestions or not explanation.schedulable):
         yield from suggestions_section(

@@ -89,7 +89,7 @@ def show_device_class(cluster: SchedulingCluster, asked: Asked[DeviceClassQuery]
 
 
 def _object(cluster: SchedulingCluster, kind: type[T], name: str, namespace: str = "") -> T:
-    require_listed(cluster.cluster, kind.__name__)
+    require_listed(cluster.cluster, kind.__name__, namespace)
     found = cluster.cluster.get(kind, name, namespace)
     if found is None:
         raise NotFoundError(f"the cluster has no {kind.__name__} {f'{namespace}/' if namespace else ''}{name}")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from kschedctl.api.classes import PriorityClass, RuntimeClass
 from kschedctl.api.device import DeviceClass
-from kschedctl.api.kind_names import is_namespaced
+from kschedctl.api.kind_names import cannot_be_listed, is_namespaced
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.wording import similar
@@ -43,10 +43,13 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         if not name or not is_rendered(name) or _is_there(kind, name, namespace, context):
             continue
         known = sorted(each.name for each in cluster.cluster.list(kind))
+        if cluster.cluster.is_forbidden(kind, namespace if is_namespaced(kind) else ""):
+            context.cannot_decide("KS507", pods.obj, cannot_be_listed(kind.__name__))
+            continue
         if (
             kind in (PriorityClass, RuntimeClass, StorageClass, DeviceClass)
             and not known
-            and not _is_listed(context, kind)
+            and kind.__name__ not in cluster.cluster.listed
         ):
             context.cannot_decide("KS507", pods.obj, f"the snapshot has no {kind.__name__}")
             continue
@@ -65,11 +68,6 @@ def check(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             steps=pods.of_spec("schedulerName"),
             help=f"profiles: {', '.join(profiles)}; another scheduler may serve these pods",
         )
-
-
-def _is_listed(context: LintContext, kind: type[ApiObject]) -> bool:
-    """Report whether the snapshot states that it has all objects of a kind."""
-    return kind.__name__ in overlay_of(context).before.snapshot.summary.looked_for
 
 
 def _is_there(kind: type[ApiObject], name: str, namespace: str, context: LintContext) -> bool:

@@ -53,7 +53,7 @@ def delete(cluster: Cluster, kind_name: str, name: str, namespace: str, *, relea
     else:
         known = {(obj.namespace, obj.name) for obj in cluster.list(kind)}
     if key not in known:
-        raise not_found(kind, key, known)
+        raise not_found(cluster, kind, key, known)
     if kind is Pod:
         moved = move_pods(cluster, removed=[cluster.pods.index[key]])
         return moved.cluster, (f"{shown} is deleted", *moved.told)
@@ -76,7 +76,8 @@ def _namespace(cluster: Cluster, name: str) -> Changed:
     pods = [i for i, record in enumerate(cluster.pods.records) if record.metadata.namespace == name]
     if not pods and cluster.get(Namespace, name) is None:
         known = {("", obj.name) for obj in cluster.list(Namespace)}
-        raise not_found(Namespace, ("", name), known | {("", r.metadata.namespace) for r in cluster.pods.records})
+        known |= {("", record.metadata.namespace) for record in cluster.pods.records}
+        raise not_found(cluster, Namespace, ("", name), known)
     for kind in cluster.kinds:
         kept = [obj for obj in cluster.list(kind) if name != (obj.name if kind is Namespace else obj.namespace)]
         cluster = cluster.with_objects(kind, kept)

@@ -56,7 +56,7 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
         raise InputError(f"a {kind.__name__} has no replicas", hint=f"kinds with replicas: {kinds}")
     stored = cluster.get(kind, key[1], key[0])
     if stored is None and key not in (known := workloads(cluster, kind)):
-        raise not_found(kind, key, known)
+        raise not_found(cluster, kind, key, known)
     shown = f"{kind.__name__} {'/'.join(key)}"
     every = pods_made_by(cluster, kind, *key)
     # Controllers do not count terminating pods; a StatefulSet recreates a pod only when its name is free.
