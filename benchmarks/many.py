@@ -24,6 +24,7 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.drain import DrainOptions, drain
 from kschedctl.simulate.simulation import Simulation
+from kschedctl.workloads.stateful_set import another
 
 KINDS = ("plain", "spread", "anti")
 N_DEPLOYMENTS: Final = 10
@@ -95,7 +96,7 @@ def whole_answers(cluster: Cluster) -> Iterator[tuple[str, float]]:
     pod = synthetic.pod_to_place("plain")
 
     def counted(scheduler: Scheduler) -> object:
-        return capacity(scheduler, lambda i: replace(pod, metadata=replace(pod.metadata, name=f"copy-{i}", uid="")))
+        return capacity(scheduler, lambda i: another(pod, f"copy-{i}", scheduler.cluster))
 
     def drained(scheduler: Scheduler) -> object:
         options = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)

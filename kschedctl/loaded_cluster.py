@@ -248,6 +248,7 @@ class LoadedCluster:
             If the object is no workload, or an API server would refuse it.
         """
         from kschedctl.workloads.claims import replica_named
+        from kschedctl.workloads.daemon_set import node_of
         from kschedctl.workloads.ownership import pods_made_by
         from kschedctl.workloads.pods import pods_of
 
@@ -255,7 +256,8 @@ class LoadedCluster:
         if not isinstance(workload, DaemonSet):
             return made
         own = pods_made_by(self.cluster, DaemonSet, workload.namespace or DEFAULT_NAMESPACE, workload.name)
-        names = {self.pods.records[i].node_name: self.pods.records[i].metadata.name for i in own}
+        records = [self.pods.records[i] for i in own]
+        names = {record.node_name or node_of(record.spec): record.metadata.name for record in records}
         return tuple(replica_named(one, names[one.node], self.cluster) if one.node in names else one for one in made)
 
     def with_made(self, made: Iterable[MadePod]) -> Self:

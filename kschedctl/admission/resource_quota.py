@@ -41,7 +41,7 @@ class QuotaRefusal:
         return f"would be refused by quota {self.quota} before the scheduler sees it: {self.message}"
 
 
-def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules) -> tuple[QuotaRefusal, ...]:
+def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules, *, after: int = 0) -> tuple[QuotaRefusal, ...]:
     """Return one refusal per quota that rejects a pod.
 
     Parameters
@@ -54,6 +54,8 @@ def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules) -> tuple[Quo
         for resources that the status lacks.
     rules : RequestRules
         The enabled feature gates that affect pod requests.
+    after : int
+        The number of equal pods that are admitted before it and are not in the cluster.
 
     Raises
     ------
@@ -71,12 +73,12 @@ def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules) -> tuple[Quo
     if not about:
         return ()
     delta = _beyond_stored(pod, cluster, rules)
-    found = (_refusal(quota, pod, delta, cluster, rules) for quota in about)
+    found = (_refusal(quota, pod, delta, cluster, rules, after) for quota in about)
     return tuple(refusal for refusal in found if refusal is not None)
 
 
 def _refusal(
-    quota: ResourceQuota, pod: Pod, delta: Amounts, cluster: Cluster, rules: RequestRules
+    quota: ResourceQuota, pod: Pod, delta: Amounts, cluster: Cluster, rules: RequestRules, after: int
 ) -> QuotaRefusal | None:
     hard = _amounts(quota, quota.status.hard or quota.spec.hard, "spec.hard")
     names = counted_resources(hard)
@@ -86,6 +88,12 @@ def _refusal(
     used = _amounts(quota, quota.status.used, "status.used")
     if any(name not in used for name in names):
         used = _used_by_pods(quota, names, cluster, rules) | used
+    if after:
+        used |= {
+            name: Amount(used[name].nanos + after * delta[name].nanos, used[name].form)
+            for name in names
+            if name in delta
+        }
     exceeded = sorted(
         name for name in names if name in delta and used[name].nanos + delta[name].nanos > hard[name].nanos
     )

@@ -14,13 +14,19 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.capacity import GangCopiesData, NodeCopiesData, PodCapacity, ZoneCopiesData
-from kschedctl.api.pod import Pod
+from kschedctl.api.kind_names import kind_by_name
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted
+from kschedctl.api.workload import Job
+from kschedctl.cluster.records import PENDING
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.capacity import CopyCount
 from kschedctl.simulate.capacity import capacity as count_copies
 from kschedctl.simulate.gang_capacity import GangCount
+from kschedctl.workloads.created_pods import MadePod
+from kschedctl.workloads.ownership import MAKERS, pods_made_by
+from kschedctl.workloads.replicas import SCALABLE
+from kschedctl.workloads.stateful_set import another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +72,28 @@ def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None) 
         copies, gang = gang_copies(cluster, group, unit, most)
         return capacity_answer(gang.title, copies, rests_on, gang)
     pod = cluster.admit(one.pod, where=one.where).pod
-    fresh = replace(pod, spec=replace(pod.spec, node_name=""), status=type(pod.status)())
-    found = count_copies(cluster.scheduler, lambda number: _copy(fresh, number), most)
-    name = f"pod {pod.key}"
+    pod = replace(pod, spec=replace(pod.spec, node_name=""))
+    scheduler, name, due = cluster.scheduler, f"pod {pod.key}", 0
     if one.workload is not None:
         name = f"{one.workload.kind} {one.workload.namespace}/{one.workload.name}"
-    return capacity_answer(name, found, rests_on)
+    if one.workload is not None and not one.where:
+        # The first copies are the pods that the workload has no node for, so these take no place beside the copies.
+        kind = kind_by_name(one.workload.kind)
+        due = one.workload.missing if kind in (*SCALABLE, Job) else 0
+        key = one.workload.namespace, one.workload.name
+        own = pods_made_by(cluster.cluster, kind, *key) if kind in MAKERS else []
+        pending = [index for index in own if cluster.pods.node_row[index] == PENDING]
+        scheduler = scheduler.moved(cluster.cluster.with_pods(removed=pending)) if pending else scheduler
 
+    def copy(number: int) -> MadePod:
+        # No pod of the cluster can have such a name.
+        return another(pod, f"{pod.name}+{number + 1}", cluster.cluster)
 
-def _copy(pod: Pod, number: int) -> Pod:
-    """Return a copy under a name that no pod can have, so that the copy cannot clash with a pod of the cluster."""
-    return replace(pod, metadata=replace(pod.metadata, name=f"{pod.metadata.name}+{number + 1}", uid=""))
+    return capacity_answer(name, count_copies(scheduler, copy, most), rests_on, due=due)
 
 
 def capacity_answer(
-    name: str, found: CopyCount | GangCount, rests_on: Provenance, gang: GangCopiesData | None = None
+    name: str, found: CopyCount | GangCount, rests_on: Provenance, gang: GangCopiesData | None = None, due: int = 0
 ) -> PodCapacity:
     """Return the answer for one pod or pod group.
 
@@ -90,6 +103,8 @@ def capacity_answer(
         The pod, workload or group that is copied, with its kind.
     gang : GangCopiesData, optional
         The group that is copied; by default a single pod is.
+    due : int
+        The number of copies that the workload is to have already: its pods without a node, and those not yet created.
     """
     decision = found.next
     told = explanation(decision, rests_on)
@@ -101,26 +116,39 @@ def capacity_answer(
     )
     return PodCapacity(
         **envelope(decision.cluster, rests_on, decision.not_modelled),
-        summary=_summary(name, found, len(copies), gang),
+        summary=_summary(name, found, len(copies), gang, due),
         name=name,
         pod=told.pod,
         copies=found.total,
         bounded=found.bounded,
         nodes=copies,
         zones=tuple(_zones(copies, zones)),
-        message=decision.error or decision.message or ("" if found.total else decision.pre_enqueue.message),
+        message=decision.error or decision.event_message,
+        gate="" if found.total else decision.pre_enqueue.message,
         refusals=tuple(node for node in told.nodes if not node.fits),
         gang=gang,
     )
 
 
-def _summary(name: str, found: CopyCount | GangCount, n_nodes: int, gang: GangCopiesData | None) -> str:
+def _summary(name: str, found: CopyCount | GangCount, n_nodes: int, gang: GangCopiesData | None, due: int) -> str:
     kind, size = (gang.kind, f" of {counted(gang.pods, 'pod')}") if gang is not None else ("pod", "")
     if not found.total:
-        return f"{name}: no more {kind}s{size} fit"
+        return f"{name}: no more {kind}s{size} fit{_due(due, 0)}"
     verb = "fits" if found.total == 1 else "fit"
     least = "at least " if found.bounded else ""
-    return f"{name}: {least}{counted(found.total, f'more {kind}')}{size} {verb}, on {counted(n_nodes, 'node')}"
+    text = f"{name}: {least}{counted(found.total, f'more {kind}')}{size} {verb}, on {counted(n_nodes, 'node')}"
+    return f"{text}{_due(due, found.total)}"
+
+
+def _due(number: int, n_fit: int) -> str:
+    """Return the clause about the pods that the workload is to have already; empty if there are none."""
+    if not number:
+        return ""
+    verb = "is" if number == 1 else "are"
+    if not n_fit:
+        return f"; {number} of its pods {verb} without a node"
+    first = "first" if min(number, n_fit) == 1 else f"first {min(number, n_fit)}"
+    return f", the {first} for {counted(number, 'pod')} that it lacks"
 
 
 def _zones(copies: tuple[NodeCopiesData, ...], zones: list[str]) -> Iterator[ZoneCopiesData]:

@@ -1,13 +1,20 @@
-"""A pod that a question is about."""
+"""A pod that a question is about, and the pods of a workload that one is about."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from kschedctl.answers.explain import WorkloadData
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.workload import DaemonSet
 from kschedctl.findings.finding import Where
+
+if TYPE_CHECKING:
+    from kschedctl.loaded_cluster import LoadedCluster
+    from kschedctl.whatif.workload_pods import WorkloadPods
 
 #: Option values by option name; together they name exactly one pod or workload.
 Arguments = Mapping[str, object]
@@ -42,3 +49,28 @@ class PodSubject:
     def key(self) -> str:
         """The pod's name, as namespace/name."""
         return self.pod.key
+
+
+def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> WorkloadPods:
+    """Return the pods of a workload of the cluster; if none is pending or missing, an additional one is missing.
+
+    A running pod of a DaemonSet counts as missing: the question is about the pod that replaces it.
+
+    Raises
+    ------
+    ManifestError
+        If an API server would refuse the workload.
+    """
+    # Most questions name no workload.
+    from kschedctl.whatif.workload_pods import workload_pods
+    from kschedctl.workloads.daemon_set import node_of
+
+    where = workload.ref
+    found = workload_pods(cluster.cluster, workload, where=where)
+    if isinstance(workload, DaemonSet):
+        pending = {node_of(cluster.pods.records[i].spec) for i in found.pending}
+        missing = tuple(one for one in cluster.pods_of(workload, where=where) if one.node not in pending)
+        return replace(found, running=[], missing=missing, wanted=len(found.pending) + len(missing))
+    if found.pending or found.missing:
+        return found
+    return workload_pods(cluster.cluster, workload, where=where, more=1)

@@ -74,7 +74,13 @@ class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
         PodData,
         Meta(description="The pod that is copied; of a pod group, the first one that finds no node, or the first."),
     ]
-    copies: Annotated[int, Meta(description="The number of further copies that fit.")]
+    copies: Annotated[
+        int,
+        Meta(
+            description="The number of further copies that fit. The first copies of a workload of the cluster are the "
+            "pods that it has no node for."
+        ),
+    ]
     bounded: Annotated[
         bool, Meta(description="True if the count stopped at the limit (--max), so that more copies may fit.")
     ]
@@ -85,6 +91,7 @@ class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
     message: Annotated[
         str, Meta(description="The message of kube-scheduler for the next copy; empty if that copy fits.")
     ]
+    gate: Annotated[str, Meta(description="The reason why kube-scheduler does not try the pod; empty if it does.")]
     refusals: Annotated[
         tuple[NodeData, ...], Meta(description="The nodes that reject the next copy, with the reasons.")
     ]

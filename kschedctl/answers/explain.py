@@ -360,6 +360,10 @@ class WorkloadData(Data, frozen=True):
     suspended: Annotated[
         bool, Meta(description="True if the workload is a Job or CronJob that is suspended, so that it creates no pod.")
     ] = False
+    refused: Annotated[
+        str,
+        Meta(description="The message of the quota that refuses a further replica beside those that fit; else empty."),
+    ] = ""
 
     @property
     def missing(self) -> int:

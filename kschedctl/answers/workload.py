@@ -33,7 +33,8 @@ def standing_for(answer: T, workload: WorkloadData) -> T:
     elif workload.running:
         said = _beside_running(workload)
     elif not workload.all_placed:
-        said = f"{said.partition(';')[0]}: {workload.placed} of them fit, scheduled one after another; one of them"
+        fit = "fits" if workload.placed == 1 else "fit"
+        said = f"{said.partition(';')[0]}: {workload.placed} of them {fit}, {_one_after_another(workload)}; one of them"
     verdict = replace(answer.verdict, summary=f"{said}: {answer.verdict.summary}")
     return replace(answer, workload=workload, verdict=verdict)
 
@@ -68,16 +69,38 @@ def words(workload: WorkloadData) -> str:
     return text if workload.replicas == 1 or workload.kind == "StatefulSet" else f"{text}; one of them"
 
 
-def _beside_running(workload: WorkloadData) -> str:
-    """Return the workload, the number of replicas that run, and the number of others that fit, in words."""
-    text = f"{workload.kind} {workload.namespace}/{workload.name}"
+def running_in_words(workload: WorkloadData) -> str:
+    """Return the workload and the number of its pods that run, in words.
+
+    Examples
+    --------
+    >>> running_in_words(WorkloadData("StatefulSet", "shop", "db", 3, running=1))
+    'StatefulSet shop/db: 1 of 3 replicas run'
+    >>> running_in_words(WorkloadData("Job", "shop", "import", 3, running=3))
+    'Job shop/import: all 3 pods run'
+    """
+    noun = _NOUNS.get(workload.kind, "replica")
+    run = f"{workload.running} of {counted(workload.replicas, noun)} run"
     if workload.runs:
-        run = f"all {workload.replicas} replicas run" if workload.replicas > 1 else "its replica runs"
-        return f"{text}: {run}; one more"
-    text = f"{text}: {workload.running} of {workload.replicas} replicas run"
+        run = f"all {workload.replicas} {noun}s run" if workload.replicas > 1 else f"its {noun} runs"
+    return f"{workload.kind} {workload.namespace}/{workload.name}: {run}"
+
+
+def _beside_running(workload: WorkloadData) -> str:
+    """Return the workload, the number of pods that run, and the number of others that fit, in words."""
+    text = running_in_words(workload)
+    if workload.runs:
+        return f"{text}; one more"
     if workload.missing == 1:
         return f"{text}; the other"
     if workload.all_placed:
         return f"{text}; one of the other {workload.missing}"
     fit = "fits" if workload.placed == 1 else "fit"
-    return f"{text}; {workload.placed} of the other {workload.missing} {fit}, scheduled one after another; one of them"
+    how = _one_after_another(workload)
+    return f"{text}; {workload.placed} of the other {workload.missing} {fit}, {how}; one of them"
+
+
+def _one_after_another(workload: WorkloadData) -> str:
+    if not workload.refused:
+        return "scheduled one after another"
+    return f"and the API server refuses the next one ({workload.refused})"

@@ -10,15 +10,14 @@ from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import listed, similar
 from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS, default_storage_class, has_class
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
-from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class, has_class, is_static
-from kschedctl.volumes.default_class import default_storage_class
+from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class, is_static
 
 #: At most this many classes are proposed for a claim.
 _MOST_CLASSES: Final = 3
-_BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 
 def template_change(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
@@ -101,8 +100,8 @@ def _command_for_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
 
 
 def _set_class(claim: PersistentVolumeClaim, name: str) -> Iterator[Operation]:
-    if _BETA_STORAGE_CLASS in claim.metadata.annotations:
-        yield remove_operation("metadata", "annotations", _BETA_STORAGE_CLASS)
+    if BETA_STORAGE_CLASS in claim.metadata.annotations:
+        yield remove_operation("metadata", "annotations", BETA_STORAGE_CLASS)
     yield add_operation(name, "spec", "storageClassName")
 
 

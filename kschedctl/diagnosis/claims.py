@@ -10,6 +10,7 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.default_storage_class import default_storage_class, has_class
 from kschedctl.diagnosis.claim_classes import (
     other_classes,
     other_immediate_classes,
@@ -31,13 +32,11 @@ from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,
-    has_class,
     is_static,
     requested_storage,
     volume_class,
     volume_of,
 )
-from kschedctl.volumes.default_class import default_storage_class
 from kschedctl.volumes.matching import Mismatch, claim_selector, mismatches, show_storage
 
 #: At most this many volumes and classes are named.

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from msgspec.structs import replace
 
 from kschedctl.api.meta import LabelSelector
 from kschedctl.api.pod import Pod, pod_affinity_terms
@@ -34,6 +33,7 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import age, pod_at, without_nomination
 from kschedctl.simulate.world import is_recreated
 from kschedctl.whatif.pods import move_pods
+from kschedctl.whatif.workload_pods import successor
 from kschedctl.workloads.replacement import fresh_pod
 
 _PREEMPTION: Final = "DefaultPreemption"
@@ -80,7 +80,7 @@ class PlacementQuestion:
 
     def kind_number(self, pod: Pod) -> int:
         """Return the kind of a pending or running pod; -1 if there is none."""
-        return self.numbers.get(_key(as_pending(pod), self.labels), -1)
+        return self.numbers.get(_key(as_pending(self.start, pod), self.labels), -1)
 
     @property
     def cluster(self) -> Cluster:
@@ -136,7 +136,8 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     recreated: dict[object, Pod] = {}
     for pod in (pod_at(cluster, index) for index in leaving):
         if is_recreated(pod):
-            recreated.setdefault(_key(as_pending(pod), labels), as_pending(pod))
+            new_pod = as_pending(scheduler, pod)
+            recreated.setdefault(_key(new_pod, labels), new_pod)
     if (len(by_key) + len(recreated)) * len(cluster.nodes) > _MOST_CELLS:
         recreated = {}
     new = {key: pod for key, pod in recreated.items() if key not in by_key}
@@ -220,7 +221,7 @@ def _occupants(
     groups: dict[tuple[int, int, int, int, str], list[int]] = {}
     for index in leaving:
         pod = pod_at(cluster, index)
-        kind = numbers.get(_key(as_pending(pod), labels), -1) if is_recreated(pod) else -1
+        kind = numbers.get(_key(as_pending(scheduler, pod), labels), -1) if is_recreated(pod) else -1
         priority = pod_priority(cluster, index, rules)
         # Pods of different groups leave independently, even if no selector distinguishes them.
         name = pod.spec.pod_group_name if rules is not None else ""
@@ -230,9 +231,11 @@ def _occupants(
         yield Occupants(row=row, pods=tuple(indices), class_id=class_id, priority=priority, kind=kind)
 
 
-def as_pending(pod: Pod) -> Pod:
-    """Return the pod that a controller creates instead of an evicted one."""
-    return fresh_pod(replace(pod, spec=replace(pod.spec, node_name="")))
+def as_pending(scheduler: Scheduler, pod: Pod) -> Pod:
+    """Return the pod that a controller creates instead of an evicted one; a pending pod stays as it is."""
+    if not pod.spec.node_name:
+        return fresh_pod(pod)
+    return successor(pod, scheduler.cluster, release=scheduler.release)
 
 
 def _key(pod: Pod, labels: frozenset[str]) -> object:

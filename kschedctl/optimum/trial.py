@@ -169,7 +169,7 @@ class _Search:
         self._failed: set[frozenset[tuple[_Item, int]]] = set()
         self._rejecting: set[str] = set()
         # Pods per kind, the last one placed first: pending pods before those that replace evicted ones.
-        again = [(as_pending(pod), kind) for pod, kind in reversed(left)]
+        again = [(as_pending(question.start, pod), kind) for pod, kind in reversed(left)]
         self._unplaced = [
             [
                 *((pod, True) for pod, of in again if of == k),

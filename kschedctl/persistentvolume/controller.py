@@ -16,6 +16,7 @@ from kschedctl.api.selectors import Selector, SelectorError
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.default_storage_class import default_storage_class, has_class
 from kschedctl.cluster.records import PENDING
 from kschedctl.persistentvolume.index import find_best_match, rejected_volumes
 from kschedctl.persistentvolume.outcome import ClaimOutcome, Rejected
@@ -24,11 +25,9 @@ from kschedctl.volumes.claims import (
     SELECTED_NODE,
     claim_class,
     class_not_found,
-    has_class,
     is_bound_to,
     is_delayed,
 )
-from kschedctl.volumes.default_class import default_storage_class
 from kschedctl.volumes.matching import claim_selector, mismatches
 from kschedctl.volumes.migration import PLUGINS_BY_NAME
 from kschedctl.volumes.pod_claims import claim_uses

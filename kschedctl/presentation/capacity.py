@@ -46,6 +46,9 @@ def document(answer: PodCapacity, view: View) -> Document:
     if answer.message:
         yield Heading("Message of kube-scheduler for the next copy")
         yield Verbatim(answer.message)
+    if answer.gate:
+        yield Heading("Why kube-scheduler does not try it")
+        yield Verbatim(answer.gate)
     yield from cautions(answer)
     yield from next_questions(
         () if view.wide else (Question("All nodes", "capacity", answer.copied, {"output": "wide"}),)
@@ -126,7 +129,7 @@ def list_document(found: CapacityList, view: View) -> Document:
             # A node outside the domain of the attempt says nothing about what the gang lacks.
             refusals = tuple(node for node in refusals if node.plugin != _OUTSIDE) or refusals
         groups = group_nodes(refusals)
-        why = groups[0].why.split("\n")[0] if groups else answer.message or "-"
+        why = groups[0].why.split("\n")[0] if groups else answer.message or answer.gate or "-"
         least = "at least " if answer.bounded else ""
         rows.append((answer.name, f"{least}{answer.copies}", str(len(answer.nodes)), why))
     tones = [Tone.PLAIN if answer.copies else Tone.BAD for answer in answers]

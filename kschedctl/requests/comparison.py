@@ -108,7 +108,7 @@ def _pod(pods: PodRequest, name: str, side: LoadedCluster) -> PodSubject:
 
 
 def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> ObjectSubject:
-    return named_workload(side.cluster, name, pods.scope)
+    return replace(named_workload(side.cluster, name, pods.scope), as_new=True)
 
 
 def _with_pods(

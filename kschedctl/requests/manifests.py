@@ -11,13 +11,13 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.subjects import Arguments, PodSubject
+from kschedctl.analyses.subjects import Arguments, PodSubject, pods_asked_about
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.api.kind_names import with_namespace
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
-from kschedctl.api.workload import CronJob, Job
+from kschedctl.api.workload import CronJob, DaemonSet, Job
 from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
@@ -30,8 +30,9 @@ from kschedctl.snapshot.reading import read_manifest
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.validation import Validation
 from kschedctl.workloads.created_pods import MadePod
+from kschedctl.workloads.daemon_set import node_of
 from kschedctl.workloads.pods import WORKLOADS
-from kschedctl.workloads.replicas import SCALABLE, wanted_replicas, with_replicas
+from kschedctl.workloads.replicas import SCALABLE
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -46,16 +47,15 @@ class ObjectSubject:
         The options that the object was given with, such as ``{"filename": ("web.yaml",)}``; a file with several objects
         selects all of them.
     place : Location or None
-        The place in a manifest that it was read from.
-    running : frozenset of str
-        The names of the replicas that are on nodes, if the question is about the next replica of a workload of the
-        cluster; else empty.
+        The place in a manifest that it was read from; ``None`` for a workload of the cluster.
+    as_new : bool
+        True to ask about all pods of a workload of the cluster, as if none existed.
     """
 
     obj: ApiObject
     arguments: Arguments
     place: Location | None = None
-    running: frozenset[str] = frozenset()
+    as_new: bool = False
 
     @property
     def where(self) -> Where:
@@ -69,29 +69,37 @@ class ObjectSubject:
         """The kind and name of the object."""
         return str(self.obj.ref)
 
-    @property
-    def source(self) -> ApiObject:
-        """The object from which pods are created: with one more replica if all replicas run."""
-        if not self.running or not isinstance(self.obj, SCALABLE):
-            return self.obj
-        return with_replicas(self.obj, max(wanted_replicas(self.obj), len(self.running) + 1))
+    def pods(self, cluster: SchedulingCluster) -> tuple[Sequence[MadePod], list[PodSubject]]:
+        """Return the pods that a controller creates, and all pods that the question is about.
 
-    def pods(self, made: Sequence[MadePod]) -> Iterable[PodSubject]:
-        """Yield the pods that are created from ``source``, without the replicas that run."""
-        workload = None
-        if not isinstance(self.obj, Pod):
-            wanted = sum(one.replicas for one in made)
-            if self.running and isinstance(self.obj, SCALABLE):
-                wanted = wanted_replicas(self.obj)
-            name = type(self.obj).__name__, self.obj.namespace, self.obj.name
-            suspended = isinstance(self.obj, (Job, CronJob)) and self.obj.spec.suspend
-            workload = WorkloadData(*name, wanted, running=len(self.running), suspended=suspended)
-        where = self.where if self.place is not None else ""
-        for one in made:
-            # The pods of a StatefulSet have names of their own; of the other kinds one pod stands for all replicas.
-            running = one.pod.name in self.running if len(made) > 1 else len(self.running)
-            if not running or one.replicas > running:
-                yield PodSubject(one.pod, self.arguments, where, workload, one.node, one.replicas - running)
+        These are the pods of a manifest. Of a workload of the cluster they are its pending pods, and those that its
+        controller has yet to create.
+
+        Raises
+        ------
+        ManifestError
+            If an API server would refuse the object.
+        """
+        if self.place is not None or self.as_new:
+            made: Sequence[MadePod] = cluster.pods_of(self.obj, where=self.where)
+            workload = None if isinstance(self.obj, Pod) else self._workload(sum(one.replicas for one in made))
+            where = self.where if self.place is not None else ""
+            return made, [self._created(one, workload, where) for one in made]
+        found = pods_asked_about(cluster, self.obj)
+        counts = isinstance(self.obj, (*SCALABLE, Job))
+        workload = self._workload(found.wanted, running=len(found.running) if counts else 0)
+        pending = (cluster.pods.pod(index) for index in found.pending)
+        is_daemon = isinstance(self.obj, DaemonSet)
+        existing = [PodSubject(pod, workload=workload, node=node_of(pod.spec) if is_daemon else "") for pod in pending]
+        return found.missing, [*existing, *(self._created(one, workload) for one in found.missing)]
+
+    def _workload(self, wanted: int, running: int = 0) -> WorkloadData:
+        suspended = isinstance(self.obj, (Job, CronJob)) and self.obj.spec.suspend
+        name = type(self.obj).__name__, self.obj.namespace, self.obj.name
+        return WorkloadData(*name, wanted, running=running, suspended=suspended)
+
+    def _created(self, made: MadePod, workload: WorkloadData | None, where: Where = "") -> PodSubject:
+        return PodSubject(made.pod, self.arguments, where, workload, made.node, made.replicas)
 
 
 class ManifestRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,11 +189,11 @@ class Manifests:
         asked: list[PodSubject] = []
         without: list[str] = []
         for one in self.asked:
-            made = cluster.pods_of(one.source, where=one.where)
-            if not made:
+            made, own = one.pods(cluster)
+            if not own:
                 without.append(one.shown)
             every += made
-            asked += one.pods(made)
+            asked += own
         if without:
             problem = f"{listed(without)}: no node is eligible, so no pod is created"
             hint = "node selector, node affinity and tolerations determine the eligible nodes"

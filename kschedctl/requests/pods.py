@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
+from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.selectors import matches
 from kschedctl.api.wording import listed
@@ -21,12 +22,10 @@ from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.group_names import named_member, names_group
-from kschedctl.requests.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
+from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest
-from kschedctl.workloads.ownership import pods_made_by
-from kschedctl.workloads.replicas import SCALABLE
 
 POD_PREFIXES: Final = ("pod/", "pods/", "po/")
 
@@ -76,7 +75,7 @@ class PodRequest(SubjectRequest):
         if self.pod_names or not self.named:
             require_listed(cluster.cluster, "Pod")
         cluster = self.cluster.require_nodes(cluster)
-        workloads = [self._with_running(cluster.cluster, name) for name in self.workload_names]
+        workloads = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
         cluster, given = manifests.beside(workloads).pods(cluster, handle)
         asked = [*given, *(self._named(cluster.cluster, name) for name in self.pod_names)]
         if not self.named:
@@ -84,17 +83,6 @@ class PodRequest(SubjectRequest):
             if not asked:
                 raise self.nothing_found()
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
-
-    def _with_running(self, cluster: Cluster, name: str) -> ObjectSubject:
-        """Return the workload of the cluster that an argument names, and its replicas that are on nodes."""
-        found = named_workload(cluster, name, self.scope)
-        if not isinstance(found.obj, SCALABLE):
-            return found
-        own = pods_made_by(cluster, type(found.obj), found.obj.namespace, found.obj.name)
-        records = [cluster.pods.records[i] for i in own if cluster.pods.node_row[i] != PENDING]
-        # A controller does not count terminating pods.
-        active = (record.metadata for record in records if record.metadata.deletion_timestamp is None)
-        return replace(found, running=frozenset(metadata.name for metadata in active))
 
     def _named(self, cluster: Cluster, text: str) -> PodSubject:
         return named_member(cluster, text, self.scope) if names_group(text) else self.named_pod(cluster.pods, text)
@@ -147,10 +135,12 @@ class PodRequest(SubjectRequest):
         kept: list[PodSubject] = []
         others: dict[str, list[str]] = defaultdict(list)
         for one in asked:
-            if any(one.pod.spec.scheduler_name in known for known in profiles):
+            # The pod of a template or manifest may lack the default of an API server.
+            name = one.pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+            if any(name in known for known in profiles):
                 kept.append(one)
             else:
-                others[one.pod.spec.scheduler_name].append(one.pod.key)
+                others[name].append(one.pod.key)
         if not kept and self.named:
             return asked
         text = "; ".join(f"{listed(keys)} ({name})" for name, keys in others.items())

@@ -20,9 +20,9 @@ from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.simulate.world import grace_seconds
 from kschedctl.whatif.pods import move_pods
+from kschedctl.whatif.workload_pods import successor
 from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.created_pods import MadePod
-from kschedctl.workloads.replacement import fresh_pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _fate(scheduler: Scheduler, after: Scheduler, index: int, now: datetime | No
     pod = pods.pod(index)
     replacement = None
     if owner is not None and scheduler.knows(pod):
-        made = with_own_claims(MadePod(fresh_pod(pod)), after.cluster)
+        made = with_own_claims(MadePod(successor(pod, scheduler.cluster, release=scheduler.release)), after.cluster)
         if made.objects:
             after = scheduler.moved(after.cluster.with_added(made.objects))
         replacement = after.decide(made.pod)

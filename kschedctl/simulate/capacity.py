@@ -40,8 +40,8 @@ _OF_THE_NODE: Final = frozenset(
     }
 )
 
-#: Returns copy number N of the pod, from 0.
-Copy = Callable[[int], Pod]
+#: Returns copy number N of the pod, from 0, and the claims that are created for it.
+Copy = Callable[[int], MadePod]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     most : int, optional
         The largest number of copies to place; unlimited by default.
     """
-    first = scheduler.decide(copy(0))
+    first = _decide(scheduler, copy(0))
     if first.pre_enqueue.plugin == GangScheduling.name:
         # Pods whose PodGroup does not exist are never tried.
         return CopyCount(np.zeros(len(scheduler.cluster.nodes), dtype=np.int64), False, first)
@@ -90,7 +90,13 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     names = scheduler.cluster.nodes.names
     placed = list(_placed(copy, zip(names, free.tolist(), strict=True)))
     full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
-    return CopyCount(free, False, full.decide(copy(len(placed))))
+    return CopyCount(free, False, _decide(full, copy(len(placed))))
+
+
+def _decide(scheduler: Scheduler, made: MadePod) -> Decision:
+    if made.objects:
+        scheduler = scheduler.moved(scheduler.cluster.with_added(made.objects))
+    return scheduler.decide(made.pod)
 
 
 def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
@@ -128,7 +134,10 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> CopyCount
     counts = np.zeros(len(scheduler.cluster.nodes), dtype=np.int64)
     number = 0
     while most is None or number < most:
-        simulation.create([_evicting_nobody(copy(number))])
+        made = copy(number)
+        for claim in made.objects:
+            simulation.create_object(claim)
+        simulation.create([_evicting_nobody(made.pod)])
         attempt = next(iter(simulation.step()), None)
         if attempt is None or not attempt.node:
             if attempt is not None:
@@ -136,9 +145,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> CopyCount
             break
         counts[scheduler.cluster.nodes.row[attempt.node]] += 1
         number += 1
-    made = with_own_claims(MadePod(copy(number)), simulation.cluster)
-    cluster = simulation.cluster.with_added(made.objects) if made.objects else simulation.cluster
-    last = simulation.scheduler.moved(cluster).decide(made.pod)
+    last = _decide(simulation.scheduler, with_own_claims(copy(number), simulation.cluster))
     return CopyCount(counts, most is not None and number >= most and bool(last.best), last)
 
 
@@ -152,7 +159,7 @@ def _placed(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
     for node, count in counts:
         template, spec = None, None
         for _ in range(count):
-            pod = copy(number)
+            pod = copy(number).pod
             if spec is None or pod.spec is not template:
                 template, spec = pod.spec, replace(pod.spec, node_name=node)
             number += 1

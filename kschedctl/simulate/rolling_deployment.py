@@ -20,6 +20,7 @@ from kschedctl.simulate.pods import age
 from kschedctl.simulate.revisions import MakePod, Revisions
 from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.world import replacement
+from kschedctl.whatif.workload_pods import successor
 from kschedctl.workloads.update_strategy import DeploymentRolling
 
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
@@ -170,8 +171,9 @@ class RollingDeployment:
 
     def _again(self, replica_set: str, number: int) -> Iterator[Pod]:
         """Yield pods like the last one of an old ReplicaSet."""
-        like = self._last[replica_set]
-        index = self._revisions.simulation.cluster.pods.index
+        simulation = self._revisions.simulation
+        like = successor(self._last[replica_set], simulation.cluster, release=simulation.scheduler.release)
+        index = simulation.cluster.pods.index
         taken = {name for namespace, name in index if namespace == like.namespace}
         for _ in range(number):
             pod = replacement(like, taken.__contains__)

@@ -11,6 +11,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.simulate.revisions import MakePod, Revisions
 from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.world import replacement
+from kschedctl.whatif.workload_pods import successor
 from kschedctl.workloads.update_strategy import StatefulSetRolling
 
 
@@ -73,7 +74,9 @@ class RollingStatefulSet:
         if ordinal in self._updated or name not in self._old:
             self._revisions.create([self._make(ordinal)], Side.NEW)
         else:
-            self._revisions.create([replacement(self._old[name], lambda _: False)], Side.OLD)
+            simulation = self._revisions.simulation
+            old = successor(self._old[name], simulation.cluster, release=simulation.scheduler.release)
+            self._revisions.create([replacement(old, lambda _: False)], Side.OLD)
 
     def _condemn(self, condemned: list[Pod]) -> bool:
         """Delete the surplus pod with the highest ordinal; return false if there is nothing to do."""

@@ -46,6 +46,7 @@ from kschedctl.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.simulate.world import World, grace_seconds, is_recreated_after_deletion, replacement, terminating
 from kschedctl.whatif.pods import PodChanges, move_pods
+from kschedctl.whatif.workload_pods import successor
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: Limits that keep virtual time within the years that can be represented: the latest start, and the longest time, in
@@ -264,7 +265,9 @@ class SimulatedCluster:
 
     def _make_again(self, pod: Pod) -> None:
         taken = self.cluster.pods.index
-        new = replacement(pod, lambda name: (pod.namespace, name) in taken)
+        # What-ifs change pending pods as if their templates were changed.
+        like = pod if pod.key in self.met else successor(pod, self.cluster, release=self.scheduler.release)
+        new = replacement(like, lambda name: (pod.namespace, name) in taken)
         self.create([new], f"{IN_PLACE_OF}{pod.key}")
         self._enqueue_group(new)
 

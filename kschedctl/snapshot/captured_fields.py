@@ -29,6 +29,8 @@ READ_ANNOTATIONS: Final = frozenset(
         "storageclass.kubernetes.io/is-default-class",
         "volume.beta.kubernetes.io/storage-class",
         "volume.kubernetes.io/selected-node",
+        "vpaInPlaceUpdated",
+        "vpaUpdates",
     }
 )
 #: Fields that no result depends on, with the value that replaces them. Parameters can contain passwords.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from kschedctl.analyses.capacity import CapacityRequest, capacity
@@ -12,8 +13,9 @@ from kschedctl.analyses.explain.grouping import decide_together
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.analyses.simulate import SimulateRequest, run_simulation, simulation_answer
-from kschedctl.analyses.subjects import PodSubject
+from kschedctl.analyses.subjects import PodSubject, pods_asked_about
 from kschedctl.answers.base import Envelope
+from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.sweep import Ask
 from kschedctl.api.meta import ApiObject
 from kschedctl.completeness.missing import require_listed
@@ -75,7 +77,8 @@ def _simulate(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Ca
 def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
     over, asked = _asked(cluster, of)
     # Compute decisions only: a full answer also describes the reasons of every node, which takes much longer.
-    decided = list(decide_together(over, asked, seed))
+    # Each pod counts, also if pods of a workload have the same answer.
+    decided = list(decide_together(over, [replace(one, workload=None) for one in asked], seed))
     decisions = [one.decision for one in decided]
     missing = (each for one in decided for each in one.provenance.missing)
     not_modelled = dict.fromkeys(note for decision in decisions for note in decision.not_modelled)
@@ -103,9 +106,10 @@ def _n_feasible(decision: Decision) -> int:
 
 def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
     over, asked = _asked(cluster, of)
-    if len(asked) != 1:
+    request = CapacityRequest(pods=asked)
+    if len(request.copied) != 1:
         raise ManifestError(f"capacity needs one pod, not {len(asked)}", where=", ".join(of))
-    (answer,) = capacity(over, CapacityRequest(pods=asked), AnalysisHandle())
+    (answer,) = capacity(over, request, AnalysisHandle())
     return CaseResult(
         cluster=cluster.cluster,
         release=cluster.release_choice.release,
@@ -145,7 +149,8 @@ _QUESTIONS: Final[Mapping[Ask, Callable[[LoadedCluster, Sequence[str], int | Non
 def _asked(cluster: LoadedCluster, of: Sequence[str]) -> tuple[LoadedCluster, tuple[PodSubject, ...]]:
     """Return the requested pods, and the cluster with the other objects that their controllers create.
 
-    Without ``of`` these are the pending pods of the configured schedulers.
+    Without ``of`` these are the pending pods of the configured schedulers. Of a workload of the cluster they are its
+    pending pods, and those that its controller has yet to create.
     """
     if not of:
         pending = map(cluster.pods.pod, pending_pods(cluster.cluster))
@@ -165,7 +170,13 @@ def _asked(cluster: LoadedCluster, of: Sequence[str]) -> tuple[LoadedCluster, tu
         if is_manifest(text):
             make(obj for obj, _ in read_manifest(text).objects)
         elif text.count("/") > 1:
-            make([_workload(cluster, text)])
+            obj = _workload(cluster, text)
+            found = pods_asked_about(cluster, obj)
+            name = type(obj).__name__, obj.namespace, obj.name
+            workload = WorkloadData(*name, found.wanted, running=len(found.running))
+            made.extend(found.missing)
+            pods = (*map(cluster.pods.pod, found.pending), *(one.pod for one in found.missing))
+            asked.extend(PodSubject(pod, workload=workload) for pod in pods)
         else:
             asked.append(PodSubject(cluster.written_pod(text)[0]))
     return cluster.with_made(made), tuple(asked)

@@ -13,6 +13,7 @@ from kschedctl.api.quantity import QuantityError, parse_quantity
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS
 from kschedctl.errors import SnapshotError
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
@@ -23,7 +24,6 @@ WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
 READ_WRITE_ONCE_POD: Final = "ReadWriteOncePod"
 #: The scheduler's message for a volume that refers to a claim without a name.
 NO_CLAIM_NAME: Final = "PersistentVolumeClaim had no name"
-_BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _STORAGE: Final = "storage"
 
 
@@ -52,18 +52,13 @@ def not_owned(claim: PersistentVolumeClaim, pod: Pod) -> str:
 
 def claim_class(claim: PersistentVolumeClaim) -> str:
     """Return the name of the claim's StorageClass, empty for none; the beta annotation takes precedence."""
-    annotated = claim.metadata.annotations.get(_BETA_STORAGE_CLASS)
+    annotated = claim.metadata.annotations.get(BETA_STORAGE_CLASS)
     return annotated if annotated is not None else claim.spec.storage_class_name or ""
-
-
-def has_class(claim: PersistentVolumeClaim) -> bool:
-    """Report whether the claim names a class, even an empty one; other claims get the default class."""
-    return _BETA_STORAGE_CLASS in claim.metadata.annotations or claim.spec.storage_class_name is not None
 
 
 def volume_class(volume: PersistentVolume) -> str:
     """Return the name of the volume's StorageClass; the beta annotation takes precedence."""
-    return volume.metadata.annotations.get(_BETA_STORAGE_CLASS, volume.spec.storage_class_name)
+    return volume.metadata.annotations.get(BETA_STORAGE_CLASS, volume.spec.storage_class_name)
 
 
 def storage_class_of(cluster: Cluster, claim: PersistentVolumeClaim) -> StorageClass | None:

@@ -9,8 +9,10 @@ from typing import Final
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
+from kschedctl.releases.release import Release
 from kschedctl.whatif.pods import PodChanges, move_pods
-from kschedctl.workloads.replacement import NODE_BOUND, fresh_pod
+from kschedctl.whatif.workload_pods import successor
+from kschedctl.workloads.replacement import NODE_BOUND
 
 _STATEFUL_SET: Final = "StatefulSet"
 
@@ -53,13 +55,15 @@ class Evicted:
         return ", ".join(parts)
 
 
-def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) -> Evicted:
+def evict(cluster: Cluster, indices: Iterable[int], *, release: Release, node_bound_stay: bool) -> Evicted:
     """Evict pods from their nodes.
 
     Parameters
     ----------
     indices : iterable of int
         The pods, as indices into ``Cluster.pods``.
+    release : Release
+        The Kubernetes release whose API server admits the new pods.
     node_bound_stay : bool
         True to leave pods of DaemonSets and mirror pods on their node; False to remove them without replacement.
     """
@@ -73,7 +77,7 @@ def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) ->
             continue
         removed.append(index)
         if owner is not None and not node_bound and not _replaced_already(pods, index, owner.kind):
-            made_anew.append(fresh_pod(pods.pod(index)))
+            made_anew.append(successor(pods.pod(index), cluster, release=release))
     moved = move_pods(cluster, removed=removed, added=made_anew) if removed else PodChanges(cluster)
     return Evicted(moved.cluster, len(made_anew), len(removed) - len(made_anew), n_staying, freed=moved.freed)
 

@@ -13,6 +13,7 @@ from kschedctl.api.device import ResourceSlice
 from kschedctl.api.storage import CSINode
 from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.releases.release import Release
 from kschedctl.whatif.eviction import Evicted, evict
 from kschedctl.whatif.pods import move_pods
 
@@ -32,16 +33,18 @@ def _cordoned(node: Node) -> Node:
     return replace(node, spec=replace(node.spec, unschedulable=True, taints=taints))
 
 
-def without_nodes(cluster: Cluster, rows: Collection[int]) -> Evicted:
+def without_nodes(cluster: Cluster, rows: Collection[int], *, release: Release) -> Evicted:
     """Remove nodes with their pods, CSINodes and ResourceSlices, and recreate the pods that have a controller.
 
     Parameters
     ----------
     rows : collection of int
         The rows of the nodes.
+    release : Release
+        The Kubernetes release whose API server admits the new pods.
     """
     pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
-    evicted = evict(cluster, pods, node_bound_stay=False)
+    evicted = evict(cluster, pods, release=release, node_bound_stay=False)
     cluster, n_slices = _without_objects(cluster, evicted.cluster, rows)
     return with_field(evicted, cluster=cluster, n_slices=n_slices)
 

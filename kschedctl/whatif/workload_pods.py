@@ -1,30 +1,200 @@
-"""The pods that the controller of a new workload creates."""
+"""The pods of a workload: those that exist, and those that its controller creates next.
+
+A future pod is made from the workload's template. What the template does not say, because webhooks add it, is as in an
+existing pod of the same template. Without a template in the snapshot, an existing pod is copied.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container
+import dataclasses
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 
+from msgspec.structs import replace
+
 from kschedctl.admission.chain import admit
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
+from kschedctl.api.defaults import default_object
+from kschedctl.api.kind_names import kind_by_name
+from kschedctl.api.meta import ApiObject, OwnerReference
+from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.workload import (
+    DaemonSet,
+    Deployment,
+    PodTemplateSpec,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+    StatefulSetOrdinals,
+)
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
+from kschedctl.errors import SnapshotError
 from kschedctl.findings.finding import Where
 from kschedctl.releases.release import Release
 from kschedctl.workloads.claims import replica_named
-from kschedctl.workloads.created_pods import MOST_MADE
+from kschedctl.workloads.created_pods import MOST_MADE, MadePod
+from kschedctl.workloads.daemon_set import node_of
+from kschedctl.workloads.ownership import MAKERS, pods_made_by
 from kschedctl.workloads.pods import pods_of
-from kschedctl.workloads.template import generated_name
+from kschedctl.workloads.replacement import fresh_pod
+from kschedctl.workloads.replicas import SCALABLE, Scalable, wanted_replicas
+from kschedctl.workloads.stateful_set import another, gets_newer_template, ordinal_of
+from kschedctl.workloads.template import as_in_template, generated_name
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadPods:
+    """The pods of a workload.
+
+    Attributes
+    ----------
+    running : list of int
+        The pods that have a node and are not being deleted, as indices into ``Cluster.pods``.
+    pending : list of int
+        The pods that have no node and are not being deleted, in the same form.
+    missing : tuple of MadePod
+        The pods that the controller has yet to create; pods that differ only in their names are one element.
+    wanted : int
+        The number of all these pods, without additional ones.
+    """
+
+    running: list[int]
+    pending: list[int]
+    missing: tuple[MadePod, ...]
+    wanted: int
+
+
+def workload_pods(
+    cluster: Cluster, workload: ApiObject, *, where: Where = "", more: int = 0, new: bool = False
+) -> WorkloadPods:
+    """Return the pods of a workload.
+
+    Parameters
+    ----------
+    where : Subject, Location or str
+        The source of the workload, for error messages.
+    more : int
+        The number of additional missing pods, as if the workload had more replicas.
+    new : bool
+        True if the template is new, so that the existing pods do not show what webhooks add.
+
+    Raises
+    ------
+    ManifestError
+        As ``pods_of``; a workload without a template is accepted if there is a pod to copy.
+    """
+    workload = default_object(workload)
+    kind = type(workload)
+    pods = cluster.pods
+    own = pods_made_by(cluster, kind, workload.namespace, workload.name) if kind in MAKERS else []
+    # A controller does not count terminating pods.
+    active = [i for i in own if pods.records[i].metadata.deletion_timestamp is None]
+    newest_first = sorted(active, key=lambda i: _created(pods.pod(i)), reverse=True)
+    existing = [pods.pod(i) for i in newest_first] if not new else []
+    made: Iterator[MadePod]
+    if isinstance(workload, StatefulSet):
+        # A terminating pod keeps its ordinal until it is gone.
+        made = _ordinals(cluster, workload, {pods.records[i].metadata.name for i in own}, existing, where, more)
+    elif isinstance(workload, DaemonSet):
+        there = {pods.records[i].node_name or node_of(pods.records[i].spec) for i in own}
+        made = (one for one in pods_of(workload, cluster, where=where) if one.node not in there)
+    else:
+        made = _replicas(cluster, workload, len(active), existing, where, more)
+    missing = tuple(made)
+    return WorkloadPods(
+        running=[i for i in active if pods.node_row[i] != PENDING],
+        pending=[i for i in active if pods.node_row[i] == PENDING],
+        missing=missing,
+        wanted=len(active) + sum(one.replicas for one in missing) - (more if missing else 0),
+    )
+
+
+def _created(pod: Pod) -> float:
+    created = pod.metadata.creation_timestamp
+    return created.timestamp() if created is not None else 0.0
+
+
+def _replicas(
+    cluster: Cluster, workload: ApiObject, n_active: int, existing: Sequence[Pod], where: Where, more: int
+) -> Iterator[MadePod]:
+    """Yield the missing pod of a workload whose pods differ only in their names, with the number of missing pods."""
+    if isinstance(workload, SCALABLE) and existing and not _knows_template(cluster, workload, existing[0]):
+        one = MadePod(_copy(existing[0], workload), wanted_replicas(workload))
+    else:
+        (one,) = pods_of(workload, cluster, where=where)
+        owner = one.pod.metadata.controller
+        same = (pod for pod in existing if _names_owner(pod, owner))
+        # The template of a Deployment's ReplicaSet and of a Job never changes. That of another owner may have.
+        like = next(same, None) if not isinstance(workload, ReplicaSet | ReplicationController) else None
+        one = _completed(one, like, cluster)
+    lacking = max(one.replicas - n_active, 0) + more
+    if lacking:
+        yield dataclasses.replace(one, replicas=lacking)
+
+
+def _knows_template(cluster: Cluster, workload: Scalable, pod: Pod) -> bool:
+    """Report whether the snapshot shows the template of an existing pod's owner."""
+    owner = pod.metadata.controller
+    if not isinstance(workload, Deployment) or owner is None:
+        return workload.spec.template is not None
+    replica_set = cluster.get(ReplicaSet, owner.name, pod.namespace)
+    return replica_set is not None and replica_set.spec.template is not None
+
+
+def _copy(pod: Pod, workload: Scalable) -> Pod:
+    """Return another pod of the owner of an existing one."""
+    owner, template = pod.metadata.controller, workload.spec.template
+    prefix = f"{owner.name if owner is not None else workload.name}-"
+    fresh = fresh_pod(pod, name=generated_name(prefix))
+    spec = as_in_template(pod, template) if template is not None else fresh.spec
+    return replace(fresh, metadata=replace(fresh.metadata, generate_name=prefix), spec=spec)
+
+
+def _names_owner(pod: Pod, owner: OwnerReference | None) -> bool:
+    own = pod.metadata.controller
+    return own is not None and owner is not None and (own.kind, own.name) == (owner.kind, owner.name)
+
+
+def _ordinals(
+    cluster: Cluster, workload: StatefulSet, taken: set[str], existing: Sequence[Pod], where: Where, more: int
+) -> Iterator[MadePod]:
+    """Yield the missing pods of a StatefulSet, each with its claims; at most 1,000 of them are created one by one."""
+    spec, start = workload.spec, workload.spec.ordinals.start
+    first = next(ordinal for ordinal in count(start) if f"{workload.name}-{ordinal}" not in taken)
+    end = start + wanted_replicas(workload)
+    if more:
+        end = max(end, first) + more
+    if first >= end:
+        return
+    if spec.template is None and existing:
+        for ordinal in range(first, min(end, first + MOST_MADE)):
+            if (name := f"{workload.name}-{ordinal}") not in taken:
+                yield another(existing[0], name, cluster)
+        return
+    rest = replace(spec, replicas=end - first, ordinals=StatefulSetOrdinals(start=first))
+    like = next((pod for pod in existing if not gets_newer_template(workload, pod)), None)
+    for one in pods_of(replace(workload, spec=rest), cluster, where=where):
+        if one.pod.name not in taken or one.replicas > 1:
+            yield _completed(one, like, cluster)
+
+
+def _completed(made: MadePod, like: Pod | None, cluster: Cluster) -> MadePod:
+    """Return a future pod with what webhooks have added to an existing pod of the same template."""
+    if like is None:
+        return made
+    spec = as_in_template(like, PodTemplateSpec(metadata=made.pod.metadata, spec=made.pod.spec))
+    own = {volume.name: volume for volume in made.pod.spec.volumes if volume.persistent_volume_claim is not None}
+    volumes = tuple(own.get(volume.name, volume) for volume in spec.volumes)
+    if volumes != spec.volumes:
+        spec = replace(spec, volumes=volumes)
+    made = dataclasses.replace(made, pod=replace(made.pod, spec=spec))
+    return replica_named(made, made.pod.name, cluster)
 
 
 def with_pods_of(
-    cluster: Cluster,
-    workload: ApiObject,
-    *,
-    release: Release,
-    where: Where = "",
-    n_there: int = 0,
-    created: bool = True,
+    cluster: Cluster, workload: ApiObject, *, release: Release, where: Where = "", new: bool = True
 ) -> tuple[Cluster, int]:
     """Add the missing pods of a workload to the cluster as pending pods.
 
@@ -34,9 +204,7 @@ def with_pods_of(
         The Kubernetes release whose API server admits the pods.
     where : Subject, Location or str
         The source of the workload, for error messages.
-    n_there : int
-        The number of the workload's pods that exist already.
-    created : bool
+    new : bool
         True if the workload is new; False if an API server has already resolved its PriorityClass and RuntimeClass.
 
     Returns
@@ -49,14 +217,13 @@ def with_pods_of(
     added: list[Pod] = []
     objects: list[ApiObject] = []
     taken = set(cluster.pods.index)
-    for made in pods_of(workload, cluster, where=where):
-        # Only pods with generated names are counted; for the others ``fresh_names`` checks if the name is taken.
-        lacking = (
-            max(made.replicas - n_there, 0) if made.pod.metadata.generate_name and not made.node else made.replicas
-        )
-        for name in fresh_names(made.pod, lacking, taken):
+    is_copied = isinstance(workload, SCALABLE) and workload.spec.template is None
+    for made in workload_pods(cluster, workload, where=where, new=new).missing:
+        for name in fresh_names(made.pod, made.replicas, taken):
             one = replica_named(made, name, cluster)
-            pod = admit(one.pod, cluster, release=release, where=where or one.pod.ref, created=created).pod
+            pod = one.pod
+            if not is_copied:
+                pod = admit(pod, cluster, release=release, where=where or pod.ref, created=new).pod
             objects += one.objects
             taken.add((pod.namespace, name))
             added.append(pod)
@@ -69,7 +236,8 @@ def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> lis
     Parameters
     ----------
     pod : Pod
-        The template. With a ``generateName`` the names are generated, else the template's name is the only one.
+        The template. With a ``generateName`` the names are generated. Otherwise, and for an ordinal of a StatefulSet,
+        the template's name is the only one.
     number : int
         The number of names; at most ``MOST_MADE`` (10,000) names are generated.
     taken : container of (namespace, name)
@@ -80,8 +248,8 @@ def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> lis
     list of str
         The names. The list is empty if the template has a fixed name that is taken.
     """
-    namespace, prefix = pod.metadata.namespace, pod.metadata.generate_name
-    if not prefix:
+    namespace, prefix, owner = pod.metadata.namespace, pod.metadata.generate_name, pod.metadata.controller
+    if not prefix or (owner is not None and owner.kind == StatefulSet.__name__):
         return [pod.name][:number] if (namespace, pod.name) not in taken else []
     names: list[str] = []
     number = min(number, MOST_MADE)
@@ -91,3 +259,43 @@ def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> lis
         if (namespace, name := generated_name(prefix, i)) not in taken:
             names.append(name)
     return names
+
+
+def successor(pod: Pod, cluster: Cluster, *, release: Release) -> Pod:
+    """Return the pod that a controller creates in place of an existing one, under the same name.
+
+    Parameters
+    ----------
+    release : Release
+        The Kubernetes release whose API server admits the new pod.
+
+    Raises
+    ------
+    ManifestError
+        If an API server would refuse a pod of the newest template.
+    SnapshotError
+        If the template has an invalid quantity.
+    """
+    fresh = fresh_pod(pod)
+    reference = pod.metadata.controller
+    kind = kind_by_name(reference.kind) if reference is not None else None
+    if reference is None or kind is None or kind not in MAKERS:
+        return replace(fresh, spec=_unbound(fresh.spec))
+    owner = cluster.get(kind, reference.name, pod.namespace)
+    template = getattr(getattr(owner, "spec", None), "template", None)
+    if owner is None or not isinstance(template, PodTemplateSpec):
+        return replace(fresh, spec=_unbound(fresh.spec))
+    if isinstance(owner, StatefulSet) and gets_newer_template(owner, pod):
+        ordinals = StatefulSetOrdinals(start=ordinal_of(pod.name) or 0)
+        (made,) = pods_of(replace(owner, spec=replace(owner.spec, replicas=1, ordinals=ordinals)), cluster)
+        return fresh_pod(admit(made.pod, cluster, release=release, where=owner.ref, created=False).pod)
+    try:
+        return replace(fresh, spec=as_in_template(pod, template))
+    except QuantityError as error:
+        raise SnapshotError(
+            str(error), where=owner.ref, path=f"spec.template.{error.path}", hint=QUANTITY_HINT
+        ) from None
+
+
+def _unbound(spec: PodSpec) -> PodSpec:
+    return replace(spec, node_name="") if spec.node_name else spec

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.releases.release import Release
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.simulate.pods import on_node, pod_at
 from kschedctl.simulate.world import is_recreated, replacement
 from kschedctl.whatif.pods import move_pods
+from kschedctl.whatif.workload_pods import successor
 from kschedctl.why.proof import Suggestion
 
 
-def recreated_pods(cluster: Cluster, keys: Iterable[str]) -> dict[str, Pod]:
+def recreated_pods(cluster: Cluster, keys: Iterable[str], *, release: Release) -> dict[str, Pod]:
     """Return the new pods that controllers create for deleted pods, by the deleted pod's ``namespace/name``.
 
     Parameters
@@ -23,6 +25,8 @@ def recreated_pods(cluster: Cluster, keys: Iterable[str]) -> dict[str, Pod]:
         The cluster before the deletion.
     keys : iterable of str
         The deleted pods.
+    release : Release
+        The Kubernetes release whose API server admits the new pods.
     """
     new: dict[str, Pod] = {}
     taken = {name for _, name in cluster.pods.index}
@@ -30,7 +34,7 @@ def recreated_pods(cluster: Cluster, keys: Iterable[str]) -> dict[str, Pod]:
         namespace, _, name = key.partition("/")
         pod = pod_at(cluster, cluster.pods.index[namespace, name])
         if is_recreated(pod):
-            new[key] = replacement(pod, taken.__contains__)
+            new[key] = replacement(successor(pod, cluster, release=release), taken.__contains__)
             taken.add(new[key].name)
     return new
 
@@ -48,7 +52,7 @@ def recreation_consequences(suggestion: Suggestion) -> Iterator[str]:
     keys = [key for remedy in suggestion.remedies for key in remedy.evicts]
     if not keys or not after.schedulable:
         return
-    new = recreated_pods(suggestion.before.cluster, keys)
+    new = recreated_pods(suggestion.before.cluster, keys, release=suggestion.before.release)
     placed = after.cluster.with_pods(added=[on_node(after.pod, suggestion.nodes[0])])
     preempting, pending = [], []
     for key, pod in new.items():

@@ -33,6 +33,7 @@ from kschedctl.why.proof import broken_budgets
 from kschedctl.why.recreated_pods import recreated_pods
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
+from kschedctl.workloads.created_pods import MadePod
 
 #: The default number of changes that are proven and shown.
 MOST: Final = 3
@@ -282,9 +283,8 @@ def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy
     moved = scheduler.moved(after.cluster)
     pod = after.pod
 
-    def copy(number: int) -> Pod:
-        metadata = replace(pod.metadata, name=f"{pod.name}-{number}", uid="")
-        return replace(pod, metadata=metadata)
+    def copy(number: int) -> MadePod:
+        return MadePod(replace(pod, metadata=replace(pod.metadata, name=f"{pod.name}-{number}", uid="")))
 
     return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
 
@@ -357,7 +357,7 @@ def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Po
         cluster = cluster.with_pods(added=[by_key[f"{change.namespace}/{change.name}"] for change in own])
     deletions = [change.delete for change in others if isinstance(change, ObjectDeletion)]
     deleted = [f"{key.namespace}/{key.name}" for key in deletions if key.kind == Pod.__name__]
-    new = recreated_pods(scheduler.cluster, deleted)
+    new = recreated_pods(scheduler.cluster, deleted, release=scheduler.release)
     if new:
         cluster = move_pods(cluster, added=new.values()).cluster
     placed = _played(scheduler.moved(cluster), [*waiting, *new.values()])[0]

@@ -13,6 +13,7 @@ from kschedctl.api.meta import ObjectMeta, OwnerReference
 from kschedctl.api.pod import Pod, PodResourceClaimStatus
 from kschedctl.api.volume import PersistentVolumeClaim, PersistentVolumeClaimTemplate
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.default_storage_class import with_default_class
 from kschedctl.workloads.created_pods import MadePod
 
 
@@ -20,11 +21,12 @@ def make_claim(
     template: PersistentVolumeClaim | PersistentVolumeClaimTemplate,
     name: str,
     namespace: str,
+    cluster: Cluster,
     *,
     labels: Mapping[str, str] | None = None,
     owner: OwnerReference | None = None,
 ) -> PersistentVolumeClaim:
-    """Create a claim from a template, with API defaults.
+    """Create a claim from a template, with API defaults and the default StorageClass.
 
     Parameters
     ----------
@@ -32,6 +34,8 @@ def make_claim(
         The template, which provides the spec, labels and annotations.
     name, namespace : str
         The name and namespace of the claim.
+    cluster : Cluster
+        The cluster with the StorageClasses.
     labels : mapping, optional
         Labels added to the template's labels.
     owner : OwnerReference, optional
@@ -44,7 +48,7 @@ def make_claim(
         annotations=template.metadata.annotations,
         owner_references=() if owner is None else (owner,),
     )
-    return default_object(PersistentVolumeClaim(metadata=metadata, spec=template.spec))
+    return with_default_class(default_object(PersistentVolumeClaim(metadata=metadata, spec=template.spec)), cluster)
 
 
 def without_stored(claims: tuple[PersistentVolumeClaim, ...], cluster: Cluster) -> tuple[PersistentVolumeClaim, ...]:
@@ -55,7 +59,7 @@ def without_stored(claims: tuple[PersistentVolumeClaim, ...], cluster: Cluster) 
 def with_own_claims(made: MadePod, cluster: Cluster) -> MadePod:
     """Return the pod with the claims created for it: for generic ephemeral volumes, and from device claim templates."""
     pod, device_claims = _with_device_claims(made.pod, cluster)
-    claims = (*without_stored(_ephemeral_claims(pod), cluster), *device_claims)
+    claims = (*without_stored(_ephemeral_claims(pod, cluster), cluster), *device_claims)
     return replace(made, pod=pod, objects=(*made.objects, *claims)) if claims else made
 
 
@@ -96,7 +100,7 @@ def _owner(pod: Pod) -> OwnerReference:
 
 def replica_named(made: MadePod, name: str, cluster: Cluster) -> MadePod:
     """Return another replica of the pod: with the name `name`, and with claims that have the matching names."""
-    own = _ephemeral_claims(made.pod)
+    own = _ephemeral_claims(made.pod, cluster)
     device_claims = {obj.name for obj in made.objects if isinstance(obj, ResourceClaim)}
     others = tuple(obj for obj in made.objects if obj not in own and not isinstance(obj, ResourceClaim))
     statuses = made.pod.status.resource_claim_statuses
@@ -109,9 +113,9 @@ def replica_named(made: MadePod, name: str, cluster: Cluster) -> MadePod:
     return with_own_claims(replace(made, pod=pod, objects=others), cluster)
 
 
-def _ephemeral_claims(pod: Pod) -> tuple[PersistentVolumeClaim, ...]:
+def _ephemeral_claims(pod: Pod, cluster: Cluster) -> tuple[PersistentVolumeClaim, ...]:
     return tuple(
-        make_claim(template, f"{pod.name}-{volume.name}", pod.namespace, owner=_owner(pod))
+        make_claim(template, f"{pod.name}-{volume.name}", pod.namespace, cluster, owner=_owner(pod))
         for volume in pod.spec.volumes
         if volume.ephemeral is not None and (template := volume.ephemeral.volume_claim_template) is not None
     )

@@ -19,6 +19,7 @@ from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.stateful_set import REVISION_HASH
 from kschedctl.workloads.template import pod_from_template, template_hash
 
+_NODE_NAME: Final = "metadata.name"
 _TEMPLATE_GENERATION: Final = "pod-template-generation"
 _GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
 _TOLERATED: Final = (
@@ -92,9 +93,18 @@ def eligible_nodes(nodes: Nodes, spec: PodSpec) -> list[str]:
     return [name for name in names if spec.node_name in ("", name)]
 
 
+def node_of(spec: PodSpec) -> str:
+    """Return the node that the controller has chosen for a pod of a DaemonSet; empty if the pod does not say."""
+    own = spec.affinity.node_affinity if spec.affinity is not None else None
+    required = own.required_during_scheduling_ignored_during_execution if own is not None else None
+    terms = required.node_selector_terms if required is not None else ()
+    fields = (field for term in terms for field in term.match_fields)
+    return next((field.values[0] for field in fields if field.key == _NODE_NAME and len(field.values) == 1), "")
+
+
 def _for_node(affinity: Affinity | None, node: str) -> Affinity:
     """Return the affinity with its required node affinity replaced by one that requires `node`."""
-    name = NodeSelectorRequirement(key="metadata.name", operator=IN, values=(node,))
+    name = NodeSelectorRequirement(key=_NODE_NAME, operator=IN, values=(node,))
     required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
     affinity = affinity or Affinity()
     own = affinity.node_affinity or NodeAffinity()

@@ -1,4 +1,4 @@
-"""The pod that a controller creates in place of a deleted one."""
+"""The pod that a controller creates in place of a deleted one, or beside an existing one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ NODE_BOUND: Final = frozenset({"DaemonSet", "Node"})
 
 
 def fresh_pod(pod: Pod, *, name: str = "") -> Pod:
-    """Return the pod that a controller creates in place of a deleted one.
+    """Return a copy of a pod that has just been created.
 
     Parameters
     ----------
     pod : Pod
-        The deleted pod.
+        The pod to copy.
     name : str
-        The name of the new pod; by default that of the deleted pod, so that users recognize it.
+        The name of the new pod; by default that of the copied pod, so that users recognize it.
     """
     old = pod.metadata
     metadata = ObjectMeta(

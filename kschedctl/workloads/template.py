@@ -7,6 +7,7 @@ The stand-ins have the same format and are deterministic.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 from zlib import crc32
@@ -18,8 +19,8 @@ from kschedctl.api.canonical_quantity import parse_amounts
 from kschedctl.api.core import ResourceList
 from kschedctl.api.defaults import default_pod_spec
 from kschedctl.api.meta import ApiObject, ObjectMeta, OwnerReference
-from kschedctl.api.pod import Container, Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.pod import Container, Pod, PodSpec, ResourceRequirements
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError, parse_quantity
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import (
     CronJob,
@@ -39,6 +40,8 @@ _LETTERS: Final = "xzbcdfghjklmnpqrstvw2456789"
 _HASH_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH: Final = 5
 _MAX_PREFIX_LENGTH: Final = 63 - _SUFFIX_LENGTH
+#: The annotations of a VerticalPodAutoscaler on a pod whose amounts it has set; it sets those of the next pod as well.
+_AUTOSCALED: Final = frozenset({"vpaUpdates", "vpaInPlaceUpdated"})
 _API_VERSIONS: Final[Mapping[type[ApiObject], str]] = {
     ReplicationController: "v1",
     Deployment: "apps/v1",
@@ -191,6 +194,74 @@ def has_template(stored: ReplicaSet | StatefulSet, template: PodTemplateSpec) ->
         raise SnapshotError(
             str(error), where=stored.ref, path=f"spec.template.{error.path}", hint=QUANTITY_HINT
         ) from None
+
+
+def as_in_template(pod: Pod, template: PodTemplateSpec) -> PodSpec:
+    """Return the spec of the next pod after an existing one of the same template.
+
+    Images, amounts and scheduling gates are those of the template: they change in an existing pod, as by a resize.
+    Everything else, such as the container of a webhook, was set on admission and will be set again.
+
+    Raises
+    ------
+    QuantityError
+        If the template has an invalid quantity; the error has the field's path.
+    """
+    spec, stated, is_autoscaled = pod.spec, template.spec, not _AUTOSCALED.isdisjoint(pod.metadata.annotations)
+    try:
+        containers = _containers(spec.containers, stated.containers, is_autoscaled=is_autoscaled)
+        init_containers = _containers(spec.init_containers, stated.init_containers, is_autoscaled=is_autoscaled)
+        resources = spec.resources if is_autoscaled else _resources(spec.resources, stated.resources)
+    except QuantityError:
+        # This raises the error with the path of the field.
+        normalize_template(template)
+        raise
+    gates = stated.scheduling_gates
+    same = containers is spec.containers and init_containers is spec.init_containers and resources is spec.resources
+    if same and gates == spec.scheduling_gates and not spec.node_name:
+        return spec
+    return replace(
+        spec,
+        containers=containers,
+        init_containers=init_containers,
+        resources=resources,
+        scheduling_gates=gates,
+        node_name="",
+    )
+
+
+def _containers(
+    own: tuple[Container, ...], stated: tuple[Container, ...], *, is_autoscaled: bool
+) -> tuple[Container, ...]:
+    """Return the containers with the images and amounts of the template; the same tuple if nothing differs."""
+    by_name = {container.name: container for container in stated}
+    out = []
+    for container in own:
+        template = by_name.get(container.name)
+        if template is not None:
+            image = template.image or container.image
+            resources = container.resources if is_autoscaled else _resources(container.resources, template.resources)
+            if resources is not container.resources or image != container.image:
+                container = replace(container, image=image, resources=resources)
+        out.append(container)
+    return own if all(map(is_, out, own)) else tuple(out)
+
+
+def _resources(own: ResourceRequirements, stated: ResourceRequirements) -> ResourceRequirements:
+    """Return the amounts that the template states, and the others as they are."""
+    # An API server sets requests to the limits where only these are given.
+    requests = _amounts(own.requests, {**stated.limits, **stated.requests})
+    limits = _amounts(own.limits, stated.limits)
+    return own if requests is own.requests and limits is own.limits else replace(own, requests=requests, limits=limits)
+
+
+def _amounts(own: ResourceList, stated: ResourceList) -> ResourceList:
+    changed = {
+        name: amount
+        for name, amount in stated.items()
+        if own.get(name) != amount and (name not in own or parse_quantity(own[name]) != parse_quantity(amount))
+    }
+    return {**own, **changed} if changed else own
 
 
 def owner_if_missing(

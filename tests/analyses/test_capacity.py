@@ -6,15 +6,29 @@ import json
 
 import pytest
 
-from kschedctl.analyses.capacity import capacity_answer
+from kschedctl.analyses.capacity import CapacityRequest, capacity_answer
+from kschedctl.analyses.capacity import capacity as count
+from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance
+from kschedctl.analyses.subjects import PodSubject, pods_asked_about
 from kschedctl.answers.capacity import CapacityList, PodCapacity
+from kschedctl.answers.explain import WorkloadData
+from kschedctl.api.storage import CSINode
+from kschedctl.api.workload import StatefulSet
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from tests.answer_schema import validate
-from tests.builders import make_cluster, make_node, make_pod
+from tests.builders import (
+    make_cluster,
+    make_container,
+    make_loaded,
+    make_node,
+    make_object,
+    make_pod,
+    make_storage_class,
+)
 from tests.simulate.test_capacity import copies_of
 
 
@@ -52,3 +66,24 @@ def test_rooms_of_zones_and_what_stops_the_next() -> None:
     assert [(room.zone, room.nodes, room.copies) for room in answer.zones] == [("z1", 1, 4), ("z2", 1, 2)]
     assert {node.name for node in answer.refusals} == {"a", "b"}
     assert answer.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+
+
+def test_the_copies_of_a_stateful_set_have_claims_of_their_own() -> None:
+    """A node attaches three volumes of the driver; all pods together would need one if they shared it."""
+    claim = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+    spec = {
+        "selector": {"matchLabels": {"app": "db"}},
+        "replicas": 1,
+        "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [make_container()]}},
+        "volumeClaimTemplates": [claim],
+    }
+    own = make_object(StatefulSet, "db", namespace="default", spec=spec)
+    driver = {"name": "csi.example.com", "nodeID": "a", "allocatable": {"count": 3}}
+    csi_node = make_object(CSINode, "a", spec={"drivers": [driver]})
+    cluster = make_loaded(
+        make_cluster([make_node("a")], [], own, csi_node, make_storage_class("standard", default=True))
+    )
+    found = pods_asked_about(cluster, own)
+    asked = PodSubject(found.missing[0].pod, workload=WorkloadData("StatefulSet", "default", "db", 1))
+    (answer,) = count(cluster.with_made(found.missing), CapacityRequest(pods=(asked,)), AnalysisHandle())
+    assert answer.summary == "StatefulSet default/db: 3 more pods fit, on 1 node, the first for 1 pod that it lacks"

@@ -102,7 +102,8 @@ def test_a_group_that_nobody_created() -> None:
     cluster = make_grouping(make_cluster(NODES, [alone]))
     (answer,) = capacity(cluster, CapacityRequest(pods=(PodSubject(alone),)), AnalysisHandle())
     assert (answer.copies, answer.gang) == (0, None)
-    assert answer.message == 'waiting for pods\'s pod group "missing" to appear in scheduling queue'
+    assert answer.message == ""
+    assert answer.gate == 'waiting for pods\'s pod group "missing" to appear in scheduling queue'
 
 
 def test_without_gates_members_are_pods_as_any_other() -> None:

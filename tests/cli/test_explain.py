@@ -88,6 +88,204 @@ def test_a_workload_of_the_cluster_keeps_the_replicas_that_run(
 
 
 @pytest.mark.parametrize(
+    ("kind", "nodes", "first", "names", "code"),
+    [
+        (
+            "ReplicaSet",
+            ["a", "", ""],
+            "1 of 4 replicas run; 2 of the other 3 fit, scheduled one after another; one of them: default/web-1 fits",
+            "web-1 web-2 web-xxxxx",
+            1,
+        ),
+        ("ReplicaSet", ["a", "b", "c", ""], "3 of 4 replicas run; the other: default/web-3 fits on none", "web-3", 1),
+        ("Job", ["a", "b", "c", ""], "3 of 4 pods run; the other: default/web-3 fits on none of 3 nodes", "web-3", 1),
+        ("Job", ["a", "b", "c", "a"], "all 4 pods run; one more: default/web-xxxxx fits on none", "web-xxxxx", 0),
+        ("StatefulSet", ["a", "", "b"], "2 of 4 replicas run; 1 of the other 2 fits, scheduled", "web-1 web-3", 1),
+    ],
+)
+def test_a_workload_is_its_pending_pods_and_those_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, nodes: list[str], first: str, names: str, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    owner, of = ("batch/v1" if kind == "Job" else "apps/v1", kind, "web"), {"app": "web"}
+    pods = [make_pod(f"web-{i}", requests={"cpu": "3"}, node=n, owner=owner, labels=of) for i, n in enumerate(nodes)]
+    write_snapshot(tmp_path, [make_node(name, cpu="4") for name in "abc"], pods)
+    written = WORKLOAD.format(kind=kind, replicas=4).replace('cpu: "1"', 'cpu: "3"')
+    if kind == "Job":
+        written = written.replace("apps/v1", "batch/v1").replace("replicas: 4", "parallelism: 4")
+        written = "".join(line for line in written.splitlines(True) if "selector" not in line)
+    (tmp_path / "web.yaml").write_text(written)
+    asked = ["explain", f"{kind.lower()}/web", "--snapshot", "cluster.json", "--snapshot", "web.yaml"]
+    done = CliRunner().invoke(app, [*asked, "-o", "json"], env={"COLUMNS": "0"})
+    found = json.loads(done.stdout)
+    answers = found.get("items", [found])
+    assert answers[0]["verdict"]["summary"].startswith(f"{kind} default/web: {first}"), done.output
+    assert [name for answer in answers for name in answer["workload"]["pods"]] == names.split()
+    assert done.exit_code == code
+
+
+def test_nominated_pods_of_a_workload_do_not_stand_in_the_way_of_an_invented_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    owner, of, wants = ("apps/v1", "ReplicaSet", "web"), {"app": "web"}, {"cpu": "3"}
+    pods = [
+        *(make_pod(f"low-{n}", requests=wants, node=n, terminating=True) for n in "ab"),
+        *(
+            make_pod(f"web-{n}", requests=wants, owner=owner, labels=of, priority=9, nominated=n, priorityClassName="x")
+            for n in "ab"
+        ),
+    ]
+    write_snapshot(tmp_path, [make_node(name, cpu="4") for name in "ab"], pods)
+    (tmp_path / "web.yaml").write_text(WORKLOAD.format(kind="ReplicaSet", replicas=2).replace('cpu: "1"', 'cpu: "3"'))
+    for command in ("explain", "preempt"):
+        asked = [command, "rs/web", "--snapshot", "cluster.json", "--snapshot", "web.yaml", "-o", "json"]
+        items = json.loads(CliRunner().invoke(app, asked, env={"COLUMNS": "0"}).stdout)["items"]
+        alone = json.loads(CliRunner().invoke(app, [*asked[:1], "web-a", *asked[2:]], env={"COLUMNS": "0"}).stdout)
+        assert [each["pod"]["name"] for each in items] == ["web-a", "web-b"]
+        said = items[0]["verdict"]["summary"]
+        assert said.endswith(alone["verdict"]["summary"]), said
+        assert "already being deleted" in said
+    asked = ["capacity", "rs/web", "--snapshot", "cluster.json", "--snapshot", "web.yaml"]
+    done = CliRunner().invoke(app, asked, env={"COLUMNS": "0"})
+    assert done.stdout.splitlines()[0] == "ReplicaSet default/web: no more pods fit; 2 of its pods are without a node"
+
+
+def test_the_first_line_counts_the_pods_beside_those_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    owner, of = ("apps/v1", "StatefulSet", "web"), {"app": "web"}
+    large, small = ({"cpu": cpu} for cpu in ("9", "5"))
+    pods = [
+        make_pod("web-0", node="a", owner=owner, labels=of),
+        make_pod("web-1", requests=large, owner=owner, labels=of),
+        make_pod("web-2", requests=small, owner=owner, labels=of),
+    ]
+    write_snapshot(tmp_path, [make_node("a")], pods)
+    (tmp_path / "web.yaml").write_text(WORKLOAD.format(kind="StatefulSet", replicas=3))
+    done = CliRunner().invoke(
+        app, ["explain", "sts/web", "--snapshot", "cluster.json", "--snapshot", "web.yaml"], env={"COLUMNS": "0"}
+    )
+    first = "StatefulSet default/web: 1 of 3 replicas run; the other 2 pods: 2 fit nowhere; each decided independently"
+    assert done.stdout.startswith(first), done.stdout
+
+
+DEFAULT_CLASS = """
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}
+provisioner: rancher.io/local-path
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop, uid: u1}
+spec:
+  serviceName: db
+  replicas: 1
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: c, image: postgres, resources: {requests: {cpu: "1"}}}]}
+  volumeClaimTemplates:
+    - {metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  {name: db-0, namespace: shop, uid: u2, labels: {app: db},
+   ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: u1, controller: true}]}
+spec:
+  nodeName: a
+  containers: [{name: c, image: postgres, resources: {requests: {cpu: "1"}}}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data-db-0}}]
+status: {phase: Running}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data-db-0, namespace: shop}
+spec:
+  {accessModes: [ReadWriteOnce], storageClassName: standard, volumeName: pv0, resources: {requests: {storage: 1Gi}}}
+status: {phase: Bound}
+"""
+UNCLASSED = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: d, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: shop}
+spec: {containers: [{name: c, image: x}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        (["explain", "sts/db"], "StatefulSet shop/db: its replica runs; one more: shop/db-1 fits on 1 of 1 node"),
+        (["capacity", "sts/db"], "StatefulSet shop/db: 3 more pods fit, on 1 node"),
+        (["preempt", "sts/db"], "StatefulSet shop/db: its replica runs; one more: shop/db-1 fits on 1 of 1 node"),
+        (["pending", "--set-replicas", "sts/db=3"], "2 pods are pending in 1 group. 2 pods fit without a change."),
+        (["explain", "p.yaml"], "shop/p fits on 1 of 1 node"),
+        (["explain", "p", "--apply", "p.yaml"], "shop/p fits on 1 of 1 node"),
+    ],
+)
+def test_claims_that_are_yet_to_be_created_get_the_default_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str], first: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_snapshot(tmp_path, [make_node("a", cpu="4")])
+    (tmp_path / "shop.yaml").write_text(DEFAULT_CLASS)
+    (tmp_path / "p.yaml").write_text(UNCLASSED)
+    snapshot = ["--snapshot", "cluster.json", "--snapshot", "shop.yaml"]
+    done = CliRunner().invoke(app, [*asked, "-n", "shop", *snapshot], env={"COLUMNS": "0"})
+    assert done.stdout.startswith(first), done.output
+
+
+QUOTA = """
+apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: few, namespace: default}}
+spec:
+  hard: {{pods: "{pods}"}}
+  scopeSelector: {{matchExpressions: [{{scopeName: PriorityClass, operator: In, values: [high]}}]}}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {{name: high}}
+value: 9
+"""
+
+
+@pytest.mark.parametrize(
+    ("pods", "first", "code"),
+    [
+        (0, "2 pods: 1 is refused by a quota, 1 fits; each decided independently", 1),
+        (1, "2 pods: 1 fits without all of its replicas, 1 fits; each decided independently", 1),
+        (2, "2 pods: 2 fit; each decided independently", 0),
+    ],
+)
+def test_a_quota_that_refuses_one_manifest_of_a_folder(room: Path, pods: int, first: str, code: int) -> None:
+    folder = room / "deploy"
+    folder.mkdir()
+    fine = WORKLOAD.format(kind="Deployment", replicas=2)
+    high = fine.replace("name: web}", "name: high}").replace(
+        "spec: {containers", "spec: {priorityClassName: high, containers"
+    )
+    for name, text in (("fine", fine), ("high", high), ("quota", QUOTA.format(pods=pods))):
+        (folder / f"{name}.yaml").write_text(text)
+    done = run("explain", "deploy/")
+    assert done.stdout.startswith(first), done.output
+    assert done.exit_code == code
+    if pods == 1:
+        refused = "1 of them fits, and the API server refuses the next one (exceeded quota: few, requested: pods=1, "
+        assert (
+            f"Deployment default/high, 2 replicas: {refused}used: pods=1, limited: pods=1); one of them" in done.stdout
+        )
+
+
+@pytest.mark.parametrize(
     ("kind", "options"),
     [("Deployment", ["web.yaml"]), ("StatefulSet", ["web.yaml"]), ("Deployment", ["--apply", "web.yaml"])],
 )

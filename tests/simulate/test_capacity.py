@@ -14,6 +14,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate import capacity as module
 from kschedctl.simulate.capacity import Copy, CopyCount, capacity
+from kschedctl.workloads.created_pods import MadePod
 from tests import strategies
 from tests.builders import make_cluster, make_node, make_object, make_pod
 from tests.devices.builders import make_class, make_device, make_slice, request
@@ -24,7 +25,7 @@ HOST = "kubernetes.io/hostname"
 
 
 def copies_of(pod: Pod) -> Copy:
-    return lambda number: replace(pod, metadata=replace(pod.metadata, name=f"copy+{number}", uid=""))
+    return lambda number: MadePod(replace(pod, metadata=replace(pod.metadata, name=f"copy+{number}", uid="")))
 
 
 def fill(pod: Pod, nodes: Iterable[Node], *pods: Pod, most: int | None = None) -> CopyCount:

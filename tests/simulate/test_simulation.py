@@ -38,6 +38,7 @@ from tests.builders import (
 )
 from tests.gangs import GROUPING, make_group, make_members
 from tests.preemption.small_clusters import budget
+from tests.whatif.test_workload_pods import deployment, web
 
 RS = ("apps/v1", "ReplicaSet", "web")
 STATEFUL = ("apps/v1", "StatefulSet", "db")
@@ -329,3 +330,21 @@ def test_a_pod_that_evicts_others_again_and_again_is_given_up() -> None:
     last = [one for one in attempts if one.pod == "default/evicting"][-1]
     assert last.message.endswith("; not retried: its victims are recreated before its next attempt")
     assert not last.victims
+
+
+@pytest.mark.parametrize(
+    ("node", "cpu"),
+    [
+        pytest.param("", "2", id="changed while pending, as by a what-if"),
+        pytest.param("a", "1", id="resized while running"),
+    ],
+)
+def test_the_pod_in_place_of_one_that_was_changed(node: str, cpu: str) -> None:
+    pods = web(node, requests={"cpu": "2"})
+    simulation = Simulation(Scheduler(make_cluster([make_node("a", cpu="3")], pods, *deployment(1))))
+    simulation.enqueue_pending()
+    list(simulation)
+    simulation.create([make_pod("high", requests={"cpu": "3"}, priority=9)])
+    list(simulation)
+    (again,) = (pod for pod in map(simulation.cluster.pods.pod, range(2)) if pod.name != "high")
+    assert again.spec.containers[0].resources.requests["cpu"] == cpu

@@ -14,7 +14,8 @@ from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.sweep.row import Row
 from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
-from tests.sweep.plans import make_job
+from tests.sweep.plans import NODES, make_job
+from tests.whatif.test_workload_pods import deployment, web
 
 SHOP = Path(__file__).parents[2] / "fixtures" / "shop"
 
@@ -121,6 +122,18 @@ def test_a_mistake_of_ours_costs_its_case_alone(tmp_path: Path, monkeypatch: pyt
 )
 def test_other_questions(fields: dict[str, Any], values: dict[str, int], tmp_path: Path) -> None:
     (row,) = rows(make_job(tmp_path, axes={"seed": [None]}, measure=list(values), **fields))
+    assert (row.values, row.error) == (values, "")
+
+
+@pytest.mark.parametrize(
+    ("ask", "values"), [("explain", {"pods": 3, "placed": 3}), ("capacity", {"copies": 15, "nodesTaking": 3})]
+)
+def test_a_workload_is_its_pending_pods_and_those_that_are_missing(
+    ask: str, values: dict[str, int], tmp_path: Path
+) -> None:
+    write_snapshot(tmp_path, NODES, web("a-1", "", ""), deployment(4)).rename(tmp_path / "cluster.json")
+    job = make_job(tmp_path, ask=ask, of="deploy/default/web", axes={"seed": [None]}, measure=list(values))
+    (row,) = rows(job)
     assert (row.values, row.error) == (values, "")
 
 

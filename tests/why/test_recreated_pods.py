@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.api.pod import Pod
+from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import group_pending_pods
@@ -51,7 +52,7 @@ def test_the_new_pod_of_a_deleted_one(pods: list[Pod], spare: str, expected: lis
 
 def test_new_pods_have_different_names() -> None:
     pods = [make_pod(f"low-{i}", node="a", owner=RS) for i in range(2)]
-    new = recreated_pods(make_cluster([make_node("a")], pods), ["default/low-0", "default/low-1"])
+    new = recreated_pods(make_cluster([make_node("a")], pods), ["default/low-0", "default/low-1"], release=LATEST)
     assert len({pod.name for pod in new.values()} | {pod.name for pod in pods}) == 4
 
 

@@ -10,7 +10,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.workload import ReplicaSet
 from kschedctl.workloads.claims import replica_named
 from kschedctl.workloads.pods import pods_of
-from tests.builders import make_cluster, make_container, make_object, make_pod
+from tests.builders import make_cluster, make_container, make_object, make_pod, make_storage_class
 
 APP = {"app": "web"}
 SCRATCH = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}}
@@ -81,3 +81,11 @@ def test_another_replica_has_its_own_claim_for_devices() -> None:
     other = replica_named(made, "web-2", cluster)
     assert [claim.name for claim in other.objects] == ["web-2-gpu"]
     assert [s.resource_claim_name for s in other.pod.status.resource_claim_statuses] == ["web-2-gpu"]
+
+
+def test_the_claim_of_an_ephemeral_volume_gets_the_default_class() -> None:
+    volume = {"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+    cluster = make_cluster([], [], make_storage_class("standard", default=True))
+    (made,) = pods_of(make_pod(volumes=[volume]), cluster)
+    assert [claim.spec.storage_class_name for claim in made.claims] == ["standard"]
+    assert replica_named(made, "other", cluster).claims[0].name == "other-tmp"

@@ -9,9 +9,11 @@ import pytest
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.workload import StatefulSet
 from kschedctl.workloads.pods import pods_of
-from tests.builders import make_cluster, make_container, make_object
+from kschedctl.workloads.stateful_set import another
+from tests.builders import make_claim, make_cluster, make_container, make_object, make_pod, mount
 
 APP = {"app": "db"}
+POD_INDEX = "apps.kubernetes.io/pod-index"
 CLAIM = {
     "metadata": {"name": "data", "labels": {"kind": "disk"}},
     "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}},
@@ -92,3 +94,21 @@ def test_claims() -> None:
         ]
         assert used == [("data", f"data-db-{ordinal}"), ("shared", "all")]
         assert len(made.pod.spec.volumes) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "claims", "created"),
+    [
+        pytest.param("StatefulSet", ["data-db-1", "all"], ["data-db-1"], id="each pod of a StatefulSet has its own"),
+        pytest.param("ReplicaSet", ["data-db-0", "all"], [], id="other pods share them"),
+    ],
+)
+def test_the_claims_of_a_copy(kind: str, claims: list[str], created: list[str]) -> None:
+    volumes = [{**mount("data-db-0")[0], "name": "data"}, *mount("all")]
+    pod = make_pod("db-0", node="a", owner=("apps/v1", kind, "db"), labels={POD_INDEX: "0"}, volumes=volumes)
+    cluster = make_cluster((), [pod], make_claim("data-db-0", bound="pv"), make_claim("all", bound="pv-all"))
+    made = another(cluster.pods.pod(0), "db-1", cluster)
+    sources = [volume.persistent_volume_claim for volume in made.pod.spec.volumes]
+    assert [source.claim_name for source in sources if source is not None] == claims
+    assert [(claim.name, claim.spec.volume_name) for claim in made.claims] == [(name, "") for name in created]
+    assert (made.pod.name, made.pod.metadata.labels[POD_INDEX]) == ("db-1", "1" if created else "0")

@@ -132,7 +132,7 @@ def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHa
             raise _no_such_node(cluster, name, option)
     cluster, pods = with_new_members(cluster, request.pods)
 
-    def placed(cluster: LoadedCluster, members: Sequence[PodSubject]) -> int | None:
+    def placed(cluster: LoadedCluster, members: Sequence[PodSubject]) -> tuple[int | None, str]:
         # Only workloads have replicas to count.
         from kschedctl.analyses.explain.replicas import count_placed
 

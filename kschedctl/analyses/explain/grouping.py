@@ -19,7 +19,7 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.workloads.ownership import workload_of
 
-CountPlaced = Callable[[LoadedCluster, Sequence[PodSubject]], int | None]
+CountPlaced = Callable[[LoadedCluster, Sequence[PodSubject]], tuple[int | None, str]]
 
 
 class DecidedPod(msgspec.Struct):
@@ -71,7 +71,8 @@ def decide_together(
     seed : int or None
         The seed of the random choice between equally good nodes.
     count_placed : callable, optional
-        A function that counts the pods of a workload that fit one after another.
+        A function that counts the pods of a workload that fit one after another, and returns the message of the quota
+        that refuses the next one.
 
     Notes
     -----
@@ -84,22 +85,31 @@ def decide_together(
             yield from (_decide(cluster, one, seed) for one in members)
             continue
         found: dict[object, DecidedPod] = {}
+        by_kind: dict[object, DecidedPod] = {}
         for one in members:
+            kind = cluster.kind(one.pod) if not one.node else one.key
+            if kind in by_kind:
+                by_kind[kind].alike.append(one)
+                continue
             decided = _decide(cluster, one, seed)
             key = _on_its_node(decided.decision, one.node) if one.node else _but_for_name(decided)
-            first = found.setdefault(key, decided)
+            first = by_kind[kind] = found.setdefault(key, decided)
             first.alike.append(one)
             if one.node:
                 first.own_nodes.append(node_data(decided.decision, cluster.nodes.row[one.node]))
         in_group = group_of(next(iter(found.values())).decision)
+        placed: int | None = None
+        refused = ""
         if in_group is not None:
-            placed: int | None = _placed_in_group(in_group, workload)
-        else:
-            placed = count_placed(cluster, members) if count_placed is not None else None
+            placed = _placed_in_group(in_group, workload)
+        elif count_placed is not None:
+            placed, refused = count_placed(cluster, members)
         for decided in found.values():
             names = tuple(one.pod.name for one in decided.alike)
             nodes = tuple(one.node for one in decided.alike if one.node)
-            decided.workload = msgspec.structs.replace(workload, pods=names, nodes=nodes, placed=placed)
+            decided.workload = msgspec.structs.replace(
+                workload, pods=names, nodes=nodes, placed=placed, refused=refused
+            )
             yield decided
 
 

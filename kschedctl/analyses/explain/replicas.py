@@ -1,12 +1,14 @@
-"""The number of replicas of a workload that fit, one after another, each beside those before it."""
+"""The number of replicas of a workload that are admitted and fit, one after another, each beside those before it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from kschedctl.admission.resource_quota import quota_refusals
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
+from kschedctl.api.resources import RequestRules
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.whatif.workload_pods import fresh_names
 
@@ -14,8 +16,15 @@ from kschedctl.whatif.workload_pods import fresh_names
 MOST: Final = 500
 
 
-def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: AnalysisHandle) -> int | None:
-    """Count the pods of a workload that fit, one after another.
+class Placed(NamedTuple):
+    """The number of pods that fit one after another, and the message of the quota that refuses the next; else empty."""
+
+    number: int | None
+    refused: str = ""
+
+
+def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: AnalysisHandle) -> Placed:
+    """Count the pods of a workload that are admitted and fit, one after another.
 
     Of equally good nodes, a pod is bound to the first by name. Other effects of a bound pod, such as a volume that is
     provisioned for it, are not visible to the next pod.
@@ -27,12 +36,12 @@ def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: 
 
     Returns
     -------
-    int or None
-        ``None`` if nothing is placed one after another (a DaemonSet, or at most one pod), or if more than 500 replicas
-        are wanted and all that were tried fit.
+    Placed
+        The number is ``None`` if nothing is placed one after another (a DaemonSet, at most one pod, or a quota refuses
+        the first), or if more than 500 replicas are wanted and all that were tried fit.
     """
     if any(one.node for one in members) or sum(one.replicas for one in members) < 2:
-        return None
+        return Placed(None)
     # A pod of which there is one replica has a name of its own, such as one with an ordinal.
     pods = [
         (one, name)
@@ -41,13 +50,20 @@ def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: 
             fresh_names(one.pod, min(one.replicas, MOST), cluster.pods.index) if one.replicas > 1 else [one.pod.name]
         )
     ]
-    n_placed = 0
+    n_placed = n_new = 0
+    start, rules = cluster.cluster, RequestRules.of(cluster.release_choice.release)
     for one, name in handle.track(pods[:MOST], "placing replicas"):
         cluster, pod = cluster.with_replica(one.pod, name)
-        decision = cluster.decide_admitted(cluster.admit(pod, where=one.where).pod)
+        admitted = cluster.admit(pod, where=one.where).pod
+        if (pod.namespace, pod.name) not in start.pods.index:
+            refusals = quota_refusals(admitted, start, rules, after=n_new) if cluster.admission else ()
+            if refusals:
+                return Placed(n_placed or None, refusals[0].message)
+            n_new += 1
+        decision = cluster.decide_admitted(admitted)
         if not decision.schedulable:
             # The remaining pods are equal to it, or come after it.
-            return n_placed
+            return Placed(n_placed)
         cluster = cluster.with_bound(decision, decision.best[0])
         n_placed += 1
-    return n_placed if len(pods) <= MOST and sum(one.replicas for one in members) <= MOST else None
+    return Placed(n_placed if len(pods) <= MOST and sum(one.replicas for one in members) <= MOST else None)

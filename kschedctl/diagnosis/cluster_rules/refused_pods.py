@@ -15,8 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from msgspec.structs import replace
-
 from kschedctl.admission.chain import admit
 from kschedctl.admission.changes import Admitted
 from kschedctl.admission.quota_shares import QuotaShare, quota_shares
@@ -36,9 +34,11 @@ from kschedctl.diagnosis.refusals import UNTRIED, AdmissionRefusal, QuotaNumbers
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.framework.remedy import Risk
 from kschedctl.simulate.capacity import capacity
+from kschedctl.whatif.workload_pods import workload_pods
+from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.ownership import workload_of
-from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.replicas import wanted_replicas
+from kschedctl.workloads.stateful_set import another
 
 _BY_QUOTA: Final = "refused-by-quota"
 _FAILURE: Final = "ReplicaFailure"
@@ -61,13 +61,14 @@ _Demand = dict[tuple[str, str, str], int]
 
 @dataclass(frozen=True, slots=True)
 class _Short:
-    """A controller object with fewer pods than it wants, one more of its pods after admission, and its quotas."""
+    """A controller object with fewer pods than it wants, the next of its pods after admission, and its quotas."""
 
     obj: ApiObject
     has: int
     wants: int
     failure: Condition | None = None
     admitted: Admitted | None = None
+    objects: tuple[ApiObject, ...] = ()
     problem: str = ""
     shares: tuple[QuotaShare, ...] = ()
 
@@ -148,9 +149,16 @@ def _key(share: QuotaShare) -> tuple[str, str, str]:
 
 
 def _tried(situation: ClusterSituation, one: _Short) -> _Short:
-    """Return the object with the result of the admission of one more pod."""
-    admitted, problem = _admitted(situation, one.obj)
-    return dataclasses.replace(one, admitted=admitted, problem=problem, shares=tuple(_shares(situation, admitted)))
+    """Return the object with the next of its pods, and the result of the admission of that pod."""
+    try:
+        missing = workload_pods(situation.cluster, one.obj, more=1).missing
+    except (InputError, SnapshotError):
+        return one
+    if not missing:
+        return one
+    admitted, problem = _admitted(situation, missing[0].pod)
+    shares = tuple(_shares(situation, admitted))
+    return dataclasses.replace(one, admitted=admitted, objects=missing[0].objects, problem=problem, shares=shares)
 
 
 def _diagnosis(situation: ClusterSituation, one: _Short, demand: _Demand, *, counts: bool) -> ClusterDiagnosis | None:
@@ -206,17 +214,10 @@ def _edit(situation: ClusterSituation, one: _Short) -> str:
     return f"kubectl edit {kind.lower()} -n {namespace} {name}"
 
 
-def _admitted(situation: ClusterSituation, obj: ApiObject) -> tuple[Admitted | None, str]:
-    """Return one more pod of a template after admission, or the reason for which an API server refuses it."""
+def _admitted(situation: ClusterSituation, pod: Pod) -> tuple[Admitted | None, str]:
+    """Return a pod after admission, or the reason for which an API server refuses it."""
     try:
-        made = pods_of(obj, situation.cluster)
-    except (InputError, SnapshotError):
-        return None, ""
-    if not made:
-        return None, ""
-    metadata = replace(made[0].pod.metadata, name=f"{obj.name}-missing")
-    try:
-        admitted = admit(replace(made[0].pod, metadata=metadata), situation.cluster, release=situation.release)
+        admitted = admit(pod, situation.cluster, release=situation.release)
     except InputError as error:
         first = error.findings[0]
         return None, first.problem
@@ -363,10 +364,14 @@ def _fit(situation: ClusterSituation, one: _Short, admitted: Admitted) -> Iterat
     if isinstance(one.obj, DaemonSet) or not situation.scheduler.knows(pod) or not len(situation.cluster.nodes):
         return
 
-    def copy(number: int) -> Pod:
-        return replace(pod, metadata=replace(pod.metadata, name=f"{pod.name}-{number}"))
+    scheduler = situation.scheduler
+    if one.objects:
+        scheduler = scheduler.moved(scheduler.cluster.with_added(one.objects))
 
-    n_fit = min(capacity(situation.scheduler, copy, one.missing).total, one.missing)
+    def copy(number: int) -> MadePod:
+        return another(pod, f"{pod.name}-{number}", scheduler.cluster)
+
+    n_fit = min(capacity(scheduler, copy, one.missing).total, one.missing)
     if n_fit == one.missing:
         yield f"once admitted, the {counted(one.missing, 'missing pod')} would fit on the nodes"
     else:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
+
+from msgspec.structs import replace
 
 from kschedctl.answers.explain import Explanation, ExplanationSummary, OutcomeGroupData
 from kschedctl.answers.stream import AnswerStream
+from kschedctl.answers.workload import running_in_words
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Paragraph, Provenance, Question, table
 from kschedctl.presentation.frame import (
@@ -30,12 +33,16 @@ _WORDS: Final = {
     Outcome.GATED: "not tried",
     Outcome.SCHEDULED: "fits",
 }
+_REFUSED: Final = "refused"
+_IN_PART: Final = "in part"
 #: The outcomes with the words for one and for several pods, the worst first.
-_VERDICTS: Final = {
+_VERDICTS: Final[dict[str, tuple[str, str]]] = {
+    _REFUSED: ("is refused by a quota", "are refused by a quota"),
     Outcome.ERROR: ("fails", "fail"),
     Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
     Outcome.OTHER_SCHEDULER: ("has another scheduler", "have another scheduler"),
     Outcome.GATED: ("is not tried", "are not tried"),
+    _IN_PART: ("fits without all of its replicas", "fit without all of their replicas"),
     Outcome.SCHEDULED: ("fits", "fit"),
 }
 #: Up to 9 answers are all decided before the first one is printed, as the first line counts them.
@@ -54,8 +61,11 @@ def stream_document(
     shown: Provenance | None = None
     if stream.total <= _FEW:
         answers = tuple(stream)
+        if len(answers) == 1:
+            yield from one_by_one(answers, view, document)
+            return
         if len(answers) == stream.total:
-            yield _first_line(Counter(answer.verdict.result for answer in answers), f"; {EACH_ALONE}")
+            yield _first_line(Counter(map(_verdict, answers)), f"; {EACH_ALONE}", _beside_running(answers))
             shown = provenance(answers[0], view.now)
             yield shown
     if shown is None:
@@ -64,12 +74,27 @@ def stream_document(
     yield from one_by_one(answers, view, document, shown)
 
 
-def _first_line(number: Counter[Outcome], note: str = "") -> Paragraph:
-    """Return the number of pods by outcome."""
+def _beside_running(answers: Sequence[Explanation]) -> str:
+    """Return the number of pods that run, and the subject of the others, for pods of one workload; else empty."""
+    workloads = {replace(answer.workload, pods=()) if answer.workload is not None else None for answer in answers}
+    workload = workloads.pop() if len(workloads) == 1 else None
+    return f"{running_in_words(workload)}; the other " if workload is not None and workload.running else ""
+
+
+def _verdict(answer: Explanation) -> str:
+    """Return the outcome of a pod, or the reason why not all of its workload's pods share it."""
+    if not answer.admitted:
+        return _REFUSED
+    return _IN_PART if answer.schedulable and not answer.yes else answer.verdict.result
+
+
+def _first_line(number: Counter[str], note: str = "", start: str = "") -> Paragraph:
+    """Return the number of pods by outcome, after the words about other pods."""
     counts = [(number[outcome], *words) for outcome, words in _VERDICTS.items() if number[outcome]]
     verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
     fine = number[Outcome.SCHEDULED] == number.total()
-    return Paragraph(f"{counted(number.total(), 'pod')}: {verdicts}{note}.", Tone.GOOD if fine else Tone.BAD)
+    text = f"{start}{counted(number.total(), 'pod')}: {verdicts}{note}."
+    return Paragraph(text, Tone.GOOD if fine else Tone.BAD)
 
 
 def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:

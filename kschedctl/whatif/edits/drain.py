@@ -46,7 +46,7 @@ class Drain(NodeEdit):
 
         rows = self.rows(cluster)
         pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
-        evicted = evict(cordoned(cluster, rows), pods, node_bound_stay=True)
+        evicted = evict(cordoned(cluster, rows), pods, release=release, node_bound_stay=True)
         change = nodes_in_words(cluster, rows, "is drained", "are drained")
         told = str(evicted) if pods or len(rows) == 1 else "no pod is on them"
         return evicted.cluster, (f"{change}: {told}", *freed_in_words(evicted.freed))

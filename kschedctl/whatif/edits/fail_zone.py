@@ -48,7 +48,7 @@ class FailZone(Edit):
         from kschedctl.whatif.targets import find_zone
 
         rows = find_zone(cluster, self.zone)
-        evicted = without_nodes(cluster, rows)
+        evicted = without_nodes(cluster, rows, release=release)
         change = f"zone {self.zone} fails with {counted(len(rows), 'node')}: {evicted}"
         return evicted.cluster, (change, *freed_in_words(evicted.freed))
 

@@ -104,7 +104,7 @@ class TaintNode(NodeEdit):
                 if not tolerated(records[index].spec.tolerations, self.taint)
             ]
             if leaving:
-                evicted = evict(cluster, leaving, node_bound_stay=False)
+                evicted = evict(cluster, leaving, release=release, node_bound_stay=False)
                 return evicted.cluster, (f"{change}: {evicted}",)
         return cluster, (change,)
 

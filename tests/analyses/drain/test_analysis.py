@@ -12,6 +12,7 @@ from kschedctl.analyses.drain.analysis import drain
 from kschedctl.analyses.drain.run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.errors import InputError
@@ -20,6 +21,8 @@ from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.preemption.small_clusters import budget
 from tests.simulate.test_deletions import NOON, ending
 from tests.simulate.test_drain import web
+from tests.whatif.test_workload_pods import deployment
+from tests.whatif.test_workload_pods import web as running
 
 BLOCKING = budget("pdb", "web", 0, currentHealthy=2, desiredHealthy=2)
 
@@ -190,3 +193,20 @@ def test_a_drain_waits_for_pods_that_are_being_deleted(
     assert answer.summary == summary
     assert answer.yes is summary.startswith("n1 can be")
     assert seconds <= answer.seconds <= seconds + 5
+
+
+@pytest.mark.parametrize(
+    ("objects", "pending"),
+    [
+        pytest.param(deployment(1, cpu="1"), 0, id="its template wants less than the resized pod"),
+        pytest.param([], 1, id="the snapshot has no template"),
+    ],
+)
+def test_the_pod_in_place_of_a_resized_one_is_made_from_the_template(objects: list[ApiObject], pending: int) -> None:
+    (resized,) = running("n1", requests={"cpu": "2"}, status={"phase": "Running"})
+    other = make_pod("other", node="n2", requests={"cpu": "1"})
+    cluster = make_cluster([make_node("n1", cpu="2"), make_node("n2", cpu="2")], [resized, other], *objects)
+    answer = drain(make_loaded(cluster), DrainRequest(nodes=("n1",)), AnalysisHandle())
+    assert sum(len(group.pods) for group in answer.waiting) == pending
+    what_if = make_loaded(cluster).what_if(drain="n1")
+    assert what_if.explain("default/web-1-0").schedulable == (not pending)

@@ -102,6 +102,8 @@ def test_kube_scheduler_writes_no_message_for_a_pod_that_it_does_not_try() -> No
     assert (answer.verdict.result, answer.message) == (Outcome.GATED, "")
     assert cluster.preempt("default/pod").preemption_message == ""
     assert [group.message for group in cluster.pending().groups] == [""]
+    capacity = cluster.capacity("default/pod")
+    assert (capacity.message, capacity.gate) == ("", 'pod "default/pod+1": ResourceClaim not created yet')
 
 
 def test_same_seed_picks_the_same_node() -> None:

@@ -15,6 +15,7 @@ from kschedctl.answers.explain import WithstandingData
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.whatif.nodes import without_nodes
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
@@ -31,7 +32,7 @@ def found(nodes: list[Node], running: list[Pod], pod: Pod) -> WithstandingData |
 
 def fits_without(cluster: Cluster, pod: Pod, names: tuple[str, ...]) -> bool:
     """Report whether the pod fits on a node of the cluster without these nodes, decided from scratch."""
-    left = without_nodes(cluster, [cluster.nodes.row[name] for name in names]).cluster
+    left = without_nodes(cluster, [cluster.nodes.row[name] for name in names], release=LATEST).cluster
     return bool(Scheduler(left).decide(pod).best)
 
 
@@ -104,7 +105,7 @@ def test_nodes_that_stand_for_each_other_leave_as_many(data: st.DataObject) -> N
     cluster = make_cluster([*world.nodes, *twins], world.pods, *world.namespaces)
     decision = Scheduler(cluster).decide(pod)
     for group in module._alike(decision):
-        left = {n_fits(without_nodes(cluster, [row]).cluster, pod) for row in group}
+        left = {n_fits(without_nodes(cluster, [row], release=LATEST).cluster, pod) for row in group}
         assert len(left) == 1, [cluster.nodes.names[row] for row in group]
 
 

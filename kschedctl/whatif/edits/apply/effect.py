@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,12 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.storage import CSINode
+from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import counted, listed
+from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.default_storage_class import with_default_class
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
@@ -29,6 +32,7 @@ from kschedctl.whatif.pods import move_pods
 from kschedctl.whatif.workload_pods import with_pods_of
 from kschedctl.workloads.ownership import MAKERS, pods_made_by
 from kschedctl.workloads.replacement import fresh_pod
+from kschedctl.workloads.stateful_set import update_revision
 
 if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed
@@ -77,13 +81,10 @@ def apply(
         nodes = {node.name: node for node in (*cluster.nodes.objects, *laid.nodes.objects)}
         cluster = cluster.with_nodes(nodes.values())
     places = {_key(default_object(obj)): place for obj, place in objects if isinstance(obj, PodGroup)}
-    # The admission of groups reads the classes and workloads that are applied with them.
-    for kind in sorted(laid.kinds, key=lambda kind: kind is PodGroup):
-        before, after = ({_key(obj): obj for obj in each.list(kind)} for each in (cluster, laid))
-        for key, obj in after.items():
-            if isinstance(obj, PodGroup):
-                where = Subject(places[key], obj.ref)
-                after[key] = admit_pod_group(obj, cluster, release=release, where=where)
+    # Claims read the classes that are applied with them, workloads the claims, and groups the workloads.
+    for kind in sorted(laid.kinds, key=lambda kind: (kind is PodGroup, kind in MAKERS, kind is PersistentVolumeClaim)):
+        before = {_key(obj): obj for obj in cluster.list(kind)}
+        after = {_key(obj): _admitted(obj, cluster, places, release) for obj in laid.list(kind)}
         changes += _told(kind, before, after)
         cluster = cluster.with_objects(kind, (before | after).values())
         if kind in MAKERS:
@@ -107,10 +108,24 @@ def apply(
     return cluster, tuple(changes)
 
 
+def _admitted(obj: ApiObject, cluster: Cluster, places: Mapping[str, Place], release: Release) -> ApiObject:
+    """Return an object as the API server's admission plugins and its controller store it."""
+    match obj:
+        case PodGroup():
+            return admit_pod_group(obj, cluster, release=release, where=Subject(places[_key(obj)], obj.ref))
+        case PersistentVolumeClaim() if cluster.get(PersistentVolumeClaim, obj.name, obj.namespace) is None:
+            return with_default_class(obj, cluster)
+        case StatefulSet() if obj.spec.template is not None and not obj.status.update_revision:
+            revision = update_revision(obj, obj.spec.template, cluster)
+            return replace(obj, status=replace(obj.status, update_revision=revision))
+        case _:
+            return obj
+
+
 def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release) -> Changed:
     """Add the missing pods of a workload. Its existing pods stay: a snapshot does not model a rollout."""
     own = pods_made_by(cluster, type(workload), workload.namespace, workload.name)
-    cluster, n_added = with_pods_of(cluster, workload, release=release, where=workload.ref, n_there=len(own))
+    cluster, n_added = with_pods_of(cluster, workload, release=release, where=workload.ref)
     told = []
     if own:
         told.append(f"{counted(len(own), 'pod')} {'is' if len(own) == 1 else 'are'} unchanged")

@@ -73,7 +73,7 @@ class Delete(Edit):
         """
         from kschedctl.whatif.edits.delete.effect import delete
 
-        return delete(cluster, self.kind, self.name, self.namespace)
+        return delete(cluster, self.kind, self.name, self.namespace, release=release)
 
     def things(self) -> Iterator[Thing]:
         """Yield the object."""

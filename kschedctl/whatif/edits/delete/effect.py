@@ -10,6 +10,7 @@ from kschedctl.api.kind_names import is_namespaced
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.releases.release import Release
 from kschedctl.whatif.nodes import without_nodes
 from kschedctl.whatif.pods import freed_in_words, move_pods
 from kschedctl.whatif.targets import find_kind, find_node, not_found
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed
 
 
-def delete(cluster: Cluster, kind_name: str, name: str, namespace: str) -> Changed:
+def delete(cluster: Cluster, kind_name: str, name: str, namespace: str, *, release: Release) -> Changed:
     """Delete an object with the objects that depend on it.
 
     Parameters
@@ -28,6 +29,8 @@ def delete(cluster: Cluster, kind_name: str, name: str, namespace: str) -> Chang
         The kind, in any form that kubectl accepts.
     name, namespace : str
         The name and the namespace of the object; an empty namespace is ``default``.
+    release : Release
+        The Kubernetes release whose API server admits the pods that are recreated.
 
     Raises
     ------
@@ -36,7 +39,7 @@ def delete(cluster: Cluster, kind_name: str, name: str, namespace: str) -> Chang
     """
     kind = find_kind(kind_name)
     if kind is Node:
-        evicted = without_nodes(cluster, [find_node(cluster, name)])
+        evicted = without_nodes(cluster, [find_node(cluster, name)], release=release)
         return evicted.cluster, (f"Node {name} is deleted: {evicted}", *freed_in_words(evicted.freed))
     if kind is Namespace:
         return _namespace(cluster, name)
