@@ -14,6 +14,7 @@ from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.recreated_pods import recreation_consequences
+from kschedctl.why.rollout_trial import rollout_in_words
 from kschedctl.why.search import suggest
 
 
@@ -47,5 +48,6 @@ def suggested_cure(suggestion: Suggestion) -> CureData:
         title, n_placed = pod_group_data(group).title, sum(bool(member.node) for member in group.members)
         members = f"{counted(n_placed, 'member')} of {title} {'is' if n_placed == 1 else 'are'}"
         outcome = f"{members if n_placed else f'{title} is'} scheduled"
-    then = "; ".join((f"{evicts}{outcome}", *recreation_consequences(suggestion)))
+    effects = (*rollout_in_words(suggestion), *recreation_consequences(suggestion))
+    then = "; ".join((f"{evicts}{outcome}", *effects))
     return CureData(suggestion.summary, then, commands_of(before.cluster, suggestion.remedies))

@@ -271,7 +271,7 @@ class _RolloutCures:
         decision = causes.decision(keys[0]) if keys else None
         if decision is None:
             return
-        found = (each for each in suggest(decision).proven if _is_harmless(each))
+        found = (each for each in suggest(decision, rollouts=False).proven if _is_harmless(each))
         for each in islice(found, _MOST_FOR_POD):
             change = self._in_template(decision, each)
             if change is not None:

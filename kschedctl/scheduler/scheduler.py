@@ -69,6 +69,17 @@ class Scheduler:
         self.extenders = tuple(extenders)
         self._frameworks: dict[str, Framework] = {}
 
+    @classmethod
+    def of(cls, framework: Framework) -> Scheduler:
+        """Return a scheduler with the profile of a framework alone; no pod waits at Permit, or for its victims."""
+        new = cls(framework.cluster, framework.release, extenders=framework.handle.extenders)
+        name = framework.profile.scheduler_name
+        new.configuration = replace(new.configuration, profiles={name: framework.profile})
+        own = framework.moved(framework.cluster)
+        own.handle = replace(own.handle, waiting_pods=new.waiting_pods, preempting=new.preempting)
+        new._frameworks = {name: own}
+        return new
+
     def moved(self, cluster: Cluster) -> Scheduler:
         """Return the same scheduler over a cluster that was derived from its own.
 

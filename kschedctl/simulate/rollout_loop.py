@@ -63,8 +63,8 @@ class Rollout:
         The pods that are pending at the end.
     steps : list of RolloutStep
         The actions of the controller, in order.
-    before, lowest : int
-        The number of available pods at first, and the smallest number at any time.
+    before, lowest, available : int
+        The number of available pods at first, the smallest number at any time, and the number at the end.
     seconds : float
         The virtual time until the rollout finished or nothing more could happen.
     not_modelled : list of NotModelled
@@ -98,6 +98,7 @@ class Rollout:
     steps: list[RolloutStep] = field(default_factory=list)
     before: int = 0
     lowest: int = 0
+    available: int = 0
     seconds: float = 0.0
     not_modelled: list[NotModelled] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
@@ -176,6 +177,7 @@ def settle(rollout: Rollout, simulation: Simulation, revisions: Revisions, attem
     rollout.waiting = waiting_pods(simulation, revisions, attempts)
     rollout.steps = revisions.steps
     rollout.lowest = revisions.lowest
+    rollout.available = len(revisions.available())
     rollout.attempts = list(attempts)
     rollout.attaching = {f"{revisions.namespace}/{name}": each for name, each in revisions.attaching.items()}
     rollout.unready = [pod for pod in revisions.active() if pod.spec.node_name and not revisions.is_available(pod)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from kschedctl.api.pod import Container, Pod
 from kschedctl.api.resources import CPU, MEMORY
@@ -11,7 +12,11 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Patch, Risk
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.recreated_pods import recreation_consequences
+from kschedctl.why.rollout_trial import pod_to_delete, rollout_in_words, untried_rollout
 from kschedctl.workloads.ownership import workload_of
+
+#: The kinds whose controllers replace the running pods when the template changes.
+_RESTARTED: Final = ("Deployment", "StatefulSet", "DaemonSet")
 
 
 def consequences(suggestion: Suggestion, through: Sequence[Patch]) -> tuple[str, ...]:
@@ -31,8 +36,13 @@ def _consequences(suggestion: Suggestion, through: Sequence[Patch]) -> Iterator[
     before = suggestion.before
     for patch in through:
         running = _running(before.cluster, before.pod)
-        if patch.kind != "Job" and running:
+        if patch.kind in _RESTARTED and running:
             yield f"restarts {counted(running, 'running pod')} of {patch.kind} {patch.name}"
+        yield from untried_rollout(before.cluster, patch)
+    yield from rollout_in_words(suggestion)
+    deleted = pod_to_delete(suggestion, through)
+    if deleted:
+        yield f"{deleted} has to be deleted then: its StatefulSet does not replace a pending pod"
     classes = qos_class(before.pod), qos_class(suggestion.decision.pod)
     if classes[0] != classes[1]:
         yield f"QoS class {classes[1]} instead of {classes[0]}"

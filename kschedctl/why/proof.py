@@ -21,6 +21,7 @@ from kschedctl.scheduler.decide_in_group import decide_group, decide_in_group
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.simulate.rollout_loop import Rollout
 from kschedctl.whatif.patches import make_changes
 
 
@@ -42,6 +43,8 @@ class Suggestion:
         The disruption budgets that this breaks, ``namespace/name``.
     others : tuple of Suggestion
         Other ways to make the same change, which help too.
+    rollout : Rollout or None
+        The rollout that a change of the pod template starts; ``None`` if none was tried.
     """
 
     remedies: tuple[Remedy, ...]
@@ -50,6 +53,7 @@ class Suggestion:
     evicts: tuple[str, ...] = ()
     violates: tuple[str, ...] = ()
     others: tuple[Suggestion, ...] = ()
+    rollout: Rollout | None = None
 
     @property
     def summary(self) -> str:

@@ -26,6 +26,7 @@ from kschedctl.why.cluster_remedies import (
     preemption_remedies,
 )
 from kschedctl.why.proof import Suggestion, decide_after, prove, suggestion_if_helpful
+from kschedctl.why.rollout_trial import starts_rollout, to_the_end
 
 Cure = TypeVar("Cure", bound="Suggestion | Advice")
 
@@ -37,6 +38,8 @@ _MOST_PROOFS: Final = 80
 #: Limits of the pair search: 12 first remedies are tried, and 12 second ones for each.
 _MOST_FIRST: Final = 12
 _MOST_SECOND: Final = 12
+#: At most 20 rollouts are tried.
+_MOST_ROLLOUTS: Final = 20
 #: At most 4 ways of one change are reported.
 _MOST_WAYS: Final = 4
 
@@ -79,7 +82,13 @@ class SearchResult:
 
 
 def suggest(
-    decision: Decision, most: int = DEFAULT_MOST, node: str = "", *, ways: bool = True, kept: Collection[str] = ()
+    decision: Decision,
+    most: int = DEFAULT_MOST,
+    node: str = "",
+    *,
+    ways: bool = True,
+    kept: Collection[str] = (),
+    rollouts: bool = True,
 ) -> SearchResult:
     """Search for the smallest changes that let a pod be scheduled; each is made, and the pod decided for again.
 
@@ -95,6 +104,8 @@ def suggest(
         True to try other ways of the changes that help, too.
     kept : collection of str
         The pods that no suggestion deletes, as ``namespace/name``, such as those that a simulation has just placed.
+    rollouts : bool
+        True to try changes of pod templates to the end of the rollout that they start.
     """
     if most <= 0 or (decision.error and decision.statuses is None):
         return SearchResult((), 0)
@@ -109,7 +120,7 @@ def suggest(
         remedies += nodes_in_reach_of_volumes(decision)
     known = {remedy.summary for remedy in remedies}
     others = [each for each in _everything(decision, collected, kept) if each.remedy.summary not in known]
-    search = _Search(decision, most)
+    search = _Search(decision, most, rollouts=rollouts)
     ordered = list(_in_order(collected, [*map(CandidateRemedy, remedies), *others]))
     search.singles(ordered)
     if ways:
@@ -247,9 +258,12 @@ class _Search:
         True if the search was cut short by the limit on tries.
     """
 
-    def __init__(self, decision: Decision, most: int) -> None:
+    def __init__(self, decision: Decision, most: int, *, rollouts: bool) -> None:
         self._decision = decision
         self._most = most
+        self._tries_rollouts = rollouts
+        #: The number of rollouts that may still be tried.
+        self._rollouts = _MOST_ROLLOUTS
         self._budget = _MOST_PROOFS if len(decision.cluster.nodes) > FEW_NODES else 100 * _MOST_PROOFS
         self._used = 0
         self.found: list[Suggestion] = []
@@ -269,7 +283,7 @@ class _Search:
                 break
             if remedy.once and remedy.family in done:
                 continue
-            suggestion = prove(self._decision, (remedy,))
+            suggestion = self._to_the_end(prove(self._decision, (remedy,)))
             if suggestion is None:
                 continue
             done.add(remedy.family)
@@ -287,7 +301,7 @@ class _Search:
             if remedy.once and remedy.family in done:
                 continue
             if 0 < number[remedy.side_of] < _MOST_WAYS and id(remedy) not in known and self._may_try():
-                suggestion = prove(self._decision, (remedy,))
+                suggestion = self._to_the_end(prove(self._decision, (remedy,)))
                 if suggestion is not None and suggestion.evicts == remedy.evicts:
                     self.found.append(suggestion)
                     number[remedy.side_of] += 1
@@ -331,11 +345,23 @@ class _Search:
                     continue
                 seen.add(pair)
                 last = decide_after(after, (second,))
-                suggestion = suggestion_if_helpful(self._decision, (first, second), last) if last is not None else None
+                helps = suggestion_if_helpful(self._decision, (first, second), last) if last is not None else None
+                suggestion = self._to_the_end(helps)
                 if suggestion is not None:
                     self.found.append(suggestion)
                     if len(self.found) - n_found >= self._most:
                         return
+
+    def _to_the_end(self, suggestion: Suggestion | None) -> Suggestion | None:
+        """Return a suggestion that also helps at the end of the rollout that it starts; else ``None``."""
+        if suggestion is None or not self._tries_rollouts:
+            return suggestion
+        if starts_rollout(suggestion):
+            if not self._rollouts:
+                self.out_of_tries = True
+                return None
+            self._rollouts -= 1
+        return to_the_end(suggestion)
 
     def _n_changes(self) -> int:
         """Return the number of changes that were found, each with all of its ways."""

@@ -31,6 +31,7 @@ from kschedctl.why.commands import commands_of
 from kschedctl.why.pending_groups import PendingGroup
 from kschedctl.why.proof import broken_budgets
 from kschedctl.why.recreated_pods import recreated_pods
+from kschedctl.why.rollout_trial import try_rollout
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
 from kschedctl.workloads.created_pods import MadePod
@@ -154,12 +155,25 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
         changes = (*made, *best.changes)
         after = _after(scheduler, (*changes, *best.remedy.follows), waiting)
         placed = after.placed - anyway
-        if len(placed) > len(together):
+        if len(placed) > len(together) and _lasts(scheduler, best, rest, later):
             found.append(_unblocking(scheduler, best, rest, after, placed - together))
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
     turned_away = {rest[i].pods[0].key: said for i, said in later.items()}
     return UnblockingResult(tuple(sorted(anyway)), turned_away, tuple(found), tuple(sorted(together)))
+
+
+def _lasts(
+    scheduler: Scheduler, candidate: _Candidate, groups: Sequence[PendingGroup], decisions: Mapping[int, Decision]
+) -> bool:
+    """Report whether a change of a pod template still helps at the end of the rollout that it starts."""
+    number = min(candidate.groups)
+    pod = groups[number].pods[0]
+    if candidate.remedy.scope is not RemedyScope.POD or decisions[number].pod.name != pod.name:
+        return True
+    changed = make_changes(scheduler.cluster, pod, candidate.remedy.changes).pod
+    rollout = try_rollout(decisions[number], (candidate.remedy,), changed)
+    return rollout is None or rollout.finished or rollout.available > rollout.before
 
 
 def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:

@@ -7,11 +7,13 @@ import msgspec
 from kschedctl.answers.explain import SuggestionData
 from kschedctl.answers.tried_changes import ThenData
 from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.framework.remedy import delete_command
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.why.commands import commands_of
 from kschedctl.why.consequences import consequences
 from kschedctl.why.proof import Suggestion
+from kschedctl.why.rollout_trial import pod_to_delete
 from kschedctl.why.template import through_templates
 
 
@@ -40,7 +42,11 @@ def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:
         violates=suggestion.violates,
         changes=tuple(map(msgspec.to_builtins, suggestion.changes)),
         workload_changes=tuple(map(msgspec.to_builtins, through)),
-        commands=(*commands_of(before.cluster, suggestion.remedies, through), *_other_commands(suggestion)),
+        commands=(
+            *commands_of(before.cluster, suggestion.remedies, through),
+            *((delete_command((deleted,)),) if (deleted := pod_to_delete(suggestion, through)) else ()),
+            *_other_commands(suggestion),
+        ),
         consequences=consequences(suggestion, through),
         alternatives=tuple(other.summary for other in suggestion.others),
         untried="",

@@ -1,0 +1,184 @@
+"""The rollout that a suggestion starts, tried to its end: a change of a pod template replaces all pods of the workload.
+
+A suggestion does not help if its rollout leaves no more pods available than before: it gets stuck, as under a quota, or
+the new pods only take the places of old ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.kind_names import kind_by_name
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import counted, listed
+from kschedctl.api.workload import ReplicaSet, StatefulSet
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import KschedctlError
+from kschedctl.framework.remedy import Patch, Remedy, Risk
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.rollout import ROLLED, roll_out
+from kschedctl.simulate.rollout_loop import Rollout
+from kschedctl.whatif.patches import make_changes
+from kschedctl.whatif.workload_pods import workload_pods
+from kschedctl.why.proof import Suggestion
+from kschedctl.why.template import through_templates
+from kschedctl.workloads.ownership import workload_of
+from kschedctl.workloads.replicas import wanted_replicas, with_replicas
+from kschedctl.workloads.stateful_set import REVISION_HASH, update_revision
+from kschedctl.workloads.update_strategy import ON_DELETE, PARALLEL
+
+#: Rollouts of up to 100 pods are tried, to bound the running time.
+MOST_REPLICAS: Final = 100
+_ROLLED: Final = tuple(kind.__name__ for kind in ROLLED)
+
+
+def to_the_end(suggestion: Suggestion) -> Suggestion | None:
+    """Return a suggestion with the rollout that it starts; ``None`` if it does not help in the end."""
+    before = suggestion.before
+    rollout = try_rollout(before, suggestion.remedies, suggestion.decision.pod)
+    if rollout is not None:
+        helps = rollout.finished or rollout.available > rollout.before
+        return dataclasses.replace(suggestion, rollout=rollout) if helps else None
+    # Without a rollout, a pod that evicts another one of its workload only changes which of them is pending.
+    waits = all(remedy.risk is Risk.WAIT for remedy in suggestion.remedies)
+    own = workload_of(before.cluster, before.pod.metadata)
+    return None if own[0] != Pod.__name__ and not waits and _evicts_own(suggestion, own) else suggestion
+
+
+def _evicts_own(suggestion: Suggestion, own: tuple[str, str, str]) -> bool:
+    return any(_workload_of(suggestion.before.cluster, key) == own for key in suggestion.evicts)
+
+
+def _workload_of(cluster: Cluster, key: str) -> tuple[str, str, str] | None:
+    """Return the workload of a pod of the cluster, given as ``namespace/name``; ``None`` without such a pod."""
+    namespace, _, name = key.partition("/")
+    index = cluster.pods.index.get((namespace, name))
+    return workload_of(cluster, cluster.pods.records[index].metadata) if index is not None else None
+
+
+def try_rollout(before: Decision, remedies: Sequence[Remedy], changed: Pod) -> Rollout | None:
+    """Roll out the change that remedies make in the pod template of a workload.
+
+    Parameters
+    ----------
+    before : Decision
+        The decision for a pod of the workload without the remedies.
+    changed : Pod
+        The pod with the remedies, after admission.
+
+    Returns
+    -------
+    Rollout or None
+        ``None`` if the remedies start no rollout, or one that is not modelled or of more than 100 pods.
+    """
+    cluster, pod = before.cluster, before.pod
+    through = _template_patches(before, remedies)
+    kind = kind_by_name(through[0].kind) if through else None
+    if kind is None:
+        return None
+    changes = [change for remedy in remedies for change in (*remedy.changes, *remedy.follows)]
+    others = [change for change in changes if not (isinstance(change, Patch) and change.kind == Pod.__name__)]
+    try:
+        workload = make_changes(cluster, pod, through).cluster.get(kind, through[0].name, through[0].namespace)
+        cluster = make_changes(cluster, Pod(), others).cluster
+        if not isinstance(workload, ROLLED) or wanted_replicas(workload) > MOST_REPLICAS:
+            return None
+        index = cluster.pods.index.get((pod.namespace, pod.name))
+        if index is None:
+            if not _is_of_stored_template(cluster, pod):
+                return None
+            found = workload_pods(cluster, workload, new=True)
+            n_pods = len(found.running) + len(found.pending) + 1
+            workload = with_replicas(workload, max(wanted_replicas(workload), n_pods))
+        elif _is_replaced_by_hand(workload):
+            cluster = cluster.with_pods(removed=[index])
+        scheduler = Scheduler.of(before.framework.moved(cluster))
+        found_out = roll_out(scheduler, workload, admit=partial(_like, changed))
+    except KschedctlError:
+        return None
+    return None if found_out.stopped and _is_replaced_by_hand(workload) else found_out
+
+
+def _template_patches(before: Decision, remedies: Sequence[Remedy]) -> tuple[Patch, ...]:
+    """Return the patches of a workload whose rollout is modelled; empty if remedies change no such workload."""
+    if group_of(before) is not None:
+        return ()
+    through = through_templates(before.cluster, before.pod, tuple(remedies))
+    return through if through and through[0].kind in _ROLLED else ()
+
+
+def starts_rollout(suggestion: Suggestion) -> bool:
+    """Report whether a suggestion changes the pod template of a workload whose rollout is modelled."""
+    return bool(_template_patches(suggestion.before, suggestion.remedies))
+
+
+def _is_of_stored_template(cluster: Cluster, pod: Pod) -> bool:
+    """Report whether a future pod is one of the stored workload, and not of a manifest with another template."""
+    owner = pod.metadata.controller
+    if owner is None:
+        return False
+    if owner.kind == StatefulSet.__name__:
+        stored = cluster.get(StatefulSet, owner.name, pod.namespace)
+        template = stored.spec.template if stored is not None else None
+        if stored is None or template is None:
+            return False
+        return pod.metadata.labels.get(REVISION_HASH) == update_revision(stored, template, cluster)
+    siblings = (record.metadata for record in cluster.pods.records if record.metadata.namespace == pod.namespace)
+    owners = {each.controller.name for each in siblings if each.controller is not None}
+    return owner.name in owners or cluster.get(ReplicaSet, owner.name, pod.namespace) is not None
+
+
+def _like(changed: Pod, pod: Pod) -> Pod:
+    """Return a new pod of the workload with the spec of the changed pod and with volumes of its own."""
+    own = {volume.name: volume for volume in pod.spec.volumes if volume.persistent_volume_claim is not None}
+    volumes = tuple(own.get(volume.name, volume) for volume in changed.spec.volumes)
+    return replace(pod, spec=replace(changed.spec, volumes=volumes, node_name=""))
+
+
+def _is_replaced_by_hand(workload: object) -> bool:
+    """Report whether the controller of a workload leaves a pending pod of an old revision as it is."""
+    if not isinstance(workload, StatefulSet):
+        return False
+    return workload.spec.update_strategy.type == ON_DELETE or workload.spec.pod_management_policy != PARALLEL
+
+
+def pod_to_delete(suggestion: Suggestion, through: Sequence[Patch]) -> str:
+    """Return the pending pod that has to be deleted once its template is changed, ``namespace/name``; else empty."""
+    cluster, pod = suggestion.before.cluster, suggestion.before.pod
+    if (pod.namespace, pod.name) not in cluster.pods.index:
+        return ""
+    stateful_sets = (cluster.get(StatefulSet, each.name, each.namespace) for each in through)
+    return pod.key if any(map(_is_replaced_by_hand, stateful_sets)) else ""
+
+
+def untried_rollout(cluster: Cluster, through: Patch) -> Iterator[str]:
+    """Yield the statement that the rollout of a patched template is too large to be tried."""
+    kind = kind_by_name(through.kind)
+    workload = cluster.get(kind, through.name, through.namespace) if kind is not None else None
+    if isinstance(workload, ROLLED) and wanted_replicas(workload) > MOST_REPLICAS:
+        yield f"its rollout of {counted(wanted_replicas(workload), 'pod')} is not tried"
+
+
+def rollout_in_words(suggestion: Suggestion) -> Iterator[str]:
+    """Yield the side effects of the rollout that a suggestion starts, as clauses."""
+    rollout = suggestion.rollout
+    if rollout is None:
+        return
+    cluster, pod = suggestion.before.cluster, suggestion.before.pod
+    own = workload_of(cluster, pod.metadata)
+    victims = dict.fromkeys(victim for attempt in rollout.attempts for victim in attempt.victims)
+    others = (key for key in victims if key not in suggestion.evicts)
+    more = [key for key in others if _workload_of(cluster, key) not in (None, own)]
+    if more:
+        yield f"its rollout evicts {listed(more, most=3)} as well"
+    if not rollout.finished:
+        n_pending = sum(len(group.new) + len(group.old) for group in rollout.waiting)
+        what = f": {counted(n_pending, 'pod')} {'stays' if n_pending == 1 else 'stay'} pending" if n_pending else ""
+        yield f"its rollout does not finish{what}"
