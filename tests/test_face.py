@@ -15,8 +15,8 @@ from kschedctl.errors import ManifestError
 from kschedctl.optimum.catalog import read_catalog
 from tests.builders import make_object, make_pod
 from tests.cli.in_process import run
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
 POD: dict[str, Any] = {
     "metadata": {"name": "new", "namespace": "shop"},

@@ -9,8 +9,9 @@ import pytest
 
 from kschedctl.snapshot.names import CACHE_PREFIX
 from tests.cli.in_process import run
+from tests.paths import ROOT
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 CLUSTERS = ("shop/cluster", "devices/cluster", "gangs/cluster", "volumes/conflict", "volumes/repair", "pending")
 COMMANDS = (
     "explain -A",

@@ -15,8 +15,9 @@ from conformance.recordings import RECORDINGS
 from kschedctl.devices.cel import environment
 from kschedctl.extras import install_command
 from tests.cli.in_process import Printed, run
+from tests.paths import ROOT
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 GPUS = str(FIXTURES / "devices/cluster")
 INFERENCE = str(FIXTURES / "devices/manifests/inference.yaml")
 PROBLEM = "device selectors are written in CEL, which needs cel-expr-python, which is not installed"

@@ -11,8 +11,9 @@ import pytest
 from kschedctl.workloads import created_pods
 from tests.cli.in_process import run
 from tests.validation.probes import BASES, Probe, probes
+from tests.paths import ROOT
 
-SHOP = Path(__file__).resolve().parents[2] / "fixtures" / "shop" / "cluster"
+SHOP = ROOT / "fixtures" / "shop" / "cluster"
 #: Each was taken once though no API server does.
 PROBES = (
     "In without values",

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kschedctl.cli.commands import COMMANDS
+from tests.paths import ROOT
 
-SHOP = str(Path(__file__).parents[2] / "fixtures/shop/cluster")
+SHOP = str(ROOT / "fixtures/shop/cluster")
 HEAVY = (
     "numpy",
     "msgspec",

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cli.in_process import AGE, Printed, run
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 INPUTS = Path(__file__).parent / "inputs"
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
 VOLUMES = ROOT / "fixtures" / "volumes"

@@ -10,8 +10,9 @@ import pytest
 from conformance import generate, jsonlines
 from conformance.cli import main
 from kschedctl.errors import InputError
+from tests.paths import ROOT
 
-README = Path(__file__).parents[2] / "conformance" / "README.md"
+README = ROOT / "conformance" / "README.md"
 
 
 def test_readme_has_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +66,7 @@ for n, text in enumerate(sys.stdin):
 
 
 def replaced_judge(path: Path, monkeypatch: pytest.MonkeyPatch, races: list[str], wrong: list[str]) -> None:
-    text = JUDGE.format(python=sys.executable, root=str(Path(__file__).parents[2]), races=races, wrong=wrong)
+    text = JUDGE.format(python=sys.executable, root=str(ROOT), races=races, wrong=wrong)
     path.write_text(text)
     path.chmod(0o755)
     monkeypatch.setattr("conformance.cli.build", lambda release: path)
@@ -113,7 +114,7 @@ def test_what_is_not_recorded_is_named(
 ) -> None:
     replaced_judge(tmp_path / "judge", monkeypatch, races=["images-3-0002"], wrong=[])
     text = JUDGE.replace('said["attempts"].pop()', 'said["best"] = ["x"]')
-    root = str(Path(__file__).parents[2])
+    root = str(ROOT)
     made = text.format(python=sys.executable, root=root, races=["images-3-0002"], wrong=[])
     (tmp_path / "judge").write_text(made)
     arguments = ["record", "--release", "1.36", "--theme", "images", "--seed", "3", "--count", "3", "--times", "3"]

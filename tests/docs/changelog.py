@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 CHANGELOG = ROOT / "CHANGELOG.md"
 FOLDER = ROOT / "changes"
 #: The files of the folder that are no fragments.

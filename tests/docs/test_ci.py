@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from kschedctl.linter.settings import read_settings
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 CI = (ROOT / "docs" / "ci.md").read_text()

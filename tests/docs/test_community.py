@@ -14,8 +14,8 @@ import yaml
 from tests.docs.test_make import MAKEFILE
 from tests.docs.test_pages import check_command
 from tests.docs.test_readme import LINK
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".github"
 FORMS = sorted(path for path in (FOLDER / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 SECURITY = ROOT / "SECURITY.md"

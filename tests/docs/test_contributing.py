@@ -18,8 +18,8 @@ from kschedctl.testing.operands import undocumented_fields
 from kschedctl.whatif.edit import Edit
 from kschedctl.whatif.edits import EDITS
 from tests.docs import changelog
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 NAMES = sorted(IN_TREE_PLUGINS)
 
 

@@ -13,8 +13,8 @@ from kschedctl.cli.commands import COMMANDS
 from kschedctl.presentation.registry import layout_of
 from kschedctl.render.forms import FORMS
 from tests.docs import changelog
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "kschedctl"
 GOLDEN = "\n".join(path.read_text() for path in sorted((ROOT / "tests" / "cli" / "golden").glob("*.txt")))
 #: Answers in the form of recorded ones, which programs compare: they have no type and no document.

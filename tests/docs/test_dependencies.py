@@ -15,8 +15,9 @@ from packaging.utils import canonicalize_name
 from tools import licences
 from tools.dependencies_page import FOR_DEVELOPERS, FOR_USERS, for_developers, for_users
 from tools.licences import PROJECT, PYPROJECT, is_allowed, licence_of, names, required
+from tests.paths import ROOT
 
-LOCK = Path(__file__).parents[2] / "requirements" / "dev.txt"
+LOCK = ROOT / "requirements" / "dev.txt"
 ROWS: dict[str, Mapping[str, Any]] = {**FOR_USERS, **FOR_DEVELOPERS}
 #: The environment for which the versions are locked.
 LINUX = {"python_version": "3.11", "python_full_version": "3.11.7", "sys_platform": "linux", "os_name": "posix"}

@@ -17,8 +17,8 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.watch.feed import NOT_WATCHED
 from tests.cli.in_process import run
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 WATCH = ROOT / "deploy" / "watch" / "watch.yaml"
 SERVE = ROOT / "deploy" / "serve" / "serve.yaml"
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"

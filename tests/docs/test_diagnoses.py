@@ -8,8 +8,9 @@ import pytest
 
 from kschedctl.diagnosis.rules import LAST, OF_BOUND, RULES, RULES_OF_FAILED, RULES_OF_PLACED, DiagnosisRule
 from tools.diagnoses_page import page
+from tests.paths import ROOT
 
-FILE = Path(__file__).parents[2] / "docs" / "diagnoses.md"
+FILE = ROOT / "docs" / "diagnoses.md"
 
 
 def test_the_page_is_what_the_rules_say(request: pytest.FixtureRequest) -> None:

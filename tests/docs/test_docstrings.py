@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDERS = ("kschedctl", "conformance", "benchmarks", "tools", "examples", "tests")
 #: A docstring that opens with one of these is a clause without a noun, or refers to nothing.
 OPENINGS = {

@@ -12,8 +12,8 @@ from kschedctl.api.kind_names import kind_by_name
 from kschedctl.api.kinds import KINDS
 from kschedctl.completeness.required_kinds import TABLE, concerns, parts_for_pod
 from tests.builders import make_cluster, make_node, make_pod
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 #: The kinds that not every cluster serves: kubectl would refuse the whole command.
 NOT_EVERYWHERE = {"LeaseCandidate", "VolumeAttributesClass", "DeviceTaintRule", "CompositePodGroup"}
 DEVICES = {kind for group, kind in KINDS if group == "resource.k8s.io"}

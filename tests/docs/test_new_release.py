@@ -10,8 +10,8 @@ import pytest
 
 from conformance.cli import main, parser
 from kschedctl.releases.release import RELEASES
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "new-release.md").read_text()
 OLD, NEW = [*RELEASES][-2:]
 #: The next release, whose files do not exist yet.

@@ -12,8 +12,8 @@ import polars
 import pytest
 
 import kschedctl
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "notebooks.md"
 TEXT = PAGE.read_text()
 SHOP = ROOT / "fixtures" / "shop"

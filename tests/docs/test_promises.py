@@ -15,8 +15,8 @@ from kschedctl.snapshot import unpacking
 from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS, READ_CONDITIONS, READ_MESSAGES, kept_fields
 from kschedctl.snapshot.unpacking import size_text
 from tests.cli.in_process import run
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "promises.md"
 BLOCK = re.compile(r"(<!-- kept -->\n).*?(<!-- /kept -->)", re.DOTALL)
 ROW = re.compile(r"^\| (?!promised|---)(.+?) \| (.+?) \|$", re.MULTILINE)

@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 EXTRA = re.compile(r"""install_command\(["'](\w+)["']\)""")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")

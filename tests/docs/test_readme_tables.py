@@ -16,8 +16,8 @@ from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.main import app
 from kschedctl.whatif.edits import EDITS
 from tools import picture
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from kschedctl.linter.rules import RULES
 from tools.rules_page import page
+from tests.paths import ROOT
 
-FILE = Path(__file__).parents[2] / "docs" / "rules.md"
+FILE = ROOT / "docs" / "rules.md"
 
 
 def test_the_page_is_what_the_rules_say(request: pytest.FixtureRequest) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 import kschedctl
 from kschedctl.releases.release import RELEASES
+from tests.paths import ROOT
 
-SHOP = Path(__file__).parents[2] / "fixtures" / "shop"
+SHOP = ROOT / "fixtures" / "shop"
 GPU = "nvidia.com/gpu"
 CLUSTERS = {version: kschedctl.load(SHOP / "cluster", kubernetes_version=version) for version in RELEASES}
 CLUSTER = CLUSTERS["1.36"]

@@ -10,8 +10,9 @@ import pytest
 from kschedctl.sweep.plan import PlanStruct
 from kschedctl.sweep.plan_reader import plan_of
 from tools.sweep_page import PARTS
+from tests.paths import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "sweep.md"
+PAGE = ROOT / "docs" / "sweep.md"
 SWEEPS = sorted((PAGE.parents[1] / "fixtures" / "shop" / "sweeps").glob("*.yaml"))
 
 

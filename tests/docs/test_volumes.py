@@ -11,8 +11,9 @@ from kschedctl.answers.volumes import ClaimAction
 from kschedctl.releases.release import RELEASES
 from kschedctl.volumeview.early_binding import Trap
 from kschedctl.volumeview.overview import VolumeOverview
+from tests.paths import ROOT
 
-FOLDER = Path(__file__).parents[2] / "fixtures" / "volumes"
+FOLDER = ROOT / "fixtures" / "volumes"
 POD = "shop/reports-6f7d8c9b5d-x2k4q"
 ZONE_A, ZONE_B = "eu-central-1a", "eu-central-1b"
 

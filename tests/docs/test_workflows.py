@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
 MAKEFILE = (ROOT / "Makefile").read_text()
 WORKFLOWS: dict[str, Any] = {path.stem: yaml.safe_load(path.read_text()) for path in GITHUB.glob("workflows/*.yml")}

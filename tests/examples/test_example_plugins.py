@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kschedctl.plugins.registry import ENTRY_POINT_GROUP
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "examples" / "kschedctl-example-plugins"
 PROJECT = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
 ENTRY_POINTS = PROJECT["entry-points"][ENTRY_POINT_GROUP]

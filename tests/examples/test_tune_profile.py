@@ -11,8 +11,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from traitlets.config import Config
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "examples" / "tune-profile" / "tune-profile.ipynb"
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.worker import FILE, TARGETS
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "20"))
 SEED = os.environ.get("FUZZ_SEED", "1")
 NUMBERS = [10**9] if "FUZZ_SECONDS" in os.environ else [150, pytest.param(2000, marks=pytest.mark.slow)]

@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from tests.live.control_plane import ControlPlane
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.live
-DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY = ROOT / "deploy"
 
 
 @pytest.mark.parametrize("name", ["watch", "serve"])

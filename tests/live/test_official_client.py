@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 NAMED = re.compile(r"(tests/live/\w+\.py)::(\w+)")
 
 

@@ -15,10 +15,10 @@ import kschedctl
 from tests.cli.in_process import Printed, run
 from tests.live.conftest import node
 from tests.live.control_plane import ControlPlane
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.live
 
-ROOT: Final = Path(__file__).parents[2]
 RBAC: Final = "rbac.authorization.k8s.io"
 SPEC: Final = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
 WEB: Final = {"app": "web"}

@@ -21,10 +21,10 @@ from tests.live.cable import Cable
 from tests.live.conftest import node, pod
 from tests.live.control_plane import ControlPlane, missing_assets
 from tests.live.watching import Watching, explained, wait_for
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.live
 
-ROOT: Final = Path(__file__).parents[2]
 METRICS: Final = ("--metrics", "127.0.0.1:0")
 TIMES: Final = ("--lease-duration", "4s", "--renew-deadline", "1.5s", "--retry-period", "500ms")
 HUGE: Final = "64"

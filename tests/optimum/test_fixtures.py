@@ -10,8 +10,9 @@ import kschedctl
 from kschedctl.answers.optimum import Lever
 from kschedctl.optimum.adjustments import find_adjustments
 from kschedctl.optimum.comparison import Comparison, compare, stranded
+from tests.paths import ROOT
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "optimum"
+FIXTURES = ROOT / "fixtures" / "optimum"
 
 
 def ask(name: str) -> Comparison:

@@ -22,10 +22,10 @@ from packaging.utils import canonicalize_name
 from tools.packaging.completions import FILES
 from tools.packaging.homebrew import EXTRAS
 from tools.packaging.krew import archive_name, archives, sha256, this_platform
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 KREW = "v0.4.3"
 SHOP = str(ROOT / "fixtures" / "shop" / "cluster")
 VERSION = os.environ.get("VERSION", "")

@@ -18,8 +18,8 @@ from kschedctl.releases.feature_gates import known_gates
 from kschedctl.releases.release import LATEST, RELEASES
 from tests.validation.groups import GATES, GROUP_BASES
 from tools.field_names import read_versions
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 OLDEST = next(iter(RELEASES))
 WITH_GROUPS = [version for version, release in RELEASES.items() if release.pod_group_rules is not None]
 

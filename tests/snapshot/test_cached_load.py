@@ -19,8 +19,9 @@ from kschedctl.snapshot.cached_load import load_cached
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.snapshot.names import CACHE_PREFIX
 from kschedctl.snapshot.reading import SnapshotReader
+from tests.paths import ROOT
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 CLUSTERS = [
     *sorted(FIXTURES.glob("*/cluster")),
     *(path for theme in ("volumes", "optimum") for path in sorted((FIXTURES / theme).iterdir()) if path.is_dir()),

@@ -16,8 +16,9 @@ from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
 from tests.sweep.plans import NODES, make_job
 from tests.whatif.test_workload_pods import deployment, web
+from tests.paths import ROOT
 
-SHOP = Path(__file__).parents[2] / "fixtures" / "shop"
+SHOP = ROOT / "fixtures" / "shop"
 
 
 def rows(job: SweepJob) -> list[Row]:

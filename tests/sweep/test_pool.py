@@ -15,6 +15,7 @@ from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.pool import DIED, run_here
 from kschedctl.sweep.row import Row
 from tests.sweep.plans import make_job
+from tests.paths import ROOT
 
 AXES = {"fail-zone": [None, "a", "b", "c"], "size": {"of": "set-request", "values": ["cpu=1", "cpu=2", "cpu=5"]}}
 
@@ -79,7 +80,7 @@ for row in rows:
     pass
 """
     arguments = [sys.executable, "-c", script, str(tmp_path)]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         children = process.stdout.readline().split()
         process.kill()

@@ -14,8 +14,8 @@ from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.web.app import create_app
 from kschedctl.web.settings import Limits, ServeSettings
 from kschedctl.web.source import SnapshotSource
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
 ADDRESS = "http://127.0.0.1:8080"
 LIMITS = Limits(workers=1, body_bytes=100_000)

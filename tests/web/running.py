@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 _ADDRESS = re.compile(r"serving .* at http://(\[[^]]+\]|[^:/]+):(\d+)/")
 
 

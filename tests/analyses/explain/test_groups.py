@@ -8,8 +8,9 @@ import pytest
 
 import kschedctl
 from tests.cli.in_process import run
+from tests.paths import ROOT
 
-GANGS = Path(__file__).parents[3] / "fixtures" / "gangs"
+GANGS = ROOT / "fixtures" / "gangs"
 SNAPSHOT = ("--snapshot", str(GANGS / "cluster"))
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from kschedctl.api.device import Device
 from kschedctl.devices.selectors import Selector
+from tests.paths import ROOT
 
-SELECTORS = Path(__file__).parents[3] / "fixtures" / "selectors"
+SELECTORS = ROOT / "fixtures" / "selectors"
 RECORDED = SELECTORS / "v1.36.jsonl"
 LIBRARIES = SELECTORS / "v1.36-libraries.jsonl"
 DRIVER = "gpu.example.com"
