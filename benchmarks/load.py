@@ -22,8 +22,8 @@ import msgspec
 from benchmarks import synthetic
 from benchmarks.rows import Row, in_a_process, peak_megabytes, report, timed
 from kschedctl.api.pod import Pod
+from kschedctl.common.text.yaml import documents_by_events
 from kschedctl.snapshot.load import load_snapshot
-from kschedctl.text.yaml import documents_by_events
 
 
 class _Pods(msgspec.Struct):
@@ -65,7 +65,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
             yield Row(f"{what}: peak memory", peak, "MB")
         if args.yaml:
             # Releases before it do not use several cores.
-            from kschedctl.cores import available_cores
+            from kschedctl.common.cores import available_cores
 
             seconds = min(_wall_time(path) for _ in range(args.repeat))
             note = f"{megabytes:,.0f} MB in {seconds:.2f} s of wall time, {available_cores()} cores"

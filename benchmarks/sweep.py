@@ -21,7 +21,7 @@ import yaml
 
 from benchmarks import synthetic
 from benchmarks.rows import Row, report
-from kschedctl.cores import available_cores
+from kschedctl.common.cores import available_cores
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.sweep.pool import run_here

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from conformance.cli import main
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 
 if __name__ == "__main__":
     try:

@@ -20,7 +20,7 @@ from conformance.sequences import is_sequence
 from kschedctl.analyses.batch.cases import Case
 from kschedctl.analyses.batch.sequence_answer import sequence_answer
 from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES
 

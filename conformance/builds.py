@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 
 SOURCES: Final = Path(__file__).with_name("judge")
 _RELEASES: Final = Path(__file__).with_name("releases.toml")

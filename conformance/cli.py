@@ -21,7 +21,7 @@ from conformance.recording import record
 from conformance.sequences import is_sequence
 from conformance.shrink import shrink
 from conformance.suggestions import told
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.releases.release import LATEST, RELEASES
 
 

@@ -15,7 +15,7 @@ from conformance.recordings import cases, compared, our_answer, our_decision, re
 from kschedctl.analyses.batch.cases import Case
 from kschedctl.analyses.verify.disagreement import Theirs, disagreement
 from kschedctl.analyses.verify.pending import decision_text
-from kschedctl.errors import InputError, KschedctlError
+from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.decision import Decision

@@ -16,7 +16,7 @@ from conformance.comparison import Answer
 from conformance.jsonlines import Object
 from kschedctl.analyses.batch.answer import answer
 from kschedctl.analyses.batch.cases import Case, decide
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES, Release
 from kschedctl.scheduler.decision import Decision

@@ -14,7 +14,7 @@ from conformance.jsonlines import Object
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.answers.explain import SuggestionData
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES
 from kschedctl.why.search import suggest

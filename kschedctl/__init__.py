@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.cluster.nodes import Nodes
     from kschedctl.cluster.pods import Pods
+    from kschedctl.common.errors import ClusterError, InputError, KschedctlError, UnsupportedError
+    from kschedctl.common.findings.finding import Finding, ObjectRef, Severity, Subject
+    from kschedctl.common.findings.location import Location
     from kschedctl.completeness.missing import Missing
-    from kschedctl.errors import ClusterError, InputError, KschedctlError, UnsupportedError
     from kschedctl.face import SchedulingCluster
-    from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject
-    from kschedctl.findings.location import Location
     from kschedctl.framework.config.load import SchedulerConfiguration
     from kschedctl.framework.cycle_state import NotModelled
     from kschedctl.framework.remedy import Remedy
@@ -195,7 +195,7 @@ _HOMES = {
     "Catalog": "kschedctl.optimum.catalog",
     "ClaimVolumes": "kschedctl.answers.volumes",
     "Cluster": "kschedctl.cluster.cluster",
-    "ClusterError": "kschedctl.errors",
+    "ClusterError": "kschedctl.common.errors",
     "Cordon": "kschedctl.whatif.edits",
     "Decision": "kschedctl.scheduler.decision",
     "Delete": "kschedctl.whatif.edits",
@@ -211,16 +211,16 @@ _HOMES = {
     "Explanation": "kschedctl.answers.explain",
     "FailZone": "kschedctl.whatif.edits",
     "FinalGoal": "kschedctl.optimum.goals",
-    "Finding": "kschedctl.findings.finding",
+    "Finding": "kschedctl.common.findings.finding",
     "AnalysisHandle": "kschedctl.analyses.handle",
-    "InputError": "kschedctl.errors",
-    "KschedctlError": "kschedctl.errors",
+    "InputError": "kschedctl.common.errors",
+    "KschedctlError": "kschedctl.common.errors",
     "LabelNode": "kschedctl.whatif.edits",
     "LeaderOverview": "kschedctl.answers.leader",
     "LintReport": "kschedctl.answers.lint",
     "LiveContext": "kschedctl.live.context",
     "LoadedCluster": "kschedctl.loaded_cluster",
-    "Location": "kschedctl.findings.location",
+    "Location": "kschedctl.common.findings.location",
     "MadePod": "kschedctl.workloads.created_pods",
     "Missing": "kschedctl.completeness.missing",
     "NodeDescription": "kschedctl.answers.nodes",
@@ -228,7 +228,7 @@ _HOMES = {
     "Nodes": "kschedctl.cluster.nodes",
     "NodesOverview": "kschedctl.answers.nodes",
     "NotModelled": "kschedctl.framework.cycle_state",
-    "ObjectRef": "kschedctl.findings.finding",
+    "ObjectRef": "kschedctl.common.findings.finding",
     "Optimum": "kschedctl.answers.optimum",
     "Outcome": "kschedctl.scheduler.outcome",
     "Pending": "kschedctl.answers.pending",
@@ -251,18 +251,18 @@ _HOMES = {
     "SetPriority": "kschedctl.whatif.edits",
     "SetReplicas": "kschedctl.whatif.edits",
     "SetRequest": "kschedctl.whatif.edits",
-    "Severity": "kschedctl.findings.finding",
+    "Severity": "kschedctl.common.findings.finding",
     "Simulated": "kschedctl.answers.simulate",
     "Simulation": "kschedctl.simulate.simulation",
     "SnapshotInfo": "kschedctl.answers.snapshot",
-    "Subject": "kschedctl.findings.finding",
+    "Subject": "kschedctl.common.findings.finding",
     "Suggestion": "kschedctl.why.proof",
     "Sweep": "kschedctl.answers.sweep",
     "TaintNode": "kschedctl.whatif.edits",
     "Threat": "kschedctl.answers.preempt",
     "TimelineEntry": "kschedctl.simulate.timeline",
     "Tolerate": "kschedctl.whatif.edits",
-    "UnsupportedError": "kschedctl.errors",
+    "UnsupportedError": "kschedctl.common.errors",
     "Verification": "kschedctl.answers.verify",
     "World": "kschedctl.simulate.world",
     "case_configuration": "kschedctl.functions",

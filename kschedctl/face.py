@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, Union, overload
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.argument_types import with_checked_arguments
-from kschedctl.frames import Frame, Library
+from kschedctl.common.argument_types import with_checked_arguments
+from kschedctl.common.frames import Frame, Library
+from kschedctl.common.notebook import ShownInNotebooks
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.notebook import ShownInNotebooks
 
 if TYPE_CHECKING:
     import pandas
@@ -88,7 +88,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         """
         from dataclasses import replace
 
-        from kschedctl.errors import InputError
+        from kschedctl.common.errors import InputError
         from kschedctl.simulate.disruption import with_computed_status
         from kschedctl.simulate.pending import newly_pending_pods
         from kschedctl.whatif.edit_sequence import apply_edits

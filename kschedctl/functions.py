@@ -11,7 +11,7 @@ from kschedctl.analyses.batch.decider import Decider
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.rule import RulePages
 from kschedctl.answers.sweep import Sweep
-from kschedctl.argument_types import checked_arguments
+from kschedctl.common.argument_types import checked_arguments
 from kschedctl.linter.rule_pages import pages
 from kschedctl.linter.selection import rules_of
 from kschedctl.sweep.analysis import SweepRequest, configuration, sweep

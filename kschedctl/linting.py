@@ -10,8 +10,8 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.lint.analysis import lint as lint_manifests
 from kschedctl.analyses.lint.answer import report
 from kschedctl.answers.lint import LintReport
-from kschedctl.argument_types import checked_arguments
-from kschedctl.findings.finding import Severity
+from kschedctl.common.argument_types import checked_arguments
+from kschedctl.common.findings.finding import Severity
 from kschedctl.requests.lint import ManifestChoice, RuleChoice, lint_request
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
+from kschedctl.common.findings.finding import ObjectRef, Subject, Where, found_at, subject_of
 from kschedctl.completeness.missing import Missing, find_missing, require_listed
 from kschedctl.devices.extended_resources import without_extended_claim
-from kschedctl.findings.finding import ObjectRef, Subject, Where, found_at, subject_of
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.registry import Registry

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.argument_types import checked_arguments
 from kschedctl.cluster.pod_group_gates import pod_group_gates
-from kschedctl.errors import ConfigError
+from kschedctl.common.argument_types import checked_arguments
+from kschedctl.common.errors import ConfigError
+from kschedctl.common.findings.location import Location
 from kschedctl.face import SchedulingCluster
-from kschedctl.findings.location import Location
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import KubeSchedulerConfiguration
 from kschedctl.framework.extender import Extender

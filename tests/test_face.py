@@ -11,7 +11,7 @@ from lxml.html import fromstring
 
 import kschedctl
 from kschedctl.api.workload import StatefulSet
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.optimum.catalog import read_catalog
 from tests.builders import make_object, make_pod
 from tests.cli.in_process import run

@@ -76,7 +76,7 @@ def _decide_all() -> None:
 
     from kschedctl.analyses.batch.answer import answer
     from kschedctl.analyses.batch.cases import Case, decide
-    from kschedctl.errors import KschedctlError
+    from kschedctl.common.errors import KschedctlError
     from kschedctl.plugins.registry import in_tree_registry
     from kschedctl.releases.release import RELEASES
 

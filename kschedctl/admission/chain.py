@@ -24,8 +24,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where, subject_of
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where, subject_of
 from kschedctl.releases.release import Release
 from kschedctl.validation.pod_rejections import in_workload
 from kschedctl.validation.validate import pod_findings

@@ -22,8 +22,8 @@ from kschedctl.api.pod import Container, Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import CPU, MEMORY
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import SnapshotError
-from kschedctl.findings.finding import Finding, ObjectRef
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.findings.finding import Finding, ObjectRef
 
 _CONTAINER: Final = "Container"
 _POD: Final = "Pod"

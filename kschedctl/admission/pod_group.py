@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kschedctl.admission.priority import resolve_class
 from kschedctl.api.pod_group import PodGroup, Workload
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
 from kschedctl.releases.release import Release
 from kschedctl.validation.pod_group import GIVEN_GROUP_POLICY, GIVEN_GROUP_PRIORITY, priority_words
 from kschedctl.validation.pod_rejections import PREEMPT

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
 from kschedctl.validation.pod_rejections import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT
 
 _NONE_HINT: Final = "the snapshot has no PriorityClasses: add the class to the input, in the pod's file or another one"

@@ -13,7 +13,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from kschedctl.api.pod import Pod, PodSpec, Toleration
 from kschedctl.api.resources import parse_resources
 from kschedctl.api.tolerations import NO_EXECUTE
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
 
 _NONE_HINT: Final = "the snapshot has no RuntimeClasses: add the class to the input, in the pod's file or another one"
 

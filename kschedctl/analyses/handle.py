@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeVar
 
-from kschedctl.errors import KschedctlError
-from kschedctl.findings.finding import Finding
+from kschedctl.common.errors import KschedctlError
+from kschedctl.common.findings.finding import Finding
 
 T = TypeVar("T")
 

@@ -24,13 +24,13 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import matches
 from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing, not_listed
 from kschedctl.completeness.required_kinds import Part
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.errors import InputError
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision

@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedctl.answers.amounts import unit_name
 from kschedctl.api.resources import PODS, RequestRules
-from kschedctl.frames import Cell, ColumnType, Table
+from kschedctl.common.frames import Cell, ColumnType, Table
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.workloads.ownership import workload_of
 

@@ -13,9 +13,9 @@ from kschedctl.answers.rollout import RolledOut
 from kschedctl.answers.simulate import PlacementData
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.wording import counted
+from kschedctl.common.findings.finding import Where
 from kschedctl.completeness.missing import not_listed
 from kschedctl.completeness.required_kinds import Part
-from kschedctl.findings.finding import Where
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.rollout_loop import Rollout
 

@@ -21,10 +21,10 @@ from kschedctl.api.selectors import SelectorError, matches, parse_label_selector
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import Deployment, DeploymentStrategy, RollingUpdateDeployment, StatefulSet
+from kschedctl.common.errors import KschedctlError
+from kschedctl.common.findings.finding import Where
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.errors import KschedctlError
-from kschedctl.findings.finding import Where
 from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Risk
 from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster

@@ -10,7 +10,7 @@ from kschedctl.answers.explain import WorkloadData
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import DaemonSet
-from kschedctl.findings.finding import Where
+from kschedctl.common.findings.finding import Where
 
 if TYPE_CHECKING:
     from kschedctl.loaded_cluster import LoadedCluster

@@ -29,10 +29,10 @@ from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import SnapshotError
 from kschedctl.completeness.missing import CLAIM_KINDS, missing_for_claims
 from kschedctl.diagnosis.claims import diagnose_unbound
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.errors import SnapshotError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.claims import claim_class, claim_key, is_delayed

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from kschedctl.answers.operands import encode_operands
-from kschedctl.notebook import ShownInNotebooks
+from kschedctl.common.notebook import ShownInNotebooks
+from kschedctl.common.text.json_values import encoded_json
 from kschedctl.releases.choice import ChosenBy
-from kschedctl.text.json_values import encoded_json
 
 API_VERSION: Final = "kschedctl/v1"
 _FIRST: Final = ("apiVersion", "kind")

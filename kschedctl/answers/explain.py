@@ -18,7 +18,7 @@ from kschedctl.answers.operands import OperandsData
 from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.answers.search import SearchData
 from kschedctl.answers.tried_changes import AppliedData, ThenData, TriedData
-from kschedctl.frames import Cell, ColumnType, Tabular
+from kschedctl.common.frames import Cell, ColumnType, Tabular
 from kschedctl.framework.operands import Operands
 from kschedctl.scheduler.outcome import Outcome
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, CompoundAnswer, Data
-from kschedctl.findings.finding import ObjectRef
+from kschedctl.common.findings.finding import ObjectRef
 
 Seconds = Annotated[float, Meta(description="A duration, in seconds.")]
 

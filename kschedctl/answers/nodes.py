@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from kschedctl.answers.amounts import amount_of, unit_name
 from kschedctl.answers.base import ClusterAnswer, Data
-from kschedctl.frames import Cell, ColumnType, Tabular
+from kschedctl.common.frames import Cell, ColumnType, Tabular
 
 
 class NodeAmountsData(Data, frozen=True):

@@ -15,7 +15,7 @@ from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.answers.tried_changes import AppliedData
-from kschedctl.frames import Cell, ColumnType, Tabular
+from kschedctl.common.frames import Cell, ColumnType, Tabular
 
 
 class GroupData(Data, frozen=True):

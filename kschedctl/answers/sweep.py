@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from kschedctl.answers.base import CompoundAnswer, Data
-from kschedctl.frames import Cell, ColumnType, Tabular, common_type
+from kschedctl.common.frames import Cell, ColumnType, Tabular, common_type
 
 
 class Ask(StrEnum):

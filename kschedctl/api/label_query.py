@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.api.meta import LabelSelector, LabelSelectorRequirement
 from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Selector, SelectorError, parse_label_selector
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 #: Commas between requirements, but not those inside parentheses.
 _COMMA: Final = re.compile(r",(?![^()]*\))")

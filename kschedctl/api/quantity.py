@@ -13,8 +13,8 @@ from typing import Any, Final, get_args
 import msgspec
 
 from kschedctl.api.core import QuantityText
-from kschedctl.findings.field_path import joined
-from kschedctl.findings.shortened import shortened
+from kschedctl.common.findings.field_path import joined
+from kschedctl.common.findings.shortened import shortened
 
 NANO: Final = 10**9
 #: The hint for users whose text is not a quantity.

@@ -71,7 +71,7 @@ def print_answers(
     from kschedctl.analyses.batch.case_file import numbered_lines, opened_cases
     from kschedctl.analyses.batch.decider import Decider, decide_lines
     from kschedctl.cli.streams import say, write
-    from kschedctl.text.printable import json_text
+    from kschedctl.common.text.printable import json_text
 
     n_unreadable = 0
     decider = Decider(kubernetes_version, feature_gates)

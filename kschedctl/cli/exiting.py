@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.streams import prepare, report, say, write
-from kschedctl.errors import ClusterError, KschedctlError
+from kschedctl.common.errors import ClusterError, KschedctlError
 
 
 def exit_with(answer: Callable[[], int | None]) -> NoReturn:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.cli.streams import note, show_progress, warn, warn_of
-from kschedctl.cores import WaitingTimer
-from kschedctl.findings.finding import Finding
-from kschedctl.text.printable import printable
+from kschedctl.common.cores import WaitingTimer
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.text.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -124,8 +124,8 @@ def serve(
 
     from kschedctl.analyses.handle import AnalysisHandle
     from kschedctl.cli.streams import say, warn
-    from kschedctl.errors import InputError
-    from kschedctl.extras import install_command
+    from kschedctl.common.errors import InputError
+    from kschedctl.common.extras import install_command
     from kschedctl.watch.server import address
 
     host, port = address(access.listen, "--listen")

@@ -95,7 +95,7 @@ def sweep(
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import write
-    from kschedctl.errors import InputError
+    from kschedctl.common.errors import InputError
     from kschedctl.presentation.frame import View
     from kschedctl.presentation.registry import document
     from kschedctl.render.svg import picture

@@ -120,7 +120,7 @@ def _check_target(path: str, inputs: Iterable[str], *, force: bool) -> None:
     """
     from pathlib import Path
 
-    from kschedctl.errors import InputError
+    from kschedctl.common.errors import InputError
 
     target = Path(path).resolve()
     for name in inputs:
@@ -137,7 +137,7 @@ def _check_target(path: str, inputs: Iterable[str], *, force: bool) -> None:
 def _write(path: str, case: object, *, force: bool) -> None:
     import json
 
-    from kschedctl.errors import InputError
+    from kschedctl.common.errors import InputError
 
     text = json.dumps(case, separators=(",", ":"), ensure_ascii=False) + "\n"
     try:

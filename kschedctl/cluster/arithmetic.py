@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 
 
 def round_half_away(values: NDArray[np.float64]) -> Int64Array:

@@ -24,9 +24,9 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodRecord
 from kschedctl.cluster.unread_objects import Unread
-from kschedctl.errors import SnapshotError
-from kschedctl.findings.field_path import field_path
-from kschedctl.findings.finding import Place, Subject
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.findings.field_path import field_path
+from kschedctl.common.findings.finding import Place, Subject
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
 #: The kinds whose quantities are parsed without a check where devices are allocated.

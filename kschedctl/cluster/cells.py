@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 
 
 class Cells(msgspec.Struct, frozen=True):

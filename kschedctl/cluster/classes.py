@@ -9,9 +9,9 @@ from typing import TypeVar, cast
 import numpy as np
 
 from kschedctl.api.selectors import Selector
-from kschedctl.arrays import Mask
 from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.records import PodClass
+from kschedctl.common.arrays import Mask
 
 V = TypeVar("V")
 

@@ -15,7 +15,6 @@ from kschedctl.api.meta import ApiObject, Labels
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
 from kschedctl.api.wording import counted
-from kschedctl.arrays import PodIndices, Rows
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
@@ -24,6 +23,7 @@ from kschedctl.cluster.requests import ResourceColumns
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.cluster.versions import Versions, next_version
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
+from kschedctl.common.arrays import PodIndices, Rows
 
 T = TypeVar("T", bound=ApiObject)
 V = TypeVar("V")

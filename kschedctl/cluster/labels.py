@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kschedctl.api.selectors import IN, Requirement, Selector
-from kschedctl.arrays import Int64Array, Mask, Rows
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 
 
 class LabelColumn:

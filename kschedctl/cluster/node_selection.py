@@ -10,9 +10,9 @@ from kschedctl.api.classes import RuntimeClass
 from kschedctl.api.node_selector import NodeSelector
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.selectors import IN, NodeTerm, SelectorError, label_map_selector, parse_node_term
-from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.common.arrays import Mask
 
 
 def nodes_matching_term(nodes: Nodes, term: NodeTerm) -> Mask:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from kschedctl.api.core import Node, QuantityText, Taint
 from kschedctl.api.resources import parse_resources, scheduler_units
-from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.images import Images
 from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.versions import next_version
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 
 T = TypeVar("T", bound=np.generic)
 

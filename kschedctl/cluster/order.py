@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.records import NOT_STARTED
 from kschedctl.cluster.slots import Mark, Moves, PodSlots, Slots
+from kschedctl.common.arrays import Int64Array
 
 
 def by_node(pods: Mark, n_nodes: int) -> tuple[Slots, Int64Array]:

@@ -15,10 +15,10 @@ from collections.abc import Hashable
 import msgspec
 import numpy as np
 
-from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows, Worlds
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
+from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows, Worlds
 
 
 class _Change(msgspec.Struct, frozen=True):

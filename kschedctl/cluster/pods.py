@@ -15,7 +15,6 @@ import numpy as np
 from kschedctl.api.meta import OwnerReference
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import Selector
-from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.cluster.cells import Cells
 from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.nodes import Nodes
@@ -24,6 +23,7 @@ from kschedctl.cluster.pod_views import PodIndex, PodRecords
 from kschedctl.cluster.records import PodClass, PodRecord
 from kschedctl.cluster.slots import Mark, Moves, PodName, PodSlots, Slots
 from kschedctl.cluster.versions import next_version
+from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 
 V = TypeVar("V")
 

@@ -17,11 +17,11 @@ from kschedctl.api.resources import (
     pod_requests,
     scheduler_units,
 )
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodClass
 from kschedctl.cluster.slots import Moves
+from kschedctl.common.arrays import Int64Array
 
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 

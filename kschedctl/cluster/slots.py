@@ -16,9 +16,9 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.arrays import Int64Array, PodIndices, Rows
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.records import LOST, PENDING, PodRecord
+from kschedctl.common.arrays import Int64Array, PodIndices, Rows
 
 Slots = Int64Array
 PodName = tuple[str, str]

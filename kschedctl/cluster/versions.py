@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 
 _numbers: Final = count(1)
 

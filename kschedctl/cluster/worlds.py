@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from kschedctl.arrays import Entries, Int64Array, Mask, PodIndices, Rows, Worlds
+from kschedctl.common.arrays import Entries, Int64Array, Mask, PodIndices, Rows, Worlds
 
 #: The number of an index that was not selected.
 NONE = -1

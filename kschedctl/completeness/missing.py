@@ -18,6 +18,8 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import ClusterError
+from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
 from kschedctl.completeness.required_kinds import (
     ADDITIONS,
     TABLE,
@@ -29,8 +31,6 @@ from kschedctl.completeness.required_kinds import (
     others_name_namespaces,
     parts_for_pod,
 )
-from kschedctl.errors import ClusterError
-from kschedctl.findings.finding import Finding, ObjectRef, Severity
 
 #: The kinds that the answer for the claims of a pod depends on.
 CLAIM_KINDS: Final = ("PersistentVolumeClaim", *kinds_of(Part.VOLUMES), *kinds_of(Part.PROVISIONING))

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.device import ResourceClaim
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.node_kinds import device_kinds, node_kinds

@@ -20,9 +20,9 @@ from kschedctl.api.device import (
 )
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod, PodResourceClaim
-from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
+from kschedctl.common.arrays import Mask
 from kschedctl.devices.errors import AllocationError
 from kschedctl.releases.device_rules import DeviceRules
 

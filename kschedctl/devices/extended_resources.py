@@ -26,9 +26,9 @@ from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Container, Pod
 from kschedctl.api.quantity import NANO, parse_quantity
 from kschedctl.api.resources import is_extended_resource
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
+from kschedctl.common.arrays import Int64Array, Mask
 
 if TYPE_CHECKING:
     from kschedctl.devices.inventory import Inventory

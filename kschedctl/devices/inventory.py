@@ -24,8 +24,8 @@ from kschedctl.api.device import (
     ResourceClaim,
     ResourceSlice,
 )
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.devices.claims import KINDS
 from kschedctl.devices.constraints import attribute_value, lookup_attribute
 from kschedctl.devices.counters import CounterName, available_counters

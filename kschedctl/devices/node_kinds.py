@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.inventory import Inventory
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.api.device import Device, ResourceClaim, ResourceSlice
-from kschedctl.arrays import Rows
+from kschedctl.common.arrays import Rows
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.usage import DeviceID, PoolID
 

@@ -16,7 +16,7 @@ from kschedctl.api.device import (
     ResourceClaimSpec,
 )
 from kschedctl.api.meta import ObjectMeta
-from kschedctl.arrays import Int64Array, Mask, Rows
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.devices.allocation import ClaimAllocation, new_allocations, stored_allocation
 from kschedctl.devices.allocator import Allocations, SearchOutcome, allocate
 from kschedctl.devices.claims import available_on

@@ -17,7 +17,7 @@ from kschedctl.api.device import (
     ExactDeviceRequest,
     ResourceClaim,
 )
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.constraints import constraint_attribute
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory

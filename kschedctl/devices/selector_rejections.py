@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from kschedctl.common.findings.shortened import shortened
 from kschedctl.devices.requests import Alternative
 from kschedctl.devices.site import NodeDevices
-from kschedctl.findings.shortened import shortened
 
 
 class SelectorRejection(msgspec.Struct, frozen=True, rename="camel"):

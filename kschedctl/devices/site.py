@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kschedctl.api.device import Device, DeviceTaint, ResourceSlice
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.capacity import consumption, fits
 from kschedctl.devices.counters import counters_of
 from kschedctl.devices.inventory import Inventory

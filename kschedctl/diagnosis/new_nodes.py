@@ -18,8 +18,8 @@ from kschedctl.api.resources import CPU, MEMORY
 from kschedctl.api.tolerations import OWN_TAINTS
 from kschedctl.api.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.node_health import PROBLEMS
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Change, Create, Remedy, Risk, created

@@ -12,9 +12,9 @@ import numpy as np
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import pod_requests, scheduler_units
-from kschedctl.arrays import Mask, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.requests import ResourceColumns
+from kschedctl.common.arrays import Mask, Rows
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import RemedyContext
 from kschedctl.releases.release import Release

@@ -16,9 +16,9 @@ from kschedctl.api.selectors import IN, Requirement
 from kschedctl.api.volume import PersistentVolume
 from kschedctl.api.well_known import BETA_ZONE, HOSTNAME, ZONE
 from kschedctl.api.wording import listed
-from kschedctl.arrays import Mask
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Remedy

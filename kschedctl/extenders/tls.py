@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kschedctl.errors import ConfigError, InputError
+from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.framework.config.types import ExtenderConfig, ExtenderTLSConfig
 from kschedctl.live.certificates import why_unreadable
 from kschedctl.snapshot.text_file import file_bytes

@@ -19,7 +19,7 @@ from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import HTTPError, NewConnectionError
 from urllib3.exceptions import TimeoutError as LateError
 
-from kschedctl.findings.shortened import shortened
+from kschedctl.common.findings.shortened import shortened
 from kschedctl.framework.extender import ExtenderError
 from kschedctl.live.http import JSON, USER_AGENT, pieces, seconds_left, sent, silence_urllib3
 from kschedctl.live.limits import MAX_ANSWER, Deadline

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.labels import LabelColumn
+from kschedctl.common.arrays import Int64Array
 
 #: The most domains that are reported: a constraint over host names has one per node.
 _MOST: Final = 60

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from kschedctl.arrays import PodIndices
+from kschedctl.common.arrays import PodIndices
 from kschedctl.framework.effects import ObjectChange
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.arrays import Rows
 from kschedctl.cluster.versions import Versions
+from kschedctl.common.arrays import Rows
 
 
 class Reach(IntEnum):

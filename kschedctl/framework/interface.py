@@ -18,9 +18,9 @@ import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
-from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.arithmetic import Arithmetic, ScaledToHighest
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.config.types import ConfigStruct

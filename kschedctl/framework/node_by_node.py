@@ -15,10 +15,10 @@ import numpy as np
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.requests import ResourceColumns
+from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, Handle, ScorePlugin
 from kschedctl.framework.status import Code, Reason, Rejections, Status

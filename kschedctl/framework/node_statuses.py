@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.arrays import Int64Array, Mask, Rows, numbered
 from kschedctl.cluster.worlds import NONE, Numbering
+from kschedctl.common.arrays import Int64Array, Mask, Rows, numbered
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 
 

@@ -8,9 +8,9 @@ import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
-from kschedctl.arrays import PodIndices, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import scheduled_members
+from kschedctl.common.arrays import PodIndices, Rows
 from kschedctl.framework.cycle_state import NotModelled
 
 

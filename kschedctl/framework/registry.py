@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kschedctl.errors import ConfigError
+from kschedctl.common.errors import ConfigError
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import Plugin

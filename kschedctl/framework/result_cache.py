@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask, Rows, numbered
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.versions import Versions
+from kschedctl.common.arrays import Int64Array, Mask, Rows, numbered
 from kschedctl.framework.cycle_state import CycleState, Effects
 from kschedctl.framework.dependencies import ClusterChanges, Dependencies
 from kschedctl.framework.interface import PluginsRunner, PreFilterResult

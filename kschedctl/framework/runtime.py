@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Reach

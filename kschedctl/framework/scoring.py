@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import MAX_NODE_SCORE, PluginError, PreScorePlugin, ScorePlugin

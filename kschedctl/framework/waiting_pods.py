@@ -1,6 +1,6 @@
 """Pods waiting at Permit: the plugins that still have to allow them, and their timeouts (upstream ``waitingPodsMap``).
 
-This module has no clock: the caller that runs the binding cycles passes the time of its clock (``kschedctl.clock``), in
+This module has no clock: the caller that runs the binding cycles passes the time of its clock (``kschedctl.common.clock``), in
 seconds, and takes out the settled pods.
 """
 

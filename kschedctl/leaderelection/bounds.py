@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import floor
 from typing import Final
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.settings import JITTER_FACTOR, ElectionSettings
 
 #: The number of requests in the slowest takeover: a standby reads just before the last renewal, waits, reads the

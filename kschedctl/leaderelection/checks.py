@@ -11,8 +11,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodRecord
-from kschedctl.findings.finding import Finding, ObjectRef, Severity
-from kschedctl.findings.shortened import shortened
+from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
+from kschedctl.common.findings.shortened import shortened
 from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.overview import Elections, host_of, retry_period
 from kschedctl.leaderelection.settings import ElectionSettings

@@ -12,8 +12,8 @@ from math import floor, inf
 from random import Random
 from typing import Final
 
-from kschedctl.clock import Clock
-from kschedctl.errors import InputError
+from kschedctl.common.clock import Clock
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.lock import Lock, LockError, LockNotFoundError
 from kschedctl.leaderelection.record import LeaderElectionRecord, Raw

@@ -13,14 +13,14 @@ import msgspec
 
 from kschedctl.api.coordination import LeaseSpec
 from kschedctl.api.names import subdomain_problems
-from kschedctl.clock import Clock
-from kschedctl.errors import InputError, KschedctlError
+from kschedctl.common.clock import Clock
+from kschedctl.common.errors import InputError, KschedctlError
+from kschedctl.common.text.json_values import decoded_json
 from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
 from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps
 from kschedctl.live.error_responses import ConflictingError, NotServedError
 from kschedctl.live.object_client import ObjectClient
-from kschedctl.text.json_values import decoded_json
 
 _API_VERSION: Final = "coordination.k8s.io/v1"
 

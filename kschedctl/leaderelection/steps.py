@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
-from kschedctl.clock import Clock, Timer
+from kschedctl.common.clock import Clock, Timer
 
 T = TypeVar("T")
 #: A generator that yields the seconds to wait. To cancel it, `StoppedError` is thrown into it.

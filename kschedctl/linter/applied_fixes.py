@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.linter.data_changes import CannotChangeError
 from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.fix import Fix

@@ -14,11 +14,11 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
-from kschedctl.errors import ConfigError
+from kschedctl.common.errors import ConfigError
+from kschedctl.common.text.json_values import encodable
 from kschedctl.linter.diagnosis import Diagnosis, named_path
 from kschedctl.linter.ignore import Ignore, Ignored
 from kschedctl.snapshot.text_file import file_bytes
-from kschedctl.text.json_values import encodable
 
 _HINT: Final = "kschedctl lint --baseline FILE --update-baseline writes the baseline"
 

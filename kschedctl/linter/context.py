@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import PodAffinityTerm
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.finding import Finding
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.platform import Platform

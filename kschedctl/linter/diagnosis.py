@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kschedctl.findings.field_path import field_path
-from kschedctl.findings.finding import Finding, Severity
-from kschedctl.findings.location import Position
+from kschedctl.common.findings.field_path import field_path
+from kschedctl.common.findings.finding import Finding, Severity
+from kschedctl.common.findings.location import Position
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import fix_drops_comment
 from kschedctl.linter.lint_files import LintFile

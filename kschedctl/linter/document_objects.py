@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from kschedctl.api.kinds import kind_type
 from kschedctl.api.schema.fields import kinds_by_version
 from kschedctl.api.spelling import meant
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.linter.values import Steps, at, is_rendered, items, text
 from kschedctl.snapshot.documents import read_envelope
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kschedctl.common.text.tree import Step
 from kschedctl.linter.values import Steps
-from kschedctl.text.tree import Step
 
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _NEXT: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]*)\]")

@@ -7,13 +7,13 @@ from collections import Counter
 
 import yaml
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.comments import comments
+from kschedctl.common.text.tree import NoTreeError, yaml_trees
+from kschedctl.common.text.yaml import yaml_value
 from kschedctl.linter.data_changes import CannotChangeError, changed, settled
 from kschedctl.linter.fix import FieldEdit, Fix
 from kschedctl.linter.yaml_edits import edited, text_edit
-from kschedctl.text.comments import comments
-from kschedctl.text.tree import NoTreeError, yaml_trees
-from kschedctl.text.yaml import yaml_value
 
 
 def fixed_text(text: bytes, fix: Fix) -> bytes:

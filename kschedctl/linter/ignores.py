@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.excluded_paths import path_matches

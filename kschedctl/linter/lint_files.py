@@ -14,9 +14,18 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Finding
-from kschedctl.findings.location import Location, Position
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings.location import Location, Position
+from kschedctl.common.text.comments import comments
+from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.common.text.positions import nesting_position
+from kschedctl.common.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
+from kschedctl.common.text.tree import YamlNode, json_tree, read_tree
+from kschedctl.common.text.yaml import yaml_value
+from kschedctl.common.text.yaml_events import MAX_DEPTH
+from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.linter.excluded_paths import ExcludedPaths
 from kschedctl.linter.helm_output import is_helm_output, line_in_template, split_by_source, template_path
 from kschedctl.linter.regions import Region, region_in
@@ -25,15 +34,6 @@ from kschedctl.snapshot.names import HIDDEN
 from kschedctl.snapshot.sources import Source, read_sources, whole_source
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.unpacking import Unpacking
-from kschedctl.text.comments import comments
-from kschedctl.text.encoding import utf8_text
-from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
-from kschedctl.text.positions import nesting_position
-from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
-from kschedctl.text.tree import YamlNode, json_tree, read_tree
-from kschedctl.text.yaml import yaml_value
-from kschedctl.text.yaml_events import MAX_DEPTH
-from kschedctl.text.yaml_lines import LineReader
 
 #: The separator before a document: no quoted, folded or literal scalar may contain it at the beginning of a line.
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)

@@ -22,10 +22,10 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import cron_job_of, deployment_of
-from kschedctl.errors import InputError
-from kschedctl.findings.field_path import field_path
-from kschedctl.findings.finding import ObjectRef
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.field_path import field_path
+from kschedctl.common.findings.finding import ObjectRef
+from kschedctl.common.findings.location import Location
 from kschedctl.linter.document_objects import FoundObject, found_in
 from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.kustomize import Kustomizations, value_in_build

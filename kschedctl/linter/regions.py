@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kschedctl.common.text.tree import YamlNode
 from kschedctl.linter.values import Steps
-from kschedctl.text.tree import YamlNode
 
 
 class Region(NamedTuple):

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
-from kschedctl.errors import InputError
-from kschedctl.findings.shortened import shortened
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.text.encoding import utf8_text
 from kschedctl.linter.kustomize import NAMES
 from kschedctl.linter.lint_files import LintFile, read_text, rendered_files
 from kschedctl.linter.unreadable_files import CHART, TEST_DATA
 from kschedctl.linter.values import at
-from kschedctl.text.encoding import utf8_text
 
 #: The seconds after which a tool is ended.
 _SECONDS: Final = 120

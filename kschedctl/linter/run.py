@@ -9,8 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Severity
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.diagnosis import ORDER, Diagnosis, sorted_diagnoses
 from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kschedctl.api.wording import similar
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
 

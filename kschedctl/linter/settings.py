@@ -13,17 +13,17 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from kschedctl.api.wording import similar
-from kschedctl.errors import ConfigError, InputError
-from kschedctl.findings.field_path import field_path
-from kschedctl.findings.finding import Severity
-from kschedctl.findings.location import Position
+from kschedctl.common.errors import ConfigError, InputError
+from kschedctl.common.findings.field_path import field_path
+from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings.location import Position
+from kschedctl.common.text.positions import yaml_position
+from kschedctl.common.text.yaml import yaml_value
 from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.values import Steps, at
 from kschedctl.snapshot.text_file import file_bytes
-from kschedctl.text.positions import yaml_position
-from kschedctl.text.yaml import yaml_value
 
 FILE: Final = ".kschedctl.yaml"
 _TOML: Final = "pyproject.toml"

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from kschedctl.api.quantity import QuantityError, parse_quantity
-from kschedctl.text.tree import Step
+from kschedctl.common.text.tree import Step
 
 T = TypeVar("T")
 #: The path from an object to a value in it: keys and indices.

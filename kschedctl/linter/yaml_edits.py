@@ -8,11 +8,11 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from kschedctl.common.text.tree import YamlNode
+from kschedctl.common.text.yaml_scalars import plain_scalar
 from kschedctl.linter.data_changes import CannotChangeError
 from kschedctl.linter.fix import FieldEdit, FixAction
 from kschedctl.linter.values import Steps
-from kschedctl.text.tree import YamlNode
-from kschedctl.text.yaml_scalars import plain_scalar
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./%+-]*")
 _INDENT: Final = 2

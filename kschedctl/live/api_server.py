@@ -7,7 +7,7 @@ from typing import Final
 
 from urllib3 import HTTPHeaderDict, Timeout
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.context import LiveContext
 from kschedctl.live.error_responses import refusal
 from kschedctl.live.http import JSON, USER_AGENT, read_body, seconds_left, sent, silence_urllib3

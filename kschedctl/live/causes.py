@@ -17,7 +17,7 @@ from urllib3.exceptions import (
     TimeoutError,  # noqa: A004 (the name in urllib3)
 )
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 
 
 def cause_of(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from urllib3 import Retry, Timeout
 from urllib3.exceptions import HTTPError, LocationValueError, SSLError
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.api_server import ApiServer
 from kschedctl.live.causes import unreachable
 from kschedctl.live.context import LiveContext

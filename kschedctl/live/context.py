@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.live.kubeconfig import read_kubeconfigs
 from kschedctl.live.limits import MAX_ANSWER, REQUEST_SECONDS
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.certificates import file_or_data
 from kschedctl.live.exec_plugin import ExecStatus, run_plugin
 from kschedctl.live.kubeconfig import ClusterEntry, Entry, UserEntry

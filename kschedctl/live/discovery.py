@@ -8,7 +8,7 @@ import msgspec
 
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.connection import Connection
 from kschedctl.live.error_responses import ForbiddenError, NotServedError
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 
 _MOST_CHARS: Final = 500
 

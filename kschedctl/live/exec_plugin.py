@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from kschedctl.api.meta import ApiStruct, Time
-from kschedctl.errors import ClusterError, InputError
+from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.live.certificates import as_data
 from kschedctl.live.kubeconfig import ClusterEntry, Entry, ExecEntry, UserEntry
 from kschedctl.snapshot.decoding import decode

@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib3 import BaseHTTPResponse, PoolManager, Timeout, disable_warnings
 from urllib3.exceptions import InsecureRequestWarning
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.limits import Deadline, Limits
 from kschedctl.snapshot.unpacking import size_text
 

@@ -16,10 +16,10 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kschedctl.api.meta import ApiStruct
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.text.yaml import yaml_documents
 from kschedctl.snapshot.decoding import decode, plain
-from kschedctl.text.encoding import utf8_text
-from kschedctl.text.yaml import yaml_documents
 
 T = TypeVar("T")
 

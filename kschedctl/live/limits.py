@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Final
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.snapshot.unpacking import size_text
 
 #: The default timeout of a request, in seconds.

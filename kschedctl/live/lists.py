@@ -9,8 +9,8 @@ import msgspec
 
 from kschedctl.api.coordination import NODE_LEASES
 from kschedctl.api.meta import ApiObject, Int64
-from kschedctl.errors import ClusterError, InputError
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import ClusterError, InputError
+from kschedctl.common.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.error_responses import GoneError

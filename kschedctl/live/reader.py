@@ -11,8 +11,8 @@ from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.kind_names import is_namespaced
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ClusterError, SnapshotError
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import ClusterError, SnapshotError
+from kschedctl.common.findings.location import Location
 from kschedctl.live.api_server import CONNECTIONS
 from kschedctl.live.connection import Connection
 from kschedctl.live.context import LiveContext, context_namespace

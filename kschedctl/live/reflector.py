@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Final, Protocol
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ClusterError, KschedctlError
+from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.error_responses import ForbiddenError, GoneError, NotServedError

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.connection import Connection
 from kschedctl.live.error_responses import ForbiddenError, NotServedError
 

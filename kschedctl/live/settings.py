@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kschedctl.errors import ClusterError, InputError
-from kschedctl.extras import install_command
+from kschedctl.common.errors import ClusterError, InputError
+from kschedctl.common.extras import install_command
 from kschedctl.live.address import proxy_address, server_address
 from kschedctl.live.causes import cause_of
 from kschedctl.live.certificates import check_certificates, file_or_data

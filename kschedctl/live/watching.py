@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ClusterError, InputError
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import ClusterError, InputError
+from kschedctl.common.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.error_responses import GoneError

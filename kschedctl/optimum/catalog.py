@@ -25,14 +25,14 @@ from kschedctl.api.names import label_value_problems, qualified_name_problems, s
 from kschedctl.api.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
 from kschedctl.api.resources import CPU, MEMORY, PODS
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Finding
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.text.json_values import decoded_json
+from kschedctl.common.text.yaml import yaml_documents
 from kschedctl.framework.config.decode import Decoder
 from kschedctl.framework.config.problems import Problems
 from kschedctl.snapshot.positions import position_of
 from kschedctl.snapshot.text_file import file_bytes
-from kschedctl.text.json_values import decoded_json
-from kschedctl.text.yaml import yaml_documents
 
 #: Prices are counted in millionths.
 UNIT: Final = 1_000_000

@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin, PluginError
 from kschedctl.framework.result_cache import CachedResults

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from kschedctl.errors import InputError
-from kschedctl.extras import install_command
+from kschedctl.common.errors import InputError
+from kschedctl.common.extras import install_command
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.labels import LabelColumn
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.optimum.question import PlacementQuestion
 from kschedctl.plugins.node_resources.backed_resources import backed_resources
 

@@ -17,7 +17,7 @@ from kschedctl.api.amounts import format_amount
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import MEMORY
 from kschedctl.api.wording import counted
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach

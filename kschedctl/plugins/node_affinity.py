@@ -16,7 +16,6 @@ from kschedctl.api.node_selector import NodeSelector, NodeSelectorTerm, Preferre
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
 from kschedctl.api.wording import show_labels
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.node_selection import (
     nodes_matching,
     nodes_matching_pod,
@@ -25,6 +24,7 @@ from kschedctl.cluster.node_selection import (
 )
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.config.args import NodeAffinityArgs
 from kschedctl.framework.cycle_state import CycleState

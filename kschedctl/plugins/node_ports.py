@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.pod import ContainerPort, Pod
-from kschedctl.arrays import Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
+from kschedctl.common.arrays import Mask
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered

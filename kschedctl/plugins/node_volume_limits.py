@@ -16,8 +16,8 @@ import numpy as np
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSIDriver, CSINode
-from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NOTHING, Dependencies, Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered

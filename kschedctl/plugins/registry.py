@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from kschedctl.errors import ConfigError
+from kschedctl.common.errors import ConfigError
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.default_binder import DefaultBinder

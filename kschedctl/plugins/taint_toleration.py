@@ -14,8 +14,8 @@ import numpy as np
 from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Pod, Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated, tolerates
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING

@@ -10,9 +10,9 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim, Volume
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered

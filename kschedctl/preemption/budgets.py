@@ -12,9 +12,9 @@ import numpy as np
 
 from kschedctl.api.selectors import SelectorError, parse_label_selector
 from kschedctl.api.workload import PodDisruptionBudget
-from kschedctl.arrays import Mask, PodIndices
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.common.arrays import Mask, PodIndices
 
 
 class Budget(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import NodeStatuses

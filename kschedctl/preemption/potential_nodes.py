@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedctl.arrays import Rows
+from kschedctl.common.arrays import Rows
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
 

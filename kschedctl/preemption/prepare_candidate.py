@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import PodIndices
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import PodIndices
 
 
 def lower_priority_nominated_pods(cluster: Cluster, pod: Pod, row: int) -> PodIndices:

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Rows
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Rows
 from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Status
 from kschedctl.preemption.budgets import Budget, violated_budgets

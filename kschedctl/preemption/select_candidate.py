@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array, Worlds
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.common.arrays import Int64Array, Worlds
 
 #: The criteria in their order.
 CRITERIA: Final = (

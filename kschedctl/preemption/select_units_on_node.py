@@ -13,10 +13,10 @@ from itertools import chain
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Mask, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import grouped_pods
 from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.common.arrays import Mask, Rows
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import ExtenderVerdict
 from kschedctl.framework.status import Code, Reason, Status

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Entries, Mask, Rows, Worlds
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay, Selection
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
+from kschedctl.common.arrays import Entries, Mask, Rows, Worlds
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import NodeStatuses

@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.answers.leader import Election, ElectionState, LeaderOverview, ProblemData
 from kschedctl.answers.preempt_words import time_span
-from kschedctl.findings.shortened import shortened
+from kschedctl.common.findings.shortened import shortened
 from kschedctl.leaderelection.overview import AHEAD
 from kschedctl.presentation.document import GAP, Document, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions

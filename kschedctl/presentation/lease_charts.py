@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.answers.leader import CounterexampleData, Election, EventData, LeaderSimulation, TermData
 from kschedctl.answers.preempt_words import time_span
-from kschedctl.findings.shortened import shortened
+from kschedctl.common.findings.shortened import shortened
 from kschedctl.leaderelection.simulation.timeline import ElectionEvent
 from kschedctl.presentation.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
 from kschedctl.presentation.tone import Tone

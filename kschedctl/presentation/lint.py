@@ -9,7 +9,7 @@ from typing import Final
 
 from kschedctl.answers.lint import LintReport
 from kschedctl.api.wording import counted
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.diagnosis import ORDER, Diagnosis
 from kschedctl.linter.run import LintResult
 from kschedctl.presentation.document import GAP, Block, Document, Heading, Paragraph, Question, Verbatim

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kschedctl.api.wording import counted
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.diagnosis import ORDER, Diagnosis
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import Table, table

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from kschedctl.answers.base import AnswerList
 from kschedctl.answers.stream import AnswerStream
-from kschedctl.notebook import ShownInNotebooks
+from kschedctl.common.notebook import ShownInNotebooks
 from kschedctl.presentation.document import Document
 from kschedctl.presentation.explain.many import stream_document
 from kschedctl.presentation.frame import View, one_by_one

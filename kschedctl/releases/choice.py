@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from kschedctl.errors import UnsupportedError
+from kschedctl.common.errors import UnsupportedError
 from kschedctl.releases.release import LATEST, RELEASES, Release
 
 _VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?", re.ASCII)

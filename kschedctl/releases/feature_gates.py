@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from kschedctl.errors import UnsupportedError
+from kschedctl.common.errors import UnsupportedError
 
 _TABLE: Final = Path(__file__).with_name("feature_gates.txt")
 _ABSENT: Final = "."

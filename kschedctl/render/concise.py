@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kschedctl.common.text.printable import printable
 from kschedctl.render.findings import FindingsForm
-from kschedctl.text.printable import printable
 
 if TYPE_CHECKING:
     from kschedctl.presentation.lint import LintView

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 if TYPE_CHECKING:
     from kschedctl.answers.base import Answer
     from kschedctl.answers.stream import AnswerStream
-    from kschedctl.frames import Tabular
+    from kschedctl.common.frames import Tabular
     from kschedctl.presentation.document import Question
     from kschedctl.presentation.frame import View
 

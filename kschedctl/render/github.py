@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
+from kschedctl.common.text.printable import printable
 from kschedctl.render.findings import FindingsForm
-from kschedctl.text.printable import printable
 
 if TYPE_CHECKING:
     from kschedctl.presentation.lint import LintView

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
+from kschedctl.common.text.printable import json_text
 from kschedctl.render.findings import FindingsForm
 from kschedctl.render.sarif import relative_uri, repository_root
-from kschedctl.text.printable import json_text
 
 if TYPE_CHECKING:
     from kschedctl.linter.diagnosis import Diagnosis
@@ -27,7 +27,7 @@ class GitLab(FindingsForm):
         """Yield the report."""
         import msgspec
 
-        from kschedctl.text.json_values import encoded_json
+        from kschedctl.common.text.json_values import encoded_json
 
         root = repository_root(Path.cwd())
         seen: Counter[str] = Counter()

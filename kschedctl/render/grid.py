@@ -21,12 +21,12 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from kschedctl.common.text.printable import printable
 from kschedctl.presentation.document import INDENT, Lines, Table
 from kschedctl.presentation.tone import Tone
 from kschedctl.render.column import Column
 from kschedctl.render.short_names import Shortened, shortenings
 from kschedctl.render.wrapping import wrapped
-from kschedctl.text.printable import printable
 
 _COLUMN_GAP: Final = 2
 #: The first column with a heading that may be split; the columns before it identify the row.

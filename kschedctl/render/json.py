@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kschedctl.common.text.printable import json_text
 from kschedctl.render.form import Form, Medium, collected
-from kschedctl.text.printable import json_text
 
 if TYPE_CHECKING:
     from kschedctl.answers.base import Answer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kschedctl.common.text.printable import json_text
 from kschedctl.render.form import Form, Medium, as_table, collected
-from kschedctl.text.printable import json_text
 
 if TYPE_CHECKING:
     from kschedctl.answers.base import Answer
@@ -20,7 +20,7 @@ class JsonLines(Form):
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield a line per row or finding."""
         from kschedctl.answers.lint import LintReport
-        from kschedctl.text.json_values import encoded_json
+        from kschedctl.common.text.json_values import encoded_json
 
         found = collected(answer)
         if isinstance(found, LintReport):

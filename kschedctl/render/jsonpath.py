@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
+from kschedctl.common.text.printable import printable
 from kschedctl.render.form import Form, FormError, Medium, collected
-from kschedctl.text.printable import printable
 
 if TYPE_CHECKING:
     from kschedctl.presentation.frame import View

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 _STEP: Final = re.compile(
     r"""\s+|[@$]

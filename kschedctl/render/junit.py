@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.render.findings import FindingsForm
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kschedctl.common.text.printable import printable
 from kschedctl.render.form import Form, Medium, collected
-from kschedctl.text.printable import printable
 
 if TYPE_CHECKING:
     from kschedctl.presentation.frame import View

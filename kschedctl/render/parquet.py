@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kschedctl.errors import UnsupportedError
-from kschedctl.extras import install_command
+from kschedctl.common.errors import UnsupportedError
+from kschedctl.common.extras import install_command
 from kschedctl.render.form import Form, Medium, as_table
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from html import escape
 from math import ceil, floor, log10
 from typing import Final
 
+from kschedctl.common.text.printable import printable
 from kschedctl.presentation.charts import Scatter
 from kschedctl.presentation.document import Block
-from kschedctl.text.printable import printable
 
 _WIDTH: Final = 720
 _HEIGHT: Final = 480

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
+from kschedctl.common.text.printable import printable
 from kschedctl.presentation.document import (
     Block,
     Gap,
@@ -22,7 +23,6 @@ from kschedctl.presentation.tone import Tone
 from kschedctl.render.form import Console
 from kschedctl.render.grid import Printed, grid
 from kschedctl.render.wrapping import wrapped
-from kschedctl.text.printable import printable
 
 _STYLES: Final = {
     Tone.STRONG: "bold",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kschedctl.common.text.printable import is_invisible
 from kschedctl.render.form import Form, Medium, collected
-from kschedctl.text.printable import is_invisible
 
 if TYPE_CHECKING:
     from kschedctl.answers.base import Answer

@@ -12,8 +12,8 @@ from kschedctl.analyses.volumes import ClaimSubject
 from kschedctl.api.device import DeviceClass, ResourceClaim
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import similar
+from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import require_listed
-from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.manifests import ManifestRequest, ObjectSubject, read_manifests
 from kschedctl.requests.pods import POD_PREFIXES, named_pod

@@ -11,10 +11,10 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ApiObject
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.findings.location import Location
 from kschedctl.completeness.missing import require_listed
-from kschedctl.errors import SnapshotError
 from kschedctl.face import SchedulingCluster
-from kschedctl.findings.location import Location
 from kschedctl.loading import read_snapshot, scheduling_cluster
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.original_objects import OriginalObjects

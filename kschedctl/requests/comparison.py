@@ -9,8 +9,8 @@ from functools import partial
 from kschedctl.analyses.diff.analysis import DiffRequest, Key, found_on
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
+from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import require_listed
-from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.requests.cluster import ClusterRequest

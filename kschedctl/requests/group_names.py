@@ -14,7 +14,7 @@ from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 
 if TYPE_CHECKING:
     from kschedctl.requests.scope import NamespaceScope

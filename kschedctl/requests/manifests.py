@@ -18,11 +18,11 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
 from kschedctl.api.workload import CronJob, DaemonSet, Job
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Subject, Where
+from kschedctl.common.findings.location import Location
 from kschedctl.completeness.missing import require_listed
-from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
-from kschedctl.findings.finding import Subject, Where
-from kschedctl.findings.location import Location
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.snapshot.manifest import ManifestObject, ManifestSet, refuse
 from kschedctl.snapshot.original_objects import OriginalObjects

@@ -17,8 +17,8 @@ from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.completeness.missing import require_listed
-from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.group_names import named_member, names_group

@@ -11,7 +11,7 @@ import msgspec
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.selectors import matches
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.snapshot.validation import Validation
 

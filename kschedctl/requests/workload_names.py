@@ -13,8 +13,8 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import ManifestError
 from kschedctl.completeness.missing import require_listed
-from kschedctl.errors import ManifestError
 from kschedctl.requests.manifests import ObjectSubject
 from kschedctl.workloads.pods import WORKLOADS
 

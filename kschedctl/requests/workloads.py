@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.api.wording import listed
+from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.completeness.missing import require_listed
-from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests

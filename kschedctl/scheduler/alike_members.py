@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Rows
+from kschedctl.common.arrays import Rows
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import SUCCESS

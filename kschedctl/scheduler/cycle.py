@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Rows
+from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import ExtenderError
 from kschedctl.framework.fit_error import fit_error

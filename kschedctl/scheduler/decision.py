@@ -12,8 +12,8 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.interface import PostFilterResult
 from kschedctl.framework.node_statuses import NodeStatuses

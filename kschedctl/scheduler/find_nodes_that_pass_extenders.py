@@ -9,8 +9,8 @@ import numpy as np
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Rows
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Rows
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.extender import EXTENDER_NAME, Extender, ExtenderError, ExtenderFilterResult, ExtenderRejection
 from kschedctl.framework.node_statuses import ExtenderVerdict, NodeStatuses

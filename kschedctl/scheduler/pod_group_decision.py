@@ -10,8 +10,8 @@ import numpy as np
 
 from kschedctl.api.core import Condition
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Mask
 from kschedctl.framework.node_statuses import ExtenderVerdict, NodeStatuses
 from kschedctl.framework.pod_groups import Placement, PodGroupInfo
 from kschedctl.framework.runtime import Framework

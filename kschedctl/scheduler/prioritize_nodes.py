@@ -9,7 +9,7 @@ from msgspec import structs
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import MAX_EXTENDER_PRIORITY, Extender, ExtenderError
 from kschedctl.framework.interface import MAX_NODE_SCORE

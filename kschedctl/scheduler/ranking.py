@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod, PodSpec, PodStatus
-from kschedctl.arrays import Int64Array, Rows
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.extension_point import ExtensionPoint

@@ -24,8 +24,8 @@ import numpy as np
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import PluginError, PreScorePlugin, ScorePlugin

@@ -10,7 +10,7 @@ from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import similar
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.extender import Extender, is_interested

@@ -11,7 +11,7 @@ from typing import Final
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
-from kschedctl.arrays import Int64Array, Rows
+from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.runtime import Framework

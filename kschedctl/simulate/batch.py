@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.scoring import Scores, run_score
 from kschedctl.framework.status import Code

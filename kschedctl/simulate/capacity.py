@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import PODS, pod_requests, scheduler_units
-from kschedctl.arrays import Int64Array
-from kschedctl.errors import InputError
+from kschedctl.common.arrays import Int64Array
+from kschedctl.common.errors import InputError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin
 from kschedctl.plugins.gang_scheduling import GangScheduling

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.clock import VirtualClock
+from kschedctl.common.clock import VirtualClock
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.framework.cycle_state import PodsToActivate
 from kschedctl.framework.effects import ObjectChange, changed_objects

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod, PodSchedulingGroup
 from kschedctl.api.pod_group import PodGroup, PodGroupStatus
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.scheduler.decide_in_group import decide_in_group
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import GroupOutcome

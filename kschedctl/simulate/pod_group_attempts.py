@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from kschedctl.api.core import Condition
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
-from kschedctl.clock import VirtualClock
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.clock import VirtualClock
 from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
 from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.status import Code

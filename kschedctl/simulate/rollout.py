@@ -26,8 +26,8 @@ from kschedctl.api.workload import (
     StatefulSetUpdateStrategy,
 )
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.group_losses import group_losses

@@ -18,10 +18,10 @@ from kschedctl.api.core import Node
 from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.api.pod import Pod
-from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.clock import VirtualClock
 from kschedctl.framework.effects import ObjectChange
 from kschedctl.framework.events import (
     ASSIGNED_POD_ADD,

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from math import ceil
 from typing import Final
 
-from kschedctl.clock import VirtualClock
-from kschedctl.notebook import ShownInNotebooks
+from kschedctl.common.clock import VirtualClock
+from kschedctl.common.notebook import ShownInNotebooks
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.alike_pods import AlikePods, RankedDecision

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from kschedctl.frames import Cell, ColumnType, Tabular
+from kschedctl.common.frames import Cell, ColumnType, Tabular
 
 
 class TimelineEvent(StrEnum):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, passed_file
 from kschedctl.snapshot.names import HIDDEN, IS_ONE, NOT_A_FILE, VERSION_CONTROL, why_not_read
 from kschedctl.snapshot.summary import SkippedFile

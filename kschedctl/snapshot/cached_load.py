@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.cache_entry import decode_entry, encode_entry, snapshot_of
 from kschedctl.snapshot.cache_file import CacheFile
 from kschedctl.snapshot.fingerprint import find_files

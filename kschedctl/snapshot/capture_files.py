@@ -15,7 +15,7 @@ import msgspec
 from kschedctl.api.kind_names import plural
 from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.api.wording import listed
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import HEADER_FILE
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.findings.location import Location
+from kschedctl.common.findings.location import Location
 from kschedctl.snapshot.summary import ReadSummary
 
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from kschedctl.api.kind_names import kind_by_name
 from kschedctl.api.kinds import KINDS
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.encoding import utf8_text
 from kschedctl.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
 from kschedctl.snapshot.summary import SkippedFile
-from kschedctl.text.encoding import utf8_text
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZIP_MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")

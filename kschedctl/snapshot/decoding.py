@@ -18,9 +18,9 @@ import msgspec
 from kschedctl.api.core import QuantityText
 from kschedctl.api.meta import Int32, Int64, Time
 from kschedctl.api.workload import IntOrPercent
-from kschedctl.errors import InputError
-from kschedctl.findings.field_path import joined
-from kschedctl.findings.finding import Finding
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.field_path import joined
+from kschedctl.common.findings.finding import Finding
 
 T = TypeVar("T", bound=msgspec.Struct)
 #: A JSON value as text, known to be well-formed.

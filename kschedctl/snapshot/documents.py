@@ -9,16 +9,16 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from kschedctl.errors import InputError
-from kschedctl.findings.location import Location, Position
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.location import Location, Position
+from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.common.text.positions import json_position, position_in_tree
+from kschedctl.common.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
+from kschedctl.common.text.tree import Step, YamlNode, read_tree
+from kschedctl.common.text.yaml import yaml_documents, yaml_values
+from kschedctl.common.text.yaml_header import Shorten, Unread
 from kschedctl.snapshot.decoding import TEXTS, JsonValue, plain, shown
-from kschedctl.text.encoding import utf8_text
-from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
-from kschedctl.text.positions import json_position, position_in_tree
-from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
-from kschedctl.text.tree import Step, YamlNode, read_tree
-from kschedctl.text.yaml import yaml_documents, yaml_values
-from kschedctl.text.yaml_header import Shorten, Unread
 
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 State = tuple[int, int, int, int]
 CHANGED: Final = "was changed while it was read"

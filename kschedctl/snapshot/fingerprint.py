@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.file_state import State, check_unchanged
 from kschedctl.snapshot.sources import STDIN, read_sources
 from kschedctl.snapshot.summary import ReadSummary

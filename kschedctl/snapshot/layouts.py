@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import InputError
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.location import Location
+from kschedctl.common.text.tree import Step
 from kschedctl.snapshot.decoding import JsonValue, decode, elements, plain, shown
 from kschedctl.snapshot.documents import Document
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.text.tree import Step
 
 Fields: TypeAlias = Mapping[str, JsonValue]
 Objects: TypeAlias = Iterable[tuple[ApiObject, Location]]

@@ -12,9 +12,9 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.json_text import json_documents
 from kschedctl.snapshot.documents import ObjectHeader
-from kschedctl.text.json_text import json_documents
 
 PIECE: Final = 4 * 1024 * 1024
 #: The maximum length of an item, in pieces.

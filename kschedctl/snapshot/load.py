@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final, Protocol
 from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.findings.location import Location
+from kschedctl.common.findings.location import Location
 from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.summary import ReadSummary

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Finding, Severity, Subject
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Finding, Severity, Subject
+from kschedctl.common.findings.location import Location
 from kschedctl.releases.release import Release
 from kschedctl.snapshot.original_objects import OriginalObjects
 

@@ -11,9 +11,11 @@ from kschedctl.api.kinds import kind_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.schema.decode import decode_object
 from kschedctl.api.schema.strict import is_known, repeated_field, unknown_fields
-from kschedctl.errors import InputError, ManifestError
-from kschedctl.findings.finding import Finding, Subject
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import InputError, ManifestError
+from kschedctl.common.findings.finding import Finding, Subject
+from kschedctl.common.findings.location import Location
+from kschedctl.common.text.repeated_keys import RepeatedKey
+from kschedctl.common.text.tree import Step
 from kschedctl.snapshot.decoding import JsonValue, plain
 from kschedctl.snapshot.documents import Document
 from kschedctl.snapshot.layouts import steps_to
@@ -21,8 +23,6 @@ from kschedctl.snapshot.manifest import ManifestObject
 from kschedctl.snapshot.objects import Reading, described
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.validation import Validation
-from kschedctl.text.repeated_keys import RepeatedKey
-from kschedctl.text.tree import Step
 
 _REFUSED: Final = "strict decoding error"
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 
 def check_mapping(path: str | Path, target: str | Path, *, force: bool) -> None:

@@ -18,9 +18,9 @@ from kschedctl.api.selectors import SelectorError
 from kschedctl.api.wording import similar
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.pods import Pods
-from kschedctl.errors import InputError, ManifestError
-from kschedctl.findings.finding import ObjectRef, Subject, Where, found_at
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import InputError, ManifestError
+from kschedctl.common.findings.finding import ObjectRef, Subject, Where, found_at
+from kschedctl.common.findings.location import Location
 from kschedctl.releases.release import Release
 from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.manifest import refuse

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Finding
-from kschedctl.findings.location import Location, Position
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings.location import Location, Position
 from kschedctl.snapshot.documents import any_documents
 from kschedctl.snapshot.layouts import SIMULATOR_LISTS, steps_to
 from kschedctl.snapshot.sources import read_sources
@@ -26,7 +26,7 @@ def position_of(finding: Finding, *, key: bool = False) -> Position | None:
     -------
     Position or None
         The position of the field's value or, if the field is absent, of its nearest parent
-        (``kschedctl.text.positions``). ``None`` if the object is not from a file that can be read again: a member of an
+        (``kschedctl.common.text.positions``). ``None`` if the object is not from a file that can be read again: a member of an
         archive, standard input, a cluster.
 
     Notes

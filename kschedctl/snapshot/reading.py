@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.wording import listed
-from kschedctl.errors import ManifestError, SnapshotError
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import ManifestError, SnapshotError
+from kschedctl.common.findings.location import Location
 from kschedctl.snapshot.clusters import chosen
 from kschedctl.snapshot.manifest import ManifestSet
 from kschedctl.snapshot.manifest_reading import ManifestReading

@@ -10,7 +10,8 @@ from io import BytesIO, FileIO
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.encoding import utf8_text
 from kschedctl.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
 from kschedctl.snapshot.clusters import outside, path_inside
 from kschedctl.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, passed_file
@@ -26,7 +27,6 @@ from kschedctl.snapshot.names import (
 )
 from kschedctl.snapshot.summary import ReadSummary, SkippedFile
 from kschedctl.snapshot.unpacking import Unpacking, drained, size_text
-from kschedctl.text.encoding import utf8_text
 
 #: Returns the reason for leaving out a path, and an empty text to read it; the second argument is true for a folder.
 Exclusion: TypeAlias = Callable[[str, bool], str]

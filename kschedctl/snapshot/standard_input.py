@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import BinaryIO, Final
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 #: The path that stands for standard input.
 STDIN: Final = "-"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.unread_objects import Unread
-from kschedctl.findings.shortened import shortened
+from kschedctl.common.findings.shortened import shortened
 from kschedctl.snapshot.decoding import JsonText
 from kschedctl.snapshot.header import SnapshotHeader
 from kschedctl.snapshot.names import MARKDOWN

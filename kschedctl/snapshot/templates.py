@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kschedctl.findings.finding import Finding
-from kschedctl.findings.location import Position
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings.location import Position
 
 #: The beginning of a template action: a field, a variable, a comment or a keyword that charts use.
 _ACTION: Final = re.compile(

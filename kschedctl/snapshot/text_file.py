@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.unpacking import size_text
 
 #: The maximum number of bytes of a file that is no snapshot and no manifest.

@@ -8,7 +8,7 @@ from io import BufferedReader, BytesIO, RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 from kschedctl.api.quantity import QuantityError, parse_quantity, value
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

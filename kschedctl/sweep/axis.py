@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from kschedctl.api.wording import similar
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.release import RELEASES
 from kschedctl.sweep.plan import AxisPlan, NumberRange

@@ -18,8 +18,8 @@ from kschedctl.answers.base import Envelope
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.sweep import Ask
 from kschedctl.api.meta import ApiObject
+from kschedctl.common.errors import ManifestError
 from kschedctl.completeness.missing import require_listed
-from kschedctl.errors import ManifestError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.simulate.drain import DrainOptions

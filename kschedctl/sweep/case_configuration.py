@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from kschedctl.errors import ConfigError
+from kschedctl.common.errors import ConfigError
 from kschedctl.framework.config.types import API_VERSION, KIND
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import prod
 from typing import Any, Final, Literal
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.sweep.axis import Axis
 from kschedctl.sweep.plan import Random
 

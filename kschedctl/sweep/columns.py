@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.answers.sweep import Ask
 from kschedctl.api.well_known import HOSTNAME, ZONE
 from kschedctl.api.wording import similar
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 UTILISATION: Final = "utilisation."
 SKEW: Final = "skew."

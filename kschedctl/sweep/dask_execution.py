@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.errors import InputError, KschedctlError, UnsupportedError
-from kschedctl.extras import install_command
+from kschedctl.common.errors import InputError, KschedctlError, UnsupportedError
+from kschedctl.common.extras import install_command
 from kschedctl.sweep.inputs import InputFile, packed, unpacked
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.pool import DIED, TRIES

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.sweep.axis import CONFIG, EDITS_BY_NAME, OF, SNAPSHOT
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan import texts

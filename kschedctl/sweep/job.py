@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kschedctl.api.core import Node
-from kschedctl.errors import ConfigError, InputError, KschedctlError
+from kschedctl.common.errors import ConfigError, InputError, KschedctlError
+from kschedctl.common.text.yaml import yaml_value
 from kschedctl.face import SchedulingCluster
 from kschedctl.loading import read_snapshot, scheduling_cluster
 from kschedctl.snapshot.load import Snapshot
@@ -23,7 +24,6 @@ from kschedctl.sweep.plan import texts
 from kschedctl.sweep.plan_reader import ReadPlan
 from kschedctl.sweep.row import Row
 from kschedctl.sweep.variation import BaseKey, Variation, variation
-from kschedctl.text.yaml import yaml_value
 from kschedctl.whatif.edit import Edit, FileEdit, PodEdit
 
 #: The maximum number of cached clusters. Cases are ordered by cluster, so a few suffice.

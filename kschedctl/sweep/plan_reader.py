@@ -14,16 +14,16 @@ import msgspec
 
 from kschedctl.answers.sweep import Ask
 from kschedctl.api.wording import similar
-from kschedctl.errors import InputError, PlanError
-from kschedctl.findings.finding import Finding
+from kschedctl.common.errors import InputError, PlanError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.text.positions import yaml_position
+from kschedctl.common.text.repeated_keys import repeated_in_yaml
+from kschedctl.common.text.yaml import yaml_value
 from kschedctl.snapshot.text_file import file_bytes
 from kschedctl.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, read_axis
 from kschedctl.sweep.cases import Cases
 from kschedctl.sweep.columns import check_column, default_columns
 from kschedctl.sweep.plan import Plan, PlanStruct, texts
-from kschedctl.text.positions import yaml_position
-from kschedctl.text.repeated_keys import repeated_in_yaml
-from kschedctl.text.yaml import yaml_value
 
 #: A message of msgspec: the problem, followed by the path of the value.
 _AT: Final = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?\$(.*)`)?")

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from multiprocessing.connection import wait
 from typing import Final
 
-from kschedctl.processes import WorkerProcess, process_context
+from kschedctl.common.processes import WorkerProcess, process_context
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.row import Row
 

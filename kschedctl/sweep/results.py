@@ -13,7 +13,7 @@ from typing import IO, Final, Literal
 
 import msgspec
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.sweep.inputs import inputs
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan import API_VERSION

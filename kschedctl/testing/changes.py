@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.arrays import Int64Array
 from kschedctl.testing.samples import SampleChange
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.schema.decode import decode_object
-from kschedctl.text.json_values import decoded_json
+from kschedctl.common.text.json_values import decoded_json
 from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.placement import tolerations
 from kschedctl.validation.values import relative_path

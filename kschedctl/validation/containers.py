@@ -9,7 +9,7 @@ from typing import Final
 from kschedctl.api import field_errors
 from kschedctl.api.field_errors import Typed
 from kschedctl.api.formats import port_name_problems, port_problems
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.finding import Finding
 from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.environment import environment, environment_from
 from kschedctl.validation.handlers import lifecycle, probes

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kschedctl.api import field_errors
 from kschedctl.api.names import subdomain_problems
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.finding import Finding
 from kschedctl.releases.validation_rules import ValidationRules
 from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.declared import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from kschedctl.api.classes import SYSTEM_CLASSES
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.finding import Finding
 from kschedctl.validation.context import Found, Tree, ValidationContext
 from kschedctl.validation.placement import affinity, topology_spread
 

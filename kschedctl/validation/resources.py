@@ -16,7 +16,7 @@ from kschedctl.api.names import extended_resource_problems, is_native_resource, 
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.quantity import NANO, QuantityError, milli_value, parse_quantity, value
 from kschedctl.api.resources import HUGEPAGES_PREFIX, RequestRules, container_requests, is_pod_level_resource
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.finding import Finding
 from kschedctl.validation.context import Found, Tree
 from kschedctl.validation.values import invalid_findings, label_name
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kschedctl.api.field_errors import go_quote
 from kschedctl.api.names import label_value_problems
 from kschedctl.api.quantity import milli_value
-from kschedctl.findings.finding import Finding, Severity
+from kschedctl.common.findings.finding import Finding, Severity
 from kschedctl.validation.context import Found, Tree
 from kschedctl.validation.resources import amount_of
 

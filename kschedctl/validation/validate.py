@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from kschedctl.api.names import path_segment_problems
 from kschedctl.api.schema.decode import decode_object
 from kschedctl.api.schema.strict import is_known
-from kschedctl.findings.finding import Finding, Severity
+from kschedctl.common.findings.finding import Finding, Severity
 from kschedctl.releases.release import Release
 from kschedctl.validation.autoscaler import horizontal_pod_autoscaler, horizontal_pod_autoscaler_v1
 from kschedctl.validation.budget import pod_disruption_budget

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.volumes.provisioning import Provisioning
 
 

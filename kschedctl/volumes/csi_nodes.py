@@ -7,8 +7,8 @@ from collections import defaultdict
 import numpy as np
 
 from kschedctl.api.storage import CSINode
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.volumes.migration import InTreePlugin, migrated_plugins
 
 

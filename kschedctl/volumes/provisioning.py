@@ -9,9 +9,9 @@ from kschedctl.api.core import QuantityText
 from kschedctl.api.quantity import QuantityError, parse_quantity, value
 from kschedctl.api.storage import CSIDriver, CSIStorageCapacity, StorageClass
 from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import SnapshotError
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.errors import SnapshotError
 from kschedctl.volumes.claims import NO_PROVISIONER, claim_class, requested_storage
 from kschedctl.volumes.topology import VolumeTopology
 

@@ -11,8 +11,8 @@ from kschedctl.api.node_selector import NodeSelector
 from kschedctl.api.selectors import IN, Selector, SelectorError, parse_label_selector, parse_node_term
 from kschedctl.api.storage import CSINode, TopologySelectorTerm
 from kschedctl.api.volume import PersistentVolume
-from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Mask
 from kschedctl.volumes.claims import required_affinity
 from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.migration import in_tree_plugin, migrated_affinity

@@ -10,8 +10,8 @@ import numpy as np
 from kschedctl.api.selectors import IN, Requirement
 from kschedctl.api.volume import PersistentVolume
 from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
-from kschedctl.arrays import Mask
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.common.arrays import Mask
 from kschedctl.volumes.migration import ZONE_DELIMITER
 
 LABEL_KEYS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)

@@ -15,9 +15,9 @@ from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.common.arrays import Mask
 from kschedctl.persistentvolume.controller import sync_claim
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.binder import Binder

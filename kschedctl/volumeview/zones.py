@@ -6,8 +6,8 @@ import numpy as np
 
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import BETA_ZONE, ZONE
-from kschedctl.arrays import Mask
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.common.arrays import Mask
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.zones import volume_labels, zoned_nodes
 

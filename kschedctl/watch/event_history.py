@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.object_client import ObjectClient
 
 #: The ``reportingController`` of the Events.

@@ -21,7 +21,7 @@ from hashlib import sha256
 from threading import Condition, Thread
 from typing import Any, Final
 
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.leaderelection.outage import Outage
 from kschedctl.live.error_responses import ConflictingError, ForbiddenError, NotServedError
 from kschedctl.live.http import JSON

@@ -13,7 +13,7 @@ from kschedctl.api.limits import ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod_group import Workload
 from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, PodTemplate
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.reflector import Reflector, ReflectorSettings

@@ -8,7 +8,7 @@ from math import inf
 from threading import Event, Thread
 from typing import Protocol
 
-from kschedctl.clock import RealClock
+from kschedctl.common.clock import RealClock
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
 from kschedctl.leaderelection.health import HealthzAdaptor

@@ -21,7 +21,7 @@ import numpy as np
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.records import PENDING
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.face import SchedulingCluster
 from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision

@@ -15,9 +15,9 @@ from kschedctl.answers.watch import Line, PodWaits
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.selectors import matches
+from kschedctl.common.errors import InputError
+from kschedctl.common.extras import install_command
 from kschedctl.completeness.missing import missing_for_any
-from kschedctl.errors import InputError
-from kschedctl.extras import install_command
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.live.object_client import ObjectClient

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, Final
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 _ADDRESS: Final = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})")
 _TEXT: Final = "text/plain; charset=utf-8"

@@ -12,9 +12,9 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.common.errors import ClusterError, InputError
+from kschedctl.common.findings.location import Location
 from kschedctl.completeness.missing import permitted
-from kschedctl.errors import ClusterError, InputError
-from kschedctl.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import served_kinds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kschedctl.errors import InputError, KschedctlError
+from kschedctl.common.errors import InputError, KschedctlError
 
 
 class NotFoundError(InputError):

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError
 from kschedctl.web.events import Event
 from kschedctl.web.workers.messages import Progress

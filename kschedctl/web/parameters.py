@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from litestar import Request
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 _MOST_QUERY: Final = 16_384
 _MOST_VALUES: Final = 1000

@@ -11,10 +11,10 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from msgspec import Meta
 
-from kschedctl.errors import ClusterError, InputError, KschedctlError, ManifestError, UnsupportedError
-from kschedctl.findings.finding import Finding
-from kschedctl.text.json_values import encodable, encoded_json
-from kschedctl.text.printable import printable
+from kschedctl.common.errors import ClusterError, InputError, KschedctlError, ManifestError, UnsupportedError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.text.json_values import encodable, encoded_json
+from kschedctl.common.text.printable import printable
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError, TookTooLongError
 from kschedctl.web.pages.problem import problem_page
 

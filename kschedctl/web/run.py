@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.web.app import create_app
 from kschedctl.web.served import Served
 from kschedctl.web.settings import ServeSettings

@@ -16,7 +16,7 @@ from kschedctl.snapshot.validation import Validation
 if TYPE_CHECKING:
     from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.findings.finding import Finding
+    from kschedctl.common.findings.finding import Finding
     from kschedctl.releases.release import Release
 
     #: The changed cluster, and a description of the changes, one line per change.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Subject, Where, subject_of
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Subject, Where, subject_of
 from kschedctl.releases.release import Release
 from kschedctl.whatif.edit import Edit, PodEdit, Thing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.finding import Finding
 from kschedctl.snapshot.validation import Validation
 from kschedctl.whatif.edit import Edit, FileEdit
 from kschedctl.whatif.edits import EDITS

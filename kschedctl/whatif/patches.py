@@ -14,7 +14,7 @@ from kschedctl.api.kinds import kind_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch
 from kschedctl.whatif.json_patch import PatchError, apply_patch
 

@@ -13,7 +13,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.well_known import ZONE, zone_of
 from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.whatif.edit import Thing
 
 T = TypeVar("T", bound=ApiObject)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedctl.api.kind_names import is_namespaced
 from kschedctl.api.names import label_value_problems, qualified_name_problems
 from kschedctl.api.tolerations import EFFECTS
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.whatif.targets import find_kind
 
 

@@ -30,8 +30,8 @@ from kschedctl.api.workload import (
 )
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.errors import SnapshotError
-from kschedctl.findings.finding import Where
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.findings.finding import Where
 from kschedctl.releases.release import Release
 from kschedctl.workloads.claims import replica_named
 from kschedctl.workloads.created_pods import MOST_MADE, MadePod, check_number

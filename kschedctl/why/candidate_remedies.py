@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.api.resources import PODS, pod_requests, scheduler_units
-from kschedctl.arrays import Int64Array, Rows
+from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Status

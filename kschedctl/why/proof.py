@@ -11,7 +11,7 @@ from msgspec import structs
 
 from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.remedy import Change, Patch, Remedy
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.preemption.budgets import get_pod_disruption_budgets

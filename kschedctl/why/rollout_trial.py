@@ -18,7 +18,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import ReplicaSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.remedy import Patch, Remedy, Risk
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import group_of

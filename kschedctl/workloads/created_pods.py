@@ -8,8 +8,8 @@ from typing import Final
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
 
 #: The maximum number of pods that are created one by one for a question.
 MOST_MADE: Final = 10_000

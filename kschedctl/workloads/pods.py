@@ -22,8 +22,8 @@ from kschedctl.api.workload import (
     StatefulSet,
 )
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
 from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.daemon_set import pods_of_daemon_set

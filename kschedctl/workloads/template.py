@@ -33,7 +33,7 @@ from kschedctl.api.workload import (
     StatefulSet,
 )
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 
 #: The characters of generated name suffixes; ``x`` is digit 0.
 _LETTERS: Final = "xzbcdfghjklmnpqrstvw2456789"

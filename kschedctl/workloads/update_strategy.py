@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.api.workload import Deployment, IntOrPercent, RollingUpdateDeployment, StatefulSet
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
 
 ROLLING: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"

@@ -13,8 +13,8 @@ from kschedctl.api.limits import LimitRange, ResourceQuota
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import ObjectRef, Subject
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import ObjectRef, Subject
 from kschedctl.releases.release import LATEST
 from tests.builders import make_cluster, make_container, make_object
 from tests.validation.groups import release_with

@@ -11,7 +11,7 @@ from kschedctl.api.defaults import default_pod
 from kschedctl.api.limits import LimitRange
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 from tests.builders import make_cluster, make_object
 
 

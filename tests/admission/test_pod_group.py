@@ -9,7 +9,7 @@ import pytest
 from kschedctl.admission.pod_group import admit_pod_group
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.pod_group import PodGroup, Workload
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.releases.release import RELEASES
 from tests.builders import make_cluster, make_object
 from tests.validation.groups import GATES, release_with

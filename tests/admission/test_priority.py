@@ -9,7 +9,7 @@ import pytest
 from kschedctl.admission.priority import admit_priority
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.pod import Pod
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from tests.builders import make_cluster, make_object
 
 LOW = make_object(PriorityClass, "low", value=10, globalDefault=True)

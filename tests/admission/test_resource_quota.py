@@ -12,7 +12,7 @@ from kschedctl.api.limits import ResourceQuota
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT
 from kschedctl.api.resources import RequestRules
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 from tests.builders import GPU, make_cluster, make_container, make_pod
 
 RULES = RequestRules()

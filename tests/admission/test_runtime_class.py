@@ -10,7 +10,7 @@ import pytest
 from kschedctl.admission.runtime_class import admit_runtime_class, merge_tolerations
 from kschedctl.api.classes import RuntimeClass
 from kschedctl.api.pod import Pod, Toleration
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from tests.builders import make_cluster, make_object
 
 OVERHEAD = {"podFixed": {"cpu": "250m", "memory": "1Gi"}}

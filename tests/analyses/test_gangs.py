@@ -16,7 +16,7 @@ from kschedctl.answers.pending import GroupData, Pending
 from kschedctl.answers.simulate import GroupResult, Simulated
 from kschedctl.answers.verify import Match
 from kschedctl.api.core import Condition
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.pending import document as pending_document

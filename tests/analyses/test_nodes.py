@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kschedctl.answers.nodes import NodeDescription, NodesOverview
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.render.json import as_json
 from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod

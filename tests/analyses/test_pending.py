@@ -15,7 +15,7 @@ from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.pending import Pending
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.workload import ReplicaSet
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.render.json import as_json
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import group_pending_pods

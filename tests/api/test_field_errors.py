@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.api import field_errors
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.finding import Finding
 
 
 @pytest.mark.parametrize(

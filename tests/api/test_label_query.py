@@ -6,7 +6,7 @@ import pytest
 
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.selectors import matches
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 
 LABELS = {"app": "web", "tier": "front", "empty": ""}
 

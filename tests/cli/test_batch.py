@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from kschedctl.cli.batch import print_answers
-from kschedctl.errors import InputError, UnsupportedError
+from kschedctl.common.errors import InputError, UnsupportedError
 from tests.builders import make_node, make_pod
 
 

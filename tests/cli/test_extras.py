@@ -12,8 +12,8 @@ import pytest
 
 from conformance import jsonlines
 from conformance.recordings import RECORDINGS
+from kschedctl.common.extras import install_command
 from kschedctl.devices.cel import environment
-from kschedctl.extras import install_command
 from tests.cli.in_process import Printed, run
 from tests.paths import ROOT
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from kschedctl.cli.lint.forms import _paired
 from kschedctl.cli.main import app
-from kschedctl.errors import InputError, KschedctlError
+from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.linter.rules import RULES
 
 POD = """apiVersion: v1

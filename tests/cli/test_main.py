@@ -10,7 +10,14 @@ import pytest
 import typer
 
 from kschedctl.cli import main, streams
-from kschedctl.errors import ClusterError, ConfigError, KschedctlError, ManifestError, SnapshotError, UnsupportedError
+from kschedctl.common.errors import (
+    ClusterError,
+    ConfigError,
+    KschedctlError,
+    ManifestError,
+    SnapshotError,
+    UnsupportedError,
+)
 from tests.cli.transcript import SHOP
 
 SCRIPTS = sysconfig.get_path("scripts")

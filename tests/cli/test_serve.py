@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.extras import install_command
+from kschedctl.common.extras import install_command
 from tests.cli.in_process import run
 
 

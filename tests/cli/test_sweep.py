@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedctl.extras import install_command
+from kschedctl.common.extras import install_command
 from tests.cli.in_process import run
 from tests.cli.transcript import SHOP
 

@@ -14,8 +14,8 @@ from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST, PENDING
-from kschedctl.errors import SnapshotError
-from kschedctl.findings.finding import Place
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.findings.finding import Place
 from tests.builders import make_cluster, make_container, make_node, make_object, make_pod
 
 

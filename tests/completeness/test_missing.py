@@ -14,8 +14,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.workload import ReplicaSet
+from kschedctl.common.findings.finding import ObjectRef, Severity
 from kschedctl.completeness.missing import find_missing, missing_for_any
-from kschedctl.findings.finding import ObjectRef, Severity
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount
 from tests.devices.builders import claiming_pod, make_class, make_slice
 from tests.devices.builders import make_claim as make_device_claim

@@ -9,7 +9,7 @@ import pytest
 
 from conformance import generate, jsonlines
 from conformance.cli import main
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from tests.paths import ROOT
 
 README = ROOT / "conformance" / "README.md"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from tests.paths import ROOT
 
 CHANGELOG = ROOT / "CHANGELOG.md"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
+
 from tests.paths import ROOT
 
 ROOMS = sorted(path.parent.name for path in (ROOT / "kschedctl").glob("*/__init__.py"))

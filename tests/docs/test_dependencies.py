@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import Distribution, distribution
-from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.paths import ROOT
 from tools import licences
 from tools.dependencies_page import FOR_DEVELOPERS, FOR_USERS, for_developers, for_users
 from tools.licences import PROJECT, PYPROJECT, is_allowed, licence_of, names, required
-from tests.paths import ROOT
 
 LOCK = ROOT / "requirements" / "dev.txt"
 ROWS: dict[str, Mapping[str, Any]] = {**FOR_USERS, **FOR_DEVELOPERS}

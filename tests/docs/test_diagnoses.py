@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kschedctl.diagnosis.rules import LAST, OF_BOUND, RULES, RULES_OF_FAILED, RULES_OF_PLACED, DiagnosisRule
-from tools.diagnoses_page import page
 from tests.paths import ROOT
+from tools.diagnoses_page import page
 
 FILE = ROOT / "docs" / "diagnoses.md"
 

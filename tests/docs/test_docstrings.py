@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
+
 from tests.paths import ROOT
 
 FOLDERS = ("kschedctl", "conformance", "benchmarks", "tools", "examples", "tests")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+
 from tests.paths import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()

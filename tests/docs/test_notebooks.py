@@ -6,7 +6,6 @@ import ast
 import doctest
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import polars
 import pytest

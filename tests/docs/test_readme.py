@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
+
 from tests.paths import ROOT
 
 README = ROOT / "README.md"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,8 +14,8 @@ from kschedctl.cli.commands import COMMANDS
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.main import app
 from kschedctl.whatif.edits import EDITS
-from tools import picture
 from tests.paths import ROOT
+from tools import picture
 
 README = ROOT / "README.md"
 

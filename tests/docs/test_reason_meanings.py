@@ -8,7 +8,7 @@ import pytest
 
 from conformance.coverage import shape
 from conformance.recordings import cases, our_decision, themes
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.operands import Operands
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.releases.release import RELEASES

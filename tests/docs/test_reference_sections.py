@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import kschedctl
+from tests.paths import ROOT
 from tools import (
     commands_page,
     dependencies_page,
@@ -18,7 +18,6 @@ from tools import (
     releases_page,
     sweep_page,
 )
-from tests.paths import ROOT
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"(<!-- reference -->\n).*?(<!-- /reference -->)", re.DOTALL)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kschedctl.linter.rules import RULES
-from tools.rules_page import page
 from tests.paths import ROOT
+from tools.rules_page import page
 
 FILE = ROOT / "docs" / "rules.md"
 

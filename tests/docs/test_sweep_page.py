@@ -9,8 +9,8 @@ import pytest
 
 from kschedctl.sweep.plan import PlanStruct
 from kschedctl.sweep.plan_reader import plan_of
-from tools.sweep_page import PARTS
 from tests.paths import ROOT
+from tools.sweep_page import PARTS
 
 PAGE = ROOT / "docs" / "sweep.md"
 SWEEPS = sorted((PAGE.parents[1] / "fixtures" / "shop" / "sweeps").glob("*.yaml"))

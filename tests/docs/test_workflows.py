@@ -8,11 +8,11 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
 from tests.paths import ROOT
 
 GITHUB = ROOT / ".github"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 from traitlets.config import Config
+
 from tests.paths import ROOT
 
 NOTEBOOK = ROOT / "examples" / "tune-profile" / "tune-profile.ipynb"

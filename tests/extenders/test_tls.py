@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kschedctl.errors import ConfigError
+from kschedctl.common.errors import ConfigError
 from kschedctl.extenders.http_extender import HTTPExtender
 from kschedctl.framework.config.types import ExtenderConfig as ExtenderConfig
 from kschedctl.framework.config.types import ExtenderTLSConfig

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import Extender

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import (
     PermitPlugin,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.errors import ConfigError
+from kschedctl.common.errors import ConfigError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.image_locality import ImageLocality

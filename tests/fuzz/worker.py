@@ -29,7 +29,8 @@ from kschedctl.analyses.lint.answer import report
 from kschedctl.analyses.snapshot_info import snapshot_info
 from kschedctl.api.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import InputError, KschedctlError
+from kschedctl.common.errors import InputError, KschedctlError
+from kschedctl.common.text.yaml import documents_by_events, yaml_documents
 from kschedctl.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.extenders.transport import Response, _redirected, _split
 from kschedctl.framework.extender import ExtenderError
@@ -46,7 +47,6 @@ from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan_reader import read_plan
-from kschedctl.text.yaml import documents_by_events, yaml_documents
 from tests.cli.in_process import run as run_command
 from tests.fuzz import seeds
 from tests.fuzz.every_kind import COMMANDS, EVERY_KIND

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for
 from kschedctl.leaderelection.settings import ElectionSettings
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from kschedctl.clock import VirtualClock
-from kschedctl.errors import InputError
+from kschedctl.common.clock import VirtualClock
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
 from kschedctl.leaderelection.health import HealthzAdaptor

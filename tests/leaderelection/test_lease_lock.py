@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.clock import VirtualClock
-from kschedctl.errors import InputError
+from kschedctl.common.clock import VirtualClock
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, record_of, spec_of
 from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
 from kschedctl.leaderelection.record import LeaderElectionRecord

@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.lock import LockError
 from kschedctl.leaderelection.memory import MemoryApi, MemoryLock
 from kschedctl.leaderelection.record import LeaderElectionRecord

@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kschedctl.common.text.comments import comments
+from kschedctl.common.text.tree import yaml_trees
+from kschedctl.common.text.yaml import yaml_value
 from kschedctl.linter.applied_fixes import FixResult, apply_fixes
 from kschedctl.linter.data_changes import CannotChangeError, changed, settled
 from kschedctl.linter.fix import FieldEdit, FixAction
@@ -18,9 +21,6 @@ from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, LintResult, lint_files
 from kschedctl.linter.yaml_edits import edited
-from kschedctl.text.comments import comments
-from kschedctl.text.tree import yaml_trees
-from kschedctl.text.yaml import yaml_value
 from tests.example_counts import scaled
 from tests.linter.mutations import commented
 

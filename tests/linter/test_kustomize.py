@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from kschedctl.common.text.yaml import yaml_value
 from kschedctl.linter.kustomize import kustomizations, value_in_build
 from kschedctl.linter.lint_files import read_files, read_text
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, lint_files
-from kschedctl.text.yaml import yaml_value
 
 DEPLOYMENT = """apiVersion: apps/v1
 kind: Deployment

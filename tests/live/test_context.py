@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.errors import ClusterError, InputError, KschedctlError
-from kschedctl.extras import install_command
+from kschedctl.common.errors import ClusterError, InputError, KschedctlError
+from kschedctl.common.extras import install_command
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import load_live
 from kschedctl.live.settings import client_settings

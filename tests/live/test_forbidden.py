@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kschedctl
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from tests.cli import in_process
 from tests.cli.in_process import Printed
 from tests.live.plain_server import Answer, discovery, serving

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.limits import Limits
 from kschedctl.live.reader import LiveReader, load_live
 from kschedctl.releases.choice import ChosenBy

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import ClusterError, InputError, KschedctlError
+from kschedctl.common.errors import ClusterError, InputError, KschedctlError
 from kschedctl.live import context
 from kschedctl.live.context import LiveContext, context_namespace
 from kschedctl.live.reader import load_live

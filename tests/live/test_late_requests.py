@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.connection import Connection
 from kschedctl.live.object_client import ObjectClient
 from tests.live.plain_server import serving

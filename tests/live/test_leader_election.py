@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pytest
 
-from kschedctl.clock import RealClock
+from kschedctl.common.clock import RealClock
 from kschedctl.leaderelection.bounds import Conditions, bounds
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector

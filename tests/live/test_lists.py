@@ -9,7 +9,7 @@ import pytest
 
 import kschedctl
 from kschedctl.api.kinds import KINDS
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.reader import load_live
 from tests.builders import make_pod
 from tests.live.plain_server import Answer, discovery, page, serving

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+
 from tests.paths import ROOT
 
 NAMED = re.compile(r"(tests/live/\w+\.py)::(\w+)")

@@ -20,7 +20,7 @@ from kschedctl.api.schema.fields import field_names
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.releases.release import LATEST
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.workloads.pods import pods_of

@@ -12,7 +12,7 @@ import pytest
 from conformance.generate.groups_parts import APIS
 from kschedctl.admission.pod_group import admit_pod_group
 from kschedctl.api.pod_group import CompositePodGroup, PodGroup, Workload
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import load_live
 from kschedctl.snapshot.load import load_snapshot

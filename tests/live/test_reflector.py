@@ -15,7 +15,7 @@ import pytest
 
 from kschedctl.api.core import Node
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ClusterError, KschedctlError
+from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.live import http
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served

@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.connection import Connection
 from kschedctl.live.context import LiveContext
 from kschedctl.live.object_client import ObjectClient

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.optimum.catalog import read_catalog
 
 GOOD = """\

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from kschedctl.errors import InputError
-from kschedctl.extras import install_command
+from kschedctl.common.errors import InputError
+from kschedctl.common.extras import install_command
 from kschedctl.optimum.program import load_solver
 
 

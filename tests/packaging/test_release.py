@@ -19,10 +19,10 @@ import pytest
 import yaml
 from packaging.utils import canonicalize_name
 
+from tests.paths import ROOT
 from tools.packaging.completions import FILES
 from tools.packaging.homebrew import EXTRAS
 from tools.packaging.krew import archive_name, archives, sha256, this_platform
-from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

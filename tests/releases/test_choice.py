@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.errors import UnsupportedError
+from kschedctl.common.errors import UnsupportedError
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import LATEST, RELEASES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.errors import UnsupportedError
+from kschedctl.common.errors import UnsupportedError
 from kschedctl.releases.feature_gates import idle_gates, known_gates
 from kschedctl.releases.release import RELEASES
 

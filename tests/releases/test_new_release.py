@@ -5,8 +5,6 @@ All other lists of releases are made from ``RELEASES`` and from ``conformance/re
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from conformance import recordings
@@ -16,9 +14,9 @@ from kschedctl.api.schema.fields import field_names
 from kschedctl.linter.rules.manifest.api_gone import ALL, GONE, NEW
 from kschedctl.releases.feature_gates import known_gates
 from kschedctl.releases.release import LATEST, RELEASES
+from tests.paths import ROOT
 from tests.validation.groups import GATES, GROUP_BASES
 from tools.field_names import read_versions
-from tests.paths import ROOT
 
 OLDEST = next(iter(RELEASES))
 WITH_GROUPS = [version for version, release in RELEASES.items() if release.pod_group_rules is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.errors import UnsupportedError
+from kschedctl.common.errors import UnsupportedError
 from kschedctl.releases.release import RELEASES
 
 IN_1_36 = "GenericWorkload GangScheduling"

@@ -17,9 +17,9 @@ from kschedctl.api.core import Node, Service
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.pod import Pod, PodSchedulingGroup
 from kschedctl.api.pod_group import PodGroup
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.framework.interface import PreFilterPlugin
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Reason

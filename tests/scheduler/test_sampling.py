@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kschedctl.api.core import Node, Service
 from kschedctl.api.pod import Pod
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import Plugin, PluginError, PreScorePlugin, ScorePlugin

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, RELEASES

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kschedctl.api.core import Node
 from kschedctl.api.device import ResourceClaimTemplate
 from kschedctl.api.pod import Pod
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate import capacity as module
 from kschedctl.simulate.capacity import Copy, CopyCount, capacity

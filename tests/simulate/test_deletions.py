@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import StatefulSet
-from kschedctl.clock import VirtualClock
 from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.common.clock import VirtualClock
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World

@@ -16,7 +16,7 @@ from kschedctl.api.meta import ApiObject, OwnerReference
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.rollout import restarted, roll_out

@@ -25,10 +25,10 @@ from kschedctl.api.pod import Pod, Toleration
 from kschedctl.api.pod_group import PodGroup, Workload
 from kschedctl.api.workload import Deployment
 from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.common.findings.location import Location
 from kschedctl.devices.cel.environment import _DECLARATIONS
 from kschedctl.devices.cel.extensions import EXTENSIONS, NOT_MODELLED_FUNCTIONS
 from kschedctl.devices.cel.functions import STANDARD
-from kschedctl.findings.location import Location
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.anonymize import CHOICES, anonymized

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 from kschedctl.snapshot import cache_file, cached_load, fingerprint
 from kschedctl.snapshot.cached_load import load_cached
 from kschedctl.snapshot.load import Snapshot, load_snapshot

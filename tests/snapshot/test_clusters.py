@@ -15,7 +15,7 @@ import pytest
 
 import kschedctl
 from kschedctl.analyses.snapshot_info import snapshot_info
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 from kschedctl.snapshot.cached_load import load_cached
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.capture_files import write_capture

@@ -16,7 +16,7 @@ from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.live.exec_plugin import _ExecCredential
 from kschedctl.live.kubeconfig import _Kubeconfig
 from kschedctl.snapshot.decoding import JsonValue, decode, plain

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.decoding import json_text
 from kschedctl.snapshot.documents import Document, ObjectHeader, documents, read_envelope
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Finding
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Finding
 from kschedctl.snapshot.pod_choice import pod_of
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.snapshot.validation import Validation

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.errors import InputError, SnapshotError
+from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.snapshot.file_state import check_unchanged, state
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.sources import LARGE

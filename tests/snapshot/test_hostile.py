@@ -14,7 +14,7 @@ import pytest
 import kschedctl
 from kschedctl.api.selectors import parse_int64
 from kschedctl.cli.batch import print_answers
-from kschedctl.errors import InputError, KschedctlError, SnapshotError
+from kschedctl.common.errors import InputError, KschedctlError, SnapshotError
 from kschedctl.releases.choice import choose_release
 from kschedctl.render.jsonpath_steps import parse_steps, walk
 from kschedctl.snapshot.load import load_snapshot

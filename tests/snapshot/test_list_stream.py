@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import SnapshotError
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.findings.location import Location
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.sources import LARGE

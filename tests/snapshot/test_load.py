@@ -10,8 +10,8 @@ import pytest
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
 from kschedctl.api.meta import ObjectMeta
-from kschedctl.errors import SnapshotError
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.findings.location import Location
 from kschedctl.snapshot.load import load_snapshot
 
 NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'

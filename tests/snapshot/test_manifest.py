@@ -16,16 +16,16 @@ from msgspec.json import Decoder
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.schema.decode import decode_object
+from kschedctl.common.text import yaml_lines
+from kschedctl.common.text.tree import read_tree
+from kschedctl.common.text.yaml_events import EventReader
+from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.releases.release import LATEST
 from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.documents import YamlText
 from kschedctl.snapshot.manifest import refuse
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.snapshot.validation import Validation
-from kschedctl.text import yaml_lines
-from kschedctl.text.tree import read_tree
-from kschedctl.text.yaml_events import EventReader
-from kschedctl.text.yaml_lines import LineReader
 from tests.cli import in_process
 
 NODE = """\

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.errors import ManifestError
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.location import Location
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest, only_pod
 from tests.builders import make_cluster, make_node, make_pod
 

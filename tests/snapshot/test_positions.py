@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Finding
-from kschedctl.findings.location import Location, Position
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings.location import Location, Position
 from kschedctl.snapshot import sources
 from kschedctl.snapshot.positions import position_of
 from kschedctl.snapshot.reading import SnapshotReader

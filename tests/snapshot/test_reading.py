@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
-from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.snapshot.summary import ReadSummary
 from tests.example_counts import scaled

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from kschedctl.api.kinds import CAPTURED_KINDS, kind_type
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.text import yaml, yaml_parts
 from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.documents import Document, documents, read_envelope
 from kschedctl.snapshot.objects import Reading
 from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.shortening import shortened
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.text import yaml, yaml_parts
 
 POD = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}'
 TYPE = CAPTURED_KINDS["", "Pod"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.sources import Source, read_sources
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.unpacking import Unpacking

@@ -17,7 +17,7 @@ import pytest
 
 import kschedctl
 from kschedctl.cli.batch import print_answers
-from kschedctl.errors import InputError, SnapshotError
+from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.unpacking import MAX_RATIO, RATIO_FROM, bounded_lines, parse_size

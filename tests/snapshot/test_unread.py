@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.linter.lint_files import read_files
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest

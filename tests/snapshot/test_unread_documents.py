@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.api.coordination import LEADER_ANNOTATION
-from kschedctl.errors import InputError, SnapshotError
+from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.snapshot.objects import Reading
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.summary import ReadSummary

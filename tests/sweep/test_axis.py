@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.sweep.axis import EDITS_BY_NAME, read_axis
 from kschedctl.sweep.plan import AxisPlan, NumberRange
 from kschedctl.whatif.edits import EDITS

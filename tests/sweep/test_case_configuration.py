@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import ConfigError
+from kschedctl.common.errors import ConfigError
 from kschedctl.framework.config.args import NodeResourcesFitArgs
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.profile import Profile

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.sweep.axis import Axis
 from kschedctl.sweep.cases import Cases
 from kschedctl.sweep.plan import Random

@@ -14,9 +14,9 @@ from kschedctl.sweep.plan_reader import read_plan
 from kschedctl.sweep.row import Row
 from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
+from tests.paths import ROOT
 from tests.sweep.plans import NODES, make_job
 from tests.whatif.test_workload_pods import deployment, web
-from tests.paths import ROOT
 
 SHOP = ROOT / "fixtures" / "shop"
 

@@ -9,7 +9,7 @@ import pytest
 from kschedctl.answers.sweep import Ask
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.releases.release import LATEST
 from kschedctl.sweep.columns import OF_CLUSTER, OWN, check_column, default_columns
 from kschedctl.sweep.measurements import CaseResult, measure

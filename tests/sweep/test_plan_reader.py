@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.answers.sweep import Ask
-from kschedctl.errors import PlanError
+from kschedctl.common.errors import PlanError
 from kschedctl.sweep.plan_reader import plan_of, read_plan
 
 PLAN = """\

@@ -14,8 +14,8 @@ import pytest
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.pool import DIED, run_here
 from kschedctl.sweep.row import Row
-from tests.sweep.plans import make_job
 from tests.paths import ROOT
+from tests.sweep.plans import make_job
 
 AXES = {"fail-zone": [None, "a", "b", "c"], "size": {"of": "set-request", "values": ["cpu=1", "cpu=2", "cpu=5"]}}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.results import digest, open_results
 from tests.builders import make_node, write_snapshot

@@ -8,9 +8,9 @@ import pytest
 
 from kschedctl.api.core import Service
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING, Dependencies, Reach

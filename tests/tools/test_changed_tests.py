@@ -20,7 +20,9 @@ from tools.changed_tests import ROOT, changed_files, main, select
             id="the file named after a module",
         ),
         pytest.param(
-            ["kschedctl/text/yaml.py"], ["kschedctl/text/yaml.py", "tests/text/test_yaml.py"], id="and its doctests"
+            ["kschedctl/common/text/yaml.py"],
+            ["kschedctl/common/text/yaml.py", "tests/common/text/test_yaml.py"],
+            id="and its doctests",
         ),
         pytest.param(["kschedctl/preemption/result.py"], ["tests/preemption"], id="or else the folder"),
         pytest.param(["kschedctl/analyses/explain/story.py"], ["tests/analyses/explain"], id="of the same depth"),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kschedctl.api.schema.decode import UNREADABLE
 from kschedctl.api.schema.strict import unknown_fields
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.finding import Finding
 from kschedctl.releases.release import RELEASES, Release
 from kschedctl.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
 from kschedctl.validation.shared_warnings import WARNING

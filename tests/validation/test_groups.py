@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.releases.release import RELEASES
 from kschedctl.validation.validate import validate
 from tests.validation.generator import made_up

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.releases.release import LATEST, RELEASES
 from kschedctl.validation.validate import RULES, pod_findings, refuses, validate
 from tests.validation.generator import made_up

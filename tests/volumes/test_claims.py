@@ -5,7 +5,7 @@ import pytest
 from kschedctl.api.quantity import NANO
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.default_storage_class import has_class
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 from kschedctl.volumes.claims import (
     claim_class,
     is_bound_to,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kschedctl.api.storage import CSIStorageCapacity
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 from kschedctl.volumes.provisioning import volume_limit
 from tests.builders import make_object
 

@@ -12,7 +12,7 @@ import pytest
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.live.connection import Connection
 from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import Served

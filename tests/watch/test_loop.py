@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.watch import loop as loop_module
 from kschedctl.watch import standstill
 from kschedctl.watch.feed import Feed

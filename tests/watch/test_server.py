@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kschedctl.errors import ClusterError, InputError
+from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.watch import status as status_module
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Alone

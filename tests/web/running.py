@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
 from tests.paths import ROOT
 
 _ADDRESS = re.compile(r"serving .* at http://(\[[^]]+\]|[^:/]+):(\d+)/")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.web.access import COOKIE, Access, RefusedError, session_of, user_of
 from kschedctl.web.settings import ServeSettings, read_token
 

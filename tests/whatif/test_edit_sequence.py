@@ -18,7 +18,7 @@ from kschedctl.api.storage import CSINode
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.releases.release import LATEST
 from kschedctl.whatif.edit_sequence import EditedCluster, apply_edits
 from kschedctl.whatif.edits import Apply, Cordon, Delete, Drain, Edit, FailZone, LabelNode, SetReplicas, TaintNode

@@ -15,7 +15,7 @@ from kschedctl.api.core import Taint
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import StatefulSet
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.whatif.edit import PodEdit
 from kschedctl.whatif.edits import (
     EDITS,

@@ -11,7 +11,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.releases.release import LATEST
 from kschedctl.whatif.workload_pods import successor, with_pods_of, workload_pods
 from tests.builders import (

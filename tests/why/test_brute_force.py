@@ -20,7 +20,7 @@ from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.tolerations import CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
 from kschedctl.api.well_known import PLATFORM_LABELS
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.plugins.tolerations import is_of_pool
 from kschedctl.releases.release import LATEST

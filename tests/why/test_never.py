@@ -18,7 +18,7 @@ from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.well_known import PLATFORM_LABELS
 from kschedctl.cluster.node_selection import required_node_selector
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED
 from kschedctl.plugins.registry import in_tree_registry

@@ -12,7 +12,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT
 from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, PodTemplate, ReplicaSet, StatefulSet
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.workloads.pods import WORKLOADS, pods_of
 from tests.builders import make_cluster, make_container, make_node, make_object
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from kschedctl.api.workload import PodTemplateSpec, ReplicaSet
-from kschedctl.errors import SnapshotError
+from kschedctl.common.errors import SnapshotError
 from kschedctl.workloads.template import generated_name, has_template, template_hash
 from tests.builders import make_container, make_object
 

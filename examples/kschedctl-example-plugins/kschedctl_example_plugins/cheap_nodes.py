@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.cycle_state import CycleState

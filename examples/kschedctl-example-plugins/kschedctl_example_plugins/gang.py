@@ -15,7 +15,7 @@ import numpy as np
 
 from kschedctl.api.meta import Int64
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered

@@ -10,7 +10,7 @@ from io import BufferedReader
 from typing import BinaryIO, Final
 
 from kschedctl.analyses.batch.decider import Line
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.unpacking import PackedStream, Unpacking, bounded_lines
 

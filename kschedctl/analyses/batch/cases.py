@@ -18,7 +18,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QuantityError
 from kschedctl.api.resources import RequestRules, pod_requests
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.registry import Registry
 from kschedctl.releases.release import Release

@@ -18,8 +18,8 @@ from kschedctl.analyses.batch.answer import answer
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.analyses.batch.sequence_answer import sequence_answer
 from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
-from kschedctl.cores import available_cores
-from kschedctl.errors import KschedctlError
+from kschedctl.common.cores import available_cores
+from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release

@@ -15,8 +15,8 @@ import msgspec
 
 from kschedctl.analyses.batch.cases import CaseCluster, read_case_cluster, read_case_pod
 from kschedctl.analyses.batch.staged_run import CreationOrder, StagedRun
-from kschedctl.clock import VirtualClock
-from kschedctl.errors import UnsupportedError
+from kschedctl.common.clock import VirtualClock
+from kschedctl.common.errors import UnsupportedError
 from kschedctl.framework.registry import Registry
 from kschedctl.releases.release import Release
 from kschedctl.simulate.attempt import Attempt

@@ -21,7 +21,7 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.pod_group import PodGroup
-from kschedctl.errors import InputError, UnsupportedError
+from kschedctl.common.errors import InputError, UnsupportedError
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World

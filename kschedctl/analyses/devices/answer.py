@@ -18,8 +18,8 @@ from kschedctl.answers.operands import OperandsData
 from kschedctl.api.device import DeviceClass, ResourceClaim
 from kschedctl.api.quantity import quantity_text
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Rows
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Rows
 from kschedctl.devices.claims import ClaimProblemError, check_classes
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.explain import RequestSupply

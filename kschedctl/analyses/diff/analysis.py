@@ -21,8 +21,8 @@ from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.errors import ManifestError
 from kschedctl.completeness.missing import Missing
-from kschedctl.errors import ManifestError
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from kschedctl.answers.diff import NodeChangeData, NodeOutcomeData
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.status import Status
 from kschedctl.scheduler.decision import Decision
 

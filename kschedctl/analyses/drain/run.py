@@ -10,7 +10,7 @@ from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.api.label_query import parse_label_query
 from kschedctl.api.selectors import matches
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak

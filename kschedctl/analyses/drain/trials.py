@@ -12,7 +12,7 @@ from kschedctl.answers.cures import CureData
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.drain import DrainedNode, DrainOptions
 from kschedctl.simulate.pending import newly_pending_pods

@@ -21,9 +21,9 @@ from kschedctl.answers.explain import (
     OutcomeGroupData,
 )
 from kschedctl.api.wording import counted, similar
+from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.errors import InputError
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision

@@ -10,7 +10,7 @@ from kschedctl.analyses.devices.allocation import allocation_data
 from kschedctl.analyses.devices.answer import place_data
 from kschedctl.answers.devices import AllocationData
 from kschedctl.answers.explain import ClaimsData, NodeData, ReasonData
-from kschedctl.arrays import Rows
+from kschedctl.common.arrays import Rows
 from kschedctl.devices.explain import NotAllocated
 from kschedctl.devices.places import Place, merge_places
 from kschedctl.plugins.dynamic_resources.allocation import allocations_on

@@ -10,8 +10,8 @@ from kschedctl.answers.inventory import BudgetDescription, BudgetItem, BudgetsOv
 from kschedctl.api.wording import counted
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
-from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.budgeted_pods import BudgetedPods, limit_of
 from kschedctl.simulate.disruption import is_computed

@@ -13,8 +13,8 @@ from kschedctl.answers.inventory import WorkloadDescription, WorkloadItem, Workl
 from kschedctl.api.wording import counted
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
-from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.volumes.pod_claims import claim_uses
 from kschedctl.workloads.ownership import MAKERS, workload_of

@@ -12,10 +12,10 @@ from kschedctl.answers.preempt_words import time_span
 from kschedctl.api.coordination import Lease
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
+from kschedctl.common.findings.shortened import shortened
 from kschedctl.completeness.missing import Missing, not_listed, require_listed
 from kschedctl.completeness.required_kinds import Part
-from kschedctl.findings.finding import Finding, ObjectRef, Severity
-from kschedctl.findings.shortened import shortened
 from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.checks import check_config, check_elections, settings_of
 from kschedctl.leaderelection.overview import Elections, elections

@@ -17,7 +17,7 @@ from kschedctl.answers.leader import (
     TimesData,
 )
 from kschedctl.api.wording import counted
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.faults import Fault, Scenario, as_option

@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.api.wording import listed
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.linter.run import LintRequest, LintResult
 from kschedctl.linter.run import lint as lint_paths
 from kschedctl.snapshot.standard_input import STDIN, open_stdin

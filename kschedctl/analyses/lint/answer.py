@@ -13,7 +13,7 @@ from kschedctl.answers.lint import (
     SummaryData,
     UndecidedData,
 )
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.run import LintResult
 

@@ -16,8 +16,8 @@ from kschedctl.answers.nodes import (
 )
 from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.resources import CPU, PODS, RequestRules
-from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.diagnosis.node_health import is_unhealthy
 from kschedctl.workloads.ownership import workload_of
 

@@ -21,7 +21,7 @@ import msgspec
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.analyses.verify.disagreement import Disagreement, Theirs, disagreement, overcounted
 from kschedctl.analyses.verify.shrinking import Object, fewest, smallest_case
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.registry import Registry
 from kschedctl.releases.release import Release
 from kschedctl.scheduler.decision import Decision

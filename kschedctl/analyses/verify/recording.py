@@ -21,7 +21,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.snapshot.anonymize import with_pseudonyms

@@ -19,7 +19,7 @@ from kschedctl.api.device import ResourceClaim
 from kschedctl.api.node_selector import NodeSelector, NodeSelectorTerm
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.selectors import SelectorError, parse_node_term
-from kschedctl.arrays import Rows
+from kschedctl.common.arrays import Rows
 from kschedctl.devices.extended_resources import is_extended_claim, without_extended_claim
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginError

@@ -14,8 +14,8 @@ import msgspec
 
 from kschedctl.api.quantity import QUANTITY_HINT, quantity_problem
 from kschedctl.api.schema.fields import LEAF, LIST, MAP, field_names
-from kschedctl.findings.field_path import field_path
-from kschedctl.findings.finding import Finding
+from kschedctl.common.findings.field_path import field_path
+from kschedctl.common.findings.finding import Finding
 
 UNREADABLE: Final = "BadRequest"
 _TEXT_HINT: Final = "quote it if it is text: in YAML, true, yes, on, y and their opposites are booleans unless quoted"

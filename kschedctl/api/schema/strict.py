@@ -2,7 +2,7 @@
 
 Unknown fields are fields that the object's type lacks in the newest supported release. Objects without a known type,
 such as custom resources, may have any fields. Repeated fields are found in the text
-(``kschedctl.text.repeated_keys``). Source: sigs.k8s.io/json ``UnmarshalStrict``.
+(``kschedctl.common.text.repeated_keys``). Source: sigs.k8s.io/json ``UnmarshalStrict``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 from kschedctl.api.schema.fields import LEAF, LIST, MAP, all_names, field_names
 from kschedctl.api.spelling import edits
 from kschedctl.api.wording import similar
-from kschedctl.findings.field_path import field_path
-from kschedctl.findings.finding import Finding
-from kschedctl.findings.location import Position
+from kschedctl.common.findings.field_path import field_path
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings.location import Position
 
 Steps = tuple[str | int, ...]
 

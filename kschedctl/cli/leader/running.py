@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.leader.election_options import TimeOptions
 from kschedctl.cli.streams import say
-from kschedctl.errors import ClusterError, UnsupportedError
+from kschedctl.common.errors import ClusterError, UnsupportedError
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.running.runner import Runner
 from kschedctl.leaderelection.settings import ElectionSettings

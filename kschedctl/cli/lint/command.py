@@ -31,8 +31,8 @@ from kschedctl.cli.snapshot_paths import SNAPSHOT_VARIABLE, chosen_cluster, snap
 from kschedctl.cli.streams import ESCAPING, note, tell, warn, write
 from kschedctl.cli.streams import report as report_error
 from kschedctl.cli.terminal import ColorWhen, open_console
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Severity
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Severity
 from kschedctl.render.form import FormKind, Medium
 from kschedctl.render.forms import names, parse_form
 

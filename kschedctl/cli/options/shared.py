@@ -67,7 +67,7 @@ def size(text: str) -> str:
     """
     if not text:
         return text
-    from kschedctl.errors import InputError
+    from kschedctl.common.errors import InputError
 
     try:
         max_bytes(text)

@@ -10,10 +10,10 @@ import re
 from functools import cache
 from typing import Any, Final
 
+from kschedctl.common.errors import UnsupportedError
+from kschedctl.common.extras import install_command
 from kschedctl.devices.cel.extensions import NOT_MODELLED_FUNCTIONS
 from kschedctl.devices.cel.syntax import Node, UnknownSyntaxError, read_checked
-from kschedctl.errors import UnsupportedError
-from kschedctl.extras import install_command
 
 DRIVER: Final = "device.driver"
 ATTRIBUTES: Final = "device.attributes"

@@ -27,11 +27,11 @@ from kschedctl.api.quantity import NANO, QuantityError, parse_quantity
 from kschedctl.api.resources import CPU, MEMORY, RequestRules
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
 from kschedctl.diagnosis.refusals import UNTRIED, AdmissionRefusal, QuotaNumbers, quota_numbers, refusal
-from kschedctl.errors import InputError, SnapshotError
 from kschedctl.framework.remedy import Risk
 from kschedctl.simulate.capacity import capacity
 from kschedctl.whatif.workload_pods import workload_pods

@@ -16,7 +16,7 @@ from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.api.selectors import IN, Requirement, Selector, SelectorError
 from kschedctl.api.spelling import meant
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Remedy, Risk, add_operation

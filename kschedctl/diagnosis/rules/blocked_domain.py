@@ -17,7 +17,7 @@ import numpy as np
 
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.obstacles import obstacles_on

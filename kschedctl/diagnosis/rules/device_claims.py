@@ -16,7 +16,7 @@ from typing import Final
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.api.spelling import meant
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together

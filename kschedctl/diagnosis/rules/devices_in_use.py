@@ -15,7 +15,7 @@ import numpy as np
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.resources import CPU, MEMORY
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import requested_devices
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together

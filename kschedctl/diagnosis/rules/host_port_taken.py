@@ -13,7 +13,7 @@ from typing import Final
 
 from kschedctl.api.pod import Container, ContainerPort, Pod
 from kschedctl.api.wording import listed
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows

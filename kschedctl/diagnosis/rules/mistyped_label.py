@@ -24,8 +24,8 @@ from kschedctl.api.selectors import (
 from kschedctl.api.spelling import meant
 from kschedctl.api.well_known import PLACE_LABELS
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Mask
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_labels import (
     ARCH_LABELS,

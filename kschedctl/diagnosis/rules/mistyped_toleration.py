@@ -17,7 +17,7 @@ from kschedctl.api.pod import Toleration
 from kschedctl.api.spelling import meant
 from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, tolerates
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation

@@ -14,7 +14,7 @@ from typing import Final
 from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.core import Node
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.device_nodes import VENDORS, device_sign, plugin_state
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.extended_resources import offers_of_vendor, requested_devices

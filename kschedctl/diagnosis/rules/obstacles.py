@@ -18,8 +18,8 @@ from kschedctl.api.selectors import SelectorError, label_map_selector, parse_nod
 from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Mask
 from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
+from kschedctl.common.arrays import Mask
 from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy

@@ -32,7 +32,7 @@ from kschedctl.api.resources import (
 )
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.request_parts import Part, RequestParts
 from kschedctl.diagnosis.rules import obstacles

@@ -13,10 +13,10 @@ from itertools import islice
 from typing import Final
 
 from kschedctl.api.workload import Deployment, ReplicaSet
+from kschedctl.common.errors import ManifestError
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.errors import ManifestError
 from kschedctl.framework.remedy import Risk
 from kschedctl.framework.status import Code
 from kschedctl.workloads.ownership import intermediate_owners, pods_made_by

@@ -18,7 +18,7 @@ import numpy as np
 from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Toleration
 from kschedctl.api.wording import listed
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.components import ill_network_plugin
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import AUTOSCALER_REMOVAL, health_taints, lacks_network_plugin, removal_failed

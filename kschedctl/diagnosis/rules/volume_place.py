@@ -20,8 +20,8 @@ import numpy as np
 
 from kschedctl.api.well_known import BETA_ZONE, HOSTNAME, ZONE
 from kschedctl.api.wording import counted, listed
-from kschedctl.arrays import Mask
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.unbound_claim import is_of_template
 from kschedctl.diagnosis.situation import Situation

@@ -23,7 +23,7 @@ from kschedctl.api.selectors import SelectorError
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import listed
-from kschedctl.arrays import Mask
+from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.claim_classes import template_change
 from kschedctl.diagnosis.claims import (
     adapted_claim,

@@ -18,8 +18,8 @@ from msgspec import UNSET, inspect
 
 from kschedctl.api.duration import Duration
 from kschedctl.api.field_errors import go_json
+from kschedctl.common.text.repeated_keys import Fields
 from kschedctl.framework.config.problems import Problems, child
-from kschedctl.text.repeated_keys import Fields
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -13,8 +13,10 @@ import msgspec
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.field_errors import go_json
 from kschedctl.api.wording import listed, similar
-from kschedctl.errors import ConfigError, InputError
-from kschedctl.findings.finding import Finding
+from kschedctl.common.errors import ConfigError, InputError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.text.repeated_keys import Fields, repeated_in_yaml
+from kschedctl.common.text.yaml import yaml_documents
 from kschedctl.framework.config.args import (
     ARGS,
     NodeResourcesFitArgs,
@@ -38,8 +40,6 @@ from kschedctl.framework.config.types import (
 from kschedctl.framework.config.validation import queue_sort_args, validate
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.releases.release import Release
-from kschedctl.text.repeated_keys import Fields, repeated_in_yaml
-from kschedctl.text.yaml import yaml_documents
 
 #: In-tree plugins of some release that do not affect the scheduling of a single pod.
 _NOT_ASKED: Final = ("DeferredPodScheduling", "GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator")

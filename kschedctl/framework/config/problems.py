@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kschedctl.api import field_errors
-from kschedctl.errors import ConfigError
-from kschedctl.findings.finding import Finding
+from kschedctl.common.errors import ConfigError
+from kschedctl.common.findings.finding import Finding
 
 
 def child(path: str, name: str) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import sleep
 from typing import Final
 
-from kschedctl.clock import RealClock
-from kschedctl.errors import InputError
+from kschedctl.common.clock import RealClock
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.running import guard
 
 _GUARD: Final = Path(guard.__file__)

@@ -11,8 +11,8 @@ from threading import Thread
 from types import FrameType
 from typing import Final
 
-from kschedctl.clock import RealClock
-from kschedctl.errors import InputError
+from kschedctl.common.clock import RealClock
+from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
 from kschedctl.leaderelection.lock import Lock, same_identity_warning

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from kschedctl.clock import Callback, Clock, Timer, VirtualClock
+from kschedctl.common.clock import Callback, Clock, Timer, VirtualClock
 from kschedctl.leaderelection.lock import LockError
 from kschedctl.leaderelection.memory import MemoryApi, MemoryLock, Versioned
 from kschedctl.leaderelection.record import LeaderElectionRecord

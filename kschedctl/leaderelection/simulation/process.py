@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from kschedctl.clock import VirtualClock
+from kschedctl.common.clock import VirtualClock
 from kschedctl.leaderelection.callbacks import Callbacks
 from kschedctl.leaderelection.elector import LeaderElector
 from kschedctl.leaderelection.memory import MemoryApi

@@ -9,7 +9,7 @@ from math import isfinite
 from random import Random
 from typing import Final
 
-from kschedctl.clock import VirtualClock
+from kschedctl.common.clock import VirtualClock
 from kschedctl.leaderelection.memory import MemoryApi
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.faults import ALL, LEADER, Crash, Fault, Partition, Scenario, SlowApi, Upgrade

@@ -17,7 +17,7 @@ from kschedctl.api.pod_group import PodGroup
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.workload import PodTemplate
 from kschedctl.cluster.pod_group_members import group_members
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject

@@ -14,9 +14,9 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import CronJob, DaemonSet, Job
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Finding
-from kschedctl.findings.location import Location
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings.location import Location
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.validation.pod_rejections import in_workload

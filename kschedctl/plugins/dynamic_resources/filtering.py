@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.devices.allocator import CANNOT_ALLOCATE, INVALID_POOLS, allocate
 from kschedctl.devices.claims import available_on
 from kschedctl.devices.explain import explain_allocation

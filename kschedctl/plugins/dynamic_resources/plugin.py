@@ -16,8 +16,8 @@ import numpy as np
 from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import is_scalar_resource, pod_requests, scheduler_units
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.devices.claims import (
     BINDING_TIMEOUT,
     KINDS,

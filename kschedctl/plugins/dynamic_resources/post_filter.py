@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code, Status
 from kschedctl.plugins.dynamic_resources.filtering import NOT_AVAILABLE

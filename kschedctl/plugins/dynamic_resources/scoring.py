@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedctl.api.device import FIRST_AVAILABLE_MAX, ResourceClaim
 from kschedctl.api.wording import listed
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.allocator import SearchOutcome
 from kschedctl.devices.claims import alternatives_score
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression

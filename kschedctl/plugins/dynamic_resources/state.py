@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedctl.api.device import DeviceClass, ResourceClaim
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask
 
 if TYPE_CHECKING:
     from kschedctl.devices.allocator import Allocations

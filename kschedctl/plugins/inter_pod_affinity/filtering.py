@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.counted_domains import CountedDomains, most_populated
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.status import Code, Reason, Rejections, Status

@@ -10,9 +10,9 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import InterPodAffinityArgs
 from kschedctl.framework.counted_domains import CountedDomains

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodAndNamespaceLabels, PodTerms, classes_matching

@@ -9,8 +9,8 @@ import numpy as np
 
 from kschedctl.api.quantity import milli_value, value
 from kschedctl.api.resources import CPU, MEMORY, PODS, Nanos, RequestRules, is_scalar_resource
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array
 
 
 class Allocation(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.device import DeviceClass
-from kschedctl.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.claims import KINDS
 from kschedctl.devices.extended_resources import backing_classes, can_be_backed, device_totals, resources_with_class
 from kschedctl.framework.dependencies import Dependencies, Reach

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kschedctl.api.device import DeviceClass
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import pod_requests
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import NodeResourcesBalancedAllocationArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled

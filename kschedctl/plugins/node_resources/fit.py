@@ -26,8 +26,8 @@ from kschedctl.api.resources import (
     scoring_requests,
 )
 from kschedctl.api.wording import listed
-from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import NodeResourcesFitArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.arithmetic import round_half_away, truncated_divide
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.node_resources.allocation import Allocation
 

@@ -17,9 +17,9 @@ from kschedctl.api.selectors import (
     parse_label_selector,
 )
 from kschedctl.api.well_known import HOSTNAME, ZONE
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.interface import PluginError
 from kschedctl.plugins.taint_toleration import untolerated_taint
 

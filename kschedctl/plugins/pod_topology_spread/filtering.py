@@ -13,10 +13,10 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.counted_domains import CountedDomains, most_populated
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.remedy import Remedy, RemedyContext

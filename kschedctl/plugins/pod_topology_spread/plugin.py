@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import structs
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import PodTopologySpreadArgs
 from kschedctl.framework.counted_domains import CountedDomains

@@ -15,9 +15,9 @@ import numpy as np
 from kschedctl.api.pod import Pod
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.arithmetic import round_half_away
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.pod_topology_spread.constraints import (

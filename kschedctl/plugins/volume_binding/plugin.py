@@ -18,8 +18,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
 from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import VolumeBindingArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState

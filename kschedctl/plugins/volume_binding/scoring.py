@@ -16,8 +16,8 @@ import numpy as np
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.quantity import value
 from kschedctl.api.resources import EPHEMERAL_STORAGE
-from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.arithmetic import round_half_away
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.plugins.node_resources.arithmetic import ratio_steps

@@ -14,10 +14,10 @@ from typing import Any, Final
 import msgspec
 from markupsafe import Markup
 
+from kschedctl.common.text.printable import printable
 from kschedctl.presentation.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Scatter, Span, Timeline
 from kschedctl.presentation.tone import Tone
 from kschedctl.render.svg import drawing
-from kschedctl.text.printable import printable
 
 #: The number of colours in the style sheet that only distinguish, and of the steps of a scale.
 _COLOURS: Final = 10

@@ -9,8 +9,8 @@ from typing import Any
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from kschedctl.common.text.printable import printable
 from kschedctl.render.page.drawing import FILTERS, is_short
-from kschedctl.text.printable import printable
 
 
 def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:

@@ -13,7 +13,7 @@ from litestar.response import Redirect
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.diff import Diff
-from kschedctl.errors import InputError, KschedctlError
+from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.face import SchedulingCluster
 from kschedctl.presentation.diff import DiffView
 from kschedctl.presentation.frame import View

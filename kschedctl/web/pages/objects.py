@@ -11,7 +11,7 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.inventory.pods import pod_items
 from kschedctl.answers.explain import Explanation
 from kschedctl.answers.volumes import PodVolumes
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.face import SchedulingCluster
 from kschedctl.presentation.explain.text import ExplainView
 from kschedctl.web.pages.handler import page

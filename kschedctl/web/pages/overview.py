@@ -9,7 +9,7 @@ from litestar import Router
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.inventory import BudgetsOverview
-from kschedctl.errors import ClusterError
+from kschedctl.common.errors import ClusterError
 from kschedctl.face import SchedulingCluster
 from kschedctl.presentation.charts import Bars, NodeMap
 from kschedctl.presentation.document import Paragraph, Provenance, Questions, Table

@@ -16,7 +16,8 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
 from kschedctl.answers.base import Answer
 from kschedctl.answers.nodes import NodesOverview
-from kschedctl.errors import ClusterError, KschedctlError
+from kschedctl.common.errors import ClusterError, KschedctlError
+from kschedctl.common.text.printable import is_invisible, printable
 from kschedctl.face import SchedulingCluster
 from kschedctl.presentation.document import Block, Paragraph, Provenance
 from kschedctl.presentation.document import Question as NextQuestion
@@ -26,7 +27,6 @@ from kschedctl.presentation.registry import document
 from kschedctl.presentation.tone import Tone
 from kschedctl.render.page.environment import environment
 from kschedctl.render.page.sections import Page, nowhere, page_of
-from kschedctl.text.printable import is_invisible, printable
 from kschedctl.web.pages.links import Links
 from kschedctl.web.pages.visit import ServerState, Values, Visit
 from kschedctl.web.questions.asked import OFFERED, Asked, Query

@@ -10,7 +10,7 @@ from litestar.di import NamedDependency
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.lint.answer import report
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.presentation.document import Block, Document
 from kschedctl.presentation.lint import LintView

@@ -12,8 +12,8 @@ from kschedctl.analyses.leader.elections import leader
 from kschedctl.analyses.lint.answer import report
 from kschedctl.analyses.pending import PendingRequest, pending
 from kschedctl.answers.base import Answer
+from kschedctl.common.findings.finding import Severity
 from kschedctl.face import SchedulingCluster
-from kschedctl.findings.finding import Severity
 from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 from kschedctl.linter.run import LintRequest, LintResult, lint
 from kschedctl.linter.selection import selected_rules

@@ -14,7 +14,7 @@ import msgspec
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.base import Answer
 from kschedctl.api.wording import listed, similar
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.web.questions.asked import OFFERED, Asked, Query

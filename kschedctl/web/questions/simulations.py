@@ -15,7 +15,7 @@ from kschedctl.analyses.simulate import SimulateRequest, simulate
 from kschedctl.answers.base import Answer
 from kschedctl.answers.capacity import CapacityList
 from kschedctl.api.wording import listed
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.simulate.drain import DrainOptions
 from kschedctl.web.questions.asked import Asked, Query, Seed

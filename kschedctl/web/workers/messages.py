@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.watch.cache import LeftOut

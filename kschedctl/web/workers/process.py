@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Final, TypeVar
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.errors import InputError, KschedctlError
+from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.face import SchedulingCluster
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import FeedChanges

@@ -9,7 +9,7 @@ import pytest
 
 from kschedctl.analyses.batch import sequence_cases
 from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
-from kschedctl.errors import UnsupportedError
+from kschedctl.common.errors import UnsupportedError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kschedctl.analyses.batch.cases import Case, decide
-from kschedctl.errors import ConfigError, InputError
+from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.decision import Decision

@@ -15,7 +15,7 @@ from kschedctl.answers.drain import Drained
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.simulate.drain import DrainOptions
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.preemption.small_clusters import budget

@@ -16,7 +16,7 @@ from kschedctl.analyses.explain.node_preference import prefer
 from kschedctl.answers.explain import PreferenceData, SuggestedChangeData
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.framework.remedy_scope import RemedyScope

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.recordings import cases, our_decision, recorded_answers, themes
 from kschedctl.analyses.explain.score_story import filter_story, score_story
-from kschedctl.errors import KschedctlError
+from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import ScorePlugin
 from kschedctl.releases.release import RELEASES

@@ -15,7 +15,7 @@ from kschedctl.analyses.verify.analysis import VerifyRequest, verify
 from kschedctl.analyses.verify.disagreement import Theirs, disagreement
 from kschedctl.analyses.verify.recording import differing_pod, recorded_case
 from kschedctl.api.pod import Pod
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.loading import scheduling_cluster
 from kschedctl.plugins.registry import in_tree_registry

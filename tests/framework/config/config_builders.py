@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import ConfigError
+from kschedctl.common.errors import ConfigError
 from kschedctl.framework.config.load import SchedulerConfiguration, load_configuration
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.framework.extension_point import ExtensionPoint

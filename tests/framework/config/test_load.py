@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kschedctl.api.duration import Duration
-from kschedctl.errors import ConfigError
-from kschedctl.findings.location import Position
+from kschedctl.common.errors import ConfigError
+from kschedctl.common.findings.location import Position
 from kschedctl.framework.config import args as api
 from kschedctl.framework.config.load import default_configuration
 from kschedctl.releases.release import LATEST, RELEASES

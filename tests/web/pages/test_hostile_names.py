@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import kschedctl
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.errors import KschedctlError
-from kschedctl.text.printable import is_invisible
+from kschedctl.common.errors import KschedctlError
+from kschedctl.common.text.printable import is_invisible
 from kschedctl.web.pages.lists import list_page, search_page
 from kschedctl.web.pages.objects import node_page, pod_page
 from kschedctl.web.pages.overview import overview_page

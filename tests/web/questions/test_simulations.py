@@ -9,7 +9,7 @@ import pytest
 import kschedctl
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.diff import Diff
-from kschedctl.errors import ManifestError
+from kschedctl.common.errors import ManifestError
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.web.questions.asked import Asked
 from kschedctl.web.questions.simulations import CompareQuery, SimulateQuery, compare, simulate_queue

@@ -6,7 +6,7 @@ import os
 import time
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.whatif.edits import DropConstraint
 from tests.whatif.pods import edited_spec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.whatif.edits import SetReplicas
 
 READ = {

@@ -8,7 +8,7 @@ import pytest
 
 from kschedctl.api.quantity import NANO
 from kschedctl.api.resources import RequestRules, pod_requests
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.whatif.edits import SetRequest
 from tests.builders import make_cluster, make_node, make_pod
 from tests.whatif.pods import edited_spec, loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.api.core import Taint
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.whatif.edits import TaintNode
 
 GPU = Taint(key="gpu", value="true", effect="NoSchedule")

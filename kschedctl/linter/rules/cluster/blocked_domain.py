@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.wording import listed
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.cluster.queries import domains, rejecting, trial_of, usable_nodes
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot

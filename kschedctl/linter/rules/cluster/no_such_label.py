@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.spelling import nearest
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.cluster.queries import overlay_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.cluster.queries import trial_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot

@@ -17,7 +17,7 @@ from typing import Final
 from kschedctl.admission.quota_shares import quota_shares
 from kschedctl.api.quantity import QuantityError
 from kschedctl.api.resources import RequestRules
-from kschedctl.findings.finding import Finding, Severity
+from kschedctl.common.findings.finding import Finding, Severity
 from kschedctl.linter.api_server import validation_findings
 from kschedctl.linter.cluster.queries import overlay_of, trial_of
 from kschedctl.linter.cluster.trial import Trial

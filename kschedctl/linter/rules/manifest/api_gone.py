@@ -25,7 +25,7 @@ from typing import Final
 from kschedctl.api.schema.fields import kinds_by_version
 from kschedctl.api.spelling import mistakes, nearest
 from kschedctl.api.wording import counted, listed
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem

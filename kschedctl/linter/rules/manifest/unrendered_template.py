@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.wording import counted
-from kschedctl.findings.location import Position
+from kschedctl.common.findings.location import Position
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.rule import Problem

@@ -19,8 +19,8 @@ from typing import Final
 
 from kschedctl.api.selectors import DOES_NOT_EXIST, IN, NOT_IN
 from kschedctl.api.spelling import edits
+from kschedctl.common.findings.finding import Severity
 from kschedctl.diagnosis.node_labels import ARCHITECTURES
-from kschedctl.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, renaming, setting
 from kschedctl.linter.node_terms import demands_of

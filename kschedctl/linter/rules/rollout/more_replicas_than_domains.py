@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.well_known import HOSTNAME, ZONE
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import WorkloadPods

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.api.wording import listed
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import host_ports

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.findings.finding import Severity
+from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.node_terms import pinned

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.snapshot.validation import Validation
 from kschedctl.whatif.edit import FileEdit, Option, Thing
 
 if TYPE_CHECKING:
     from kschedctl.api.meta import ApiObject
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.findings.finding import Finding, Place
+    from kschedctl.common.findings.finding import Finding, Place
     from kschedctl.releases.release import Release
     from kschedctl.snapshot.manifest import ManifestObject
     from kschedctl.whatif.edit import Changed

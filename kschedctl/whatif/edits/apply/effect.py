@@ -23,8 +23,8 @@ from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import with_default_class
-from kschedctl.errors import InputError
-from kschedctl.findings.finding import Place, Subject
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
 from kschedctl.snapshot.manifest import ManifestObject, refuse
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names

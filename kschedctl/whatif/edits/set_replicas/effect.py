@@ -15,7 +15,7 @@ from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.wording import counted
 from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
+from kschedctl.common.errors import InputError
 from kschedctl.releases.release import Release
 from kschedctl.whatif.pods import move_pods
 from kschedctl.whatif.targets import find_kind, not_found

@@ -1,0 +1,147 @@
+"""Worker processes of this machine: each answers one number at a time, through a pipe.
+
+A process that dies, for example because memory runs out, is noticed when its answer is received.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
+from typing import Any, Generic, TypeVar
+
+from kschedctl.common.cores import FORKING, runs_other_threads
+
+R = TypeVar("R")
+
+
+def process_context() -> BaseContext:
+    """Return the way to start processes: on Linux a fork, which shares what this process has loaded."""
+    # NumPy's threads are no danger for the fork: they hold locks only during matrix multiplications, and none runs
+    # while a worker starts.
+    return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+
+
+def can_fork() -> bool:
+    """Report whether a fork is possible and safe: on Linux, in a main process that runs no other threads.
+
+    A thread may hold a lock at the moment of the fork, which nobody would release in the new process.
+    """
+    return sys.platform == "linux" and multiprocessing.parent_process() is None and not runs_other_threads()
+
+
+class WorkerProcess(Generic[R]):
+    """A worker process with the number that it is working on; 0 for none.
+
+    Parameters
+    ----------
+    context : BaseContext
+        As ``process_context`` returns it.
+    answer : callable
+        Returns the answer to a number; called in the process.
+    others : sequence of WorkerProcess
+        The workers that run already.
+    """
+
+    def __init__(self, context: Any, answer: Callable[[int], R], others: Sequence[WorkerProcess[R]]) -> None:
+        self.number = 0
+        self.pipe, theirs = context.Pipe()
+        # A fork inherits this process's ends of the pipes; if they stayed open there, the end of this process would go
+        # unnoticed.
+        is_fork = context.get_start_method() == "fork"
+        inherited = [self.pipe, *(other.pipe for other in others)] if is_fork else []
+        self._process = context.Process(target=_work, args=(answer, theirs, inherited), daemon=True)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with warnings.catch_warnings():
+                # Python 3.12 warns of forks beside threads; the callers know which threads run.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+
+    def give(self, number: int) -> None:
+        """Give the process a number, which is not 0."""
+        self.number = number
+        # The death of the process is noticed when the answer is received.
+        with suppress(BrokenPipeError):
+            self.pipe.send(number)
+
+    def take(self) -> R | None:
+        """Receive the answer to the current number; return ``None`` if the process has died."""
+        try:
+            answer: R = self.pipe.recv()
+        except (EOFError, ConnectionResetError):
+            return None
+        self.number = 0
+        return answer
+
+    def end(self) -> None:
+        """Kill the process."""
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+
+def _work(answer: Callable[[int], object], pipe: Connection, inherited: Sequence[Connection]) -> None:
+    """Run the loop of a worker process: receive numbers and send answers, until the pipe is closed."""
+    # The parent process handles Ctrl-C and ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for other in inherited:
+        other.close()
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            pipe.send(answer(pipe.recv()))
+
+
+def answers_of_processes(
+    answer: Callable[[int], R | None], n_numbers: int, jobs: int, *, only_safely: bool = False
+) -> list[R] | None:
+    """Return the answers to the numbers from 1 on, computed by up to ``jobs`` processes.
+
+    Parameters
+    ----------
+    only_safely : bool
+        True to start processes only where a fork is possible and safe.
+
+    Returns
+    -------
+    list, optional
+        The answers in the order of the numbers; ``None`` as soon as one of them is ``None``, or if a process dies or
+        a fork is not possible or not safe.
+    """
+    waiting = deque(range(1, n_numbers + 1))
+    found: dict[int, R] = {}
+    workers: list[WorkerProcess[R | None]] = []
+    context = process_context()
+    try:
+        with FORKING:
+            if only_safely and not can_fork():
+                return None
+            for _ in range(min(jobs, n_numbers)):
+                workers.append(WorkerProcess(context, answer, workers))
+        for worker in workers:
+            worker.give(waiting.popleft())
+        while len(found) < n_numbers:
+            ready = wait([worker.pipe for worker in workers if worker.number])
+            for worker in [worker for worker in workers if worker.pipe in ready]:
+                number = worker.number
+                if (received := worker.take()) is None:
+                    return None
+                found[number] = received
+                if waiting:
+                    worker.give(waiting.popleft())
+        return [found[number] for number in sorted(found)]
+    except OSError:
+        return None
+    finally:
+        for worker in workers:
+            worker.end()

@@ -1,0 +1,277 @@
+"""The full YAML parser: plain data built from the events of libyaml, through PyYAML.
+
+The events are interpreted here and in ``yaml_scalars``, because kubectl differs from PyYAML: a repeated key has its
+last value; ``<<`` merges at its position, so that it overrides keys above it and is overridden by keys below; keys
+that are numbers or booleans become text; tags other than the standard ones are ignored; aliases may add at most
+400,000 nodes to a document.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kschedctl.common.text.yaml_scalars import (
+    FIRST_OF_OTHERS,
+    NotFiniteError,
+    Scalar,
+    integral_as_int,
+    plain_key,
+    plain_scalar,
+)
+
+if TYPE_CHECKING:
+    from yaml import ScalarEvent
+
+MAX_ALIAS_NODES: Final = 400_000
+MAX_DEPTH: Final = 200
+_CHARS_PER_NODE: Final = 100
+_MAX_REMEMBERED: Final = 100_000
+_TAG_TYPES: Final = {"int": int, "float": float, "bool": bool, "null": type(None)}
+_TAG: Final = "tag:yaml.org,2002:"
+
+
+class _Merge:
+    """The type of ``_MERGE``, which represents the key ``<<``."""
+
+
+_MERGE: Final = _Merge()
+
+
+class BadNodeError(Exception):
+    """YAML without an equivalent in JSON.
+
+    Attributes
+    ----------
+    problem, hint : str
+        The problem, and a hint for the user.
+    mark : yaml.Mark
+        The position of the problem.
+    """
+
+    def __init__(self, problem: str, mark: Any, hint: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.mark = mark
+        self.hint = hint
+
+
+class EventReader:
+    """A parser that builds plain data from libyaml's events.
+
+    The elements of a document's ``items`` are encoded as soon as they are complete: a list of objects then needs the
+    memory of its text, instead of many times that in Python objects.
+
+    Parameters
+    ----------
+    text : bytes
+        The YAML text, in UTF-8.
+    depth : int
+        The nesting depth at which the text is placed in its document.
+    items_as_text : bool
+        True if the elements of ``items`` are encoded as JSON; False for plain data only.
+
+    Attributes
+    ----------
+    anchors : dict
+        The anchors of the last document.
+    repeated : bool
+        True if a mapping contained a key that it already had: repeated, or merged by ``<<``.
+    """
+
+    def __init__(self, text: bytes, depth: int = 0, *, items_as_text: bool = True) -> None:
+        import yaml
+        from yaml import CBaseLoader
+
+        self._events = yaml.events
+        self._next: Any = CBaseLoader(text).get_event
+        self._next()
+        self._plain: dict[str, Scalar] = {}
+        self._keys: dict[str, str] = {}
+        self._max_depth = MAX_DEPTH - depth
+        self._items_as_text = items_as_text
+        self._n_nodes = self._n_alias_nodes = 0
+        self.repeated = False
+        #: Each anchor's value and number of nodes; ``None`` while the anchored value is still being parsed.
+        self.anchors: dict[str, tuple[Any, int] | None] = {}
+
+    def next_document(self) -> bool:
+        """Go to the next document; return False at the end of the text."""
+        return isinstance(self._next(), self._events.DocumentStartEvent)
+
+    def document(self) -> Any:
+        """Build the value of the current document."""
+        self.anchors = {}
+        self._n_alias_nodes = 0
+        value = self._node(self._next(), 0)
+        self._next()
+        return value
+
+    def _node(self, event: Any, depth: int, key: str | _Merge | None = None) -> Any:
+        """Build the value that begins with `event`.
+
+        Parameters
+        ----------
+        depth : int
+            The number of containers around the value.
+        key : str, optional
+            The value's key, if it is in a mapping.
+        """
+        kind = type(event)
+        if kind is self._events.ScalarEvent:
+            return self._scalar(event)
+        if kind is self._events.AliasEvent:
+            return self._alias(event)
+        if depth == self._max_depth:
+            raise BadNodeError(f"is nested more than {MAX_DEPTH} levels deep", event.start_mark)
+        anchor, before = event.anchor, self._n_nodes
+        if anchor is not None:
+            self.anchors[anchor] = None
+        if kind is self._events.MappingStartEvent:
+            value: Any = self._mapping(depth)
+        else:
+            value = self._sequence(depth, as_text=self._items_as_text and depth == 1 and key == "items")
+        # The container's end event counts as a node; its start event is counted by the surrounding container.
+        self._n_nodes += 1
+        if anchor is not None:
+            self.anchors[anchor] = (value, self._n_nodes - before + 1)
+        return value
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        next_event, scalar_event = self._next, self._events.ScalarEvent
+        mapping_end = self._events.MappingEndEvent
+        out: dict[str, Any] = {}
+        while type(event := next_event()) is not mapping_end:
+            key = self._key(event)
+            event = next_event()
+            value = self._scalar(event) if type(event) is scalar_event else self._node(event, depth + 1, key)
+            self._n_nodes += 2
+            if isinstance(key, _Merge):
+                self._merge(out, value, event)
+            else:
+                if key in out:
+                    self.repeated = True
+                out[key] = value
+        return out
+
+    def _sequence(self, depth: int, *, as_text: bool) -> list[Any]:
+        next_event, sequence_end = self._next, self._events.SequenceEndEvent
+        out: list[Any] = []
+        while type(event := next_event()) is not sequence_end:
+            value = self._node(event, depth + 1)
+            self._n_nodes += 1
+            out.append(msgspec.Raw(msgspec.json.encode(value)) if as_text else value)
+        return out
+
+    def _scalar(self, event: ScalarEvent) -> Scalar:
+        text: str = event.value
+        if not event.implicit[0] or event.tag is not None:
+            value = text if event.implicit[1] else self._tagged(event)
+        elif text in self._plain:
+            value = self._plain[text]
+        elif text and text[0] not in FIRST_OF_OTHERS:
+            value = text
+        else:
+            value = self._resolve(event)
+        if event.anchor is not None:
+            self._anchor(event, value)
+        return value
+
+    def _anchor(self, event: Any, value: Scalar) -> None:
+        self.anchors[event.anchor] = (value, 1 + len(event.value) // _CHARS_PER_NODE)
+
+    def _resolve(self, event: ScalarEvent) -> Scalar:
+        """Return the value of an unquoted scalar; values are cached, because manifests are repetitive."""
+        try:
+            value = plain_scalar(event.value)
+        except NotFiniteError:
+            problem = f"{event.value} has no equivalent in JSON"
+            raise BadNodeError(problem, event.start_mark, "quote it if it is text") from None
+        if len(self._plain) < _MAX_REMEMBERED:
+            self._plain[event.value] = value
+        return value
+
+    def _tagged(self, event: ScalarEvent) -> Scalar:
+        tag, text = event.tag, event.value
+        short = tag.removeprefix(_TAG) if tag else ""
+        if short == "binary":
+            import base64
+            import binascii
+
+            try:
+                return base64.b64decode("".join(text.split()), validate=True).decode()
+            except (binascii.Error, UnicodeDecodeError):
+                raise BadNodeError("!!binary value is not base64 of text", event.start_mark) from None
+        if short not in ("int", "float", "bool", "null", "timestamp") or tag == short:
+            return text
+        try:
+            value = plain_scalar(text)
+        except NotFiniteError:
+            raise BadNodeError(f"{text} has no equivalent in JSON", event.start_mark) from None
+        if short == "timestamp":
+            return text
+        if short == "float" and isinstance(value, int) and not isinstance(value, bool):
+            return integral_as_int(float(value))
+        if type(value) is not _TAG_TYPES[short]:
+            raise BadNodeError(f"{text!r} is not of the tagged type !!{short}", event.start_mark)
+        return value
+
+    def _key(self, event: Any) -> str | _Merge:
+        if type(event) is self._events.AliasEvent:
+            return self._known_key(self._alias(event), event)
+        if type(event) is not self._events.ScalarEvent:
+            raise BadNodeError("a mapping or list cannot be a key", event.start_mark)
+        key = self._scalar_key(event)
+        if event.anchor is not None:
+            self._anchor(event, event.value if isinstance(key, _Merge) else key)
+        return key
+
+    def _scalar_key(self, event: ScalarEvent) -> str | _Merge:
+        text: str = event.value
+        if text == "<<" and (event.implicit[0] or event.tag == f"{_TAG}merge"):
+            return _MERGE
+        if not event.implicit[0] or event.tag is not None:
+            return text if event.implicit[1] else self._known_key(self._tagged(event), event)
+        key = self._keys.get(text)
+        if key is None:
+            try:
+                key = plain_key(text)
+            except ValueError as error:
+                raise BadNodeError(str(error), event.start_mark, f'quote it if it is text: "{text}"') from None
+            if len(self._keys) < _MAX_REMEMBERED:
+                self._keys[text] = key
+        return key
+
+    def _known_key(self, value: Any, event: Any) -> str:
+        """Convert the value of an alias or of a tagged scalar to a key."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool | int | float):
+            return str(msgspec.json.encode(value), "ascii")
+        raise BadNodeError("null, a mapping or a list cannot be a key", event.start_mark)
+
+    def _alias(self, event: Any) -> Any:
+        if event.anchor not in self.anchors:
+            raise BadNodeError(f"there is no anchor &{event.anchor} before this alias", event.start_mark)
+        anchored = self.anchors[event.anchor]
+        if anchored is None:
+            raise BadNodeError(f"anchor &{event.anchor} contains itself", event.start_mark)
+        value, weight = anchored
+        self._n_nodes += weight
+        self._n_alias_nodes += weight
+        if self._n_alias_nodes > MAX_ALIAS_NODES:
+            raise BadNodeError(
+                f"aliases expand to more than {MAX_ALIAS_NODES:,} nodes",
+                event.start_mark,
+                "write out what the aliases repeat, or remove them",
+            )
+        return value
+
+    def _merge(self, target: dict[str, Any], value: Any, event: Any) -> None:
+        sources = value if isinstance(value, list) else [value]
+        # Earlier mappings of a list take precedence.
+        for source in reversed(sources):
+            if not isinstance(source, dict):
+                raise BadNodeError("<< needs a mapping or a list of mappings", event.start_mark)
+            target.update(source)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.common.findings.finding import Finding, ObjectRef, Subject, Where, found_at
+from kschedctl.common.findings.location import Location, Position
+
+POD = ObjectRef("Pod", "api", "shop", "v1")
+PLACE = Location("pods.yaml", 3)
+
+
+@pytest.mark.parametrize(
+    ("finding", "text"),
+    [
+        pytest.param(Finding("is empty"), "is empty", id="problem"),
+        pytest.param(Finding("is empty", "spec", "fill it"), "spec: is empty\n  fill it", id="field-and-hint"),
+        pytest.param(Finding("is empty", place="a.yaml"), "a.yaml: is empty", id="place-in-words"),
+        pytest.param(Finding("is empty", "spec", place=PLACE), "pods.yaml, document 3: spec: is empty", id="document"),
+        pytest.param(Finding("is empty", "spec", object=POD), "Pod shop/api: spec: is empty", id="object"),
+        pytest.param(
+            Finding("is empty", "spec", place=PLACE, object=POD),
+            "pods.yaml, document 3 (Pod shop/api): spec: is empty",
+            id="object-and-place",
+        ),
+        pytest.param(
+            Finding("is no YAML", place="a.yaml", position=Position(4, 2)),
+            "a.yaml: line 4, column 2: is no YAML",
+            id="text-without-fields",
+        ),
+        pytest.param(
+            Finding("is given twice", "line 4", position=Position(4, 2)),
+            "line 4: is given twice",
+            id="a-field-goes-before-its-position",
+        ),
+    ],
+)
+def test_a_finding_reads_where_field_problem_hint(finding: Finding, text: str) -> None:
+    assert str(finding) == text
+
+
+@pytest.mark.parametrize(
+    ("ref", "text"),
+    [
+        pytest.param(ObjectRef("Pod", "api", "shop"), "Pod shop/api", id="in-a-namespace"),
+        pytest.param(ObjectRef("Node", "n1"), "Node n1", id="in-none"),
+        pytest.param(ObjectRef("Node"), "Node", id="unnamed"),
+    ],
+)
+def test_an_object_reads_as_kind_and_name(ref: ObjectRef, text: str) -> None:
+    assert str(ref) == text
+
+
+@pytest.mark.parametrize(
+    ("finding", "where", "text"),
+    [
+        pytest.param(Finding("p"), PLACE, "pods.yaml, document 3: p", id="place"),
+        pytest.param(Finding("p"), POD, "Pod shop/api: p", id="object"),
+        pytest.param(Finding("p"), Subject(PLACE, POD), "pods.yaml, document 3 (Pod shop/api): p", id="both"),
+        pytest.param(Finding("p"), "", "p", id="neither"),
+        pytest.param(Finding("p", object=POD), PLACE, "Pod shop/api: p", id="it-tells-its-object"),
+        pytest.param(Finding("p", place="a.yaml"), PLACE, "a.yaml: p", id="it-tells-its-place"),
+    ],
+)
+def test_at_fills_in_where_nothing_is_told(finding: Finding, where: Where, text: str) -> None:
+    assert str(finding.at(where)) == text
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        pytest.param("", Subject("", POD), id="nowhere"),
+        pytest.param(PLACE, Subject(PLACE, POD), id="place"),
+        pytest.param(
+            Subject(PLACE, ObjectRef("Deployment", "api", "shop")),
+            Subject("pods.yaml, document 3 (Deployment shop/api)", POD),
+            id="made-of-another-object",
+        ),
+    ],
+)
+def test_where_an_object_was_found(where: Where, found: Subject) -> None:
+    assert found_at(POD, where) == found

@@ -1,0 +1,18 @@
+"""Distinct values are numbered as NumPy does, whether in a table or by sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedctl.common.arrays import numbered
+
+
+@given(st.lists(st.integers(-3, 40) | st.integers(0, 10**12), max_size=30))
+def test_as_numpy_does(values: list[int]) -> None:
+    array = np.array(values, dtype=np.int64)
+    first, number = numbered(array)
+    _, expected, of_value = np.unique(array, return_index=True, return_inverse=True)
+    assert first.tolist() == expected.tolist()
+    assert number.tolist() == of_value.tolist()
