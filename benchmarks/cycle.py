@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from benchmarks import synthetic
 from benchmarks.rows import Row, profiled, report, timed
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 

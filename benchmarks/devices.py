@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.rows import Row, profiled, report, timed
 from benchmarks.synthetic import Object
-from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.api.pod import PodResourceClaim
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.objects.pod import PodResourceClaim
 from kschedctl.scheduler.scheduler import Scheduler
 
 DRIVER = "gpu.example.com"

@@ -14,14 +14,14 @@ from benchmarks import synthetic
 from benchmarks.cycle import with_other_request
 from benchmarks.rows import Row, profiled, report, timed
 from benchmarks.synthetic import Object
-from kschedctl.api.core import Node
-from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
-from kschedctl.api.pod import Pod, PodSchedulingGroup
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.runtime import Framework
-from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.objects.pod import Pod, PodSchedulingGroup
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision
 from kschedctl.scheduler.scheduler import Scheduler

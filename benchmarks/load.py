@@ -21,8 +21,8 @@ import msgspec
 
 from benchmarks import synthetic
 from benchmarks.rows import Row, in_a_process, peak_megabytes, report, timed
-from kschedctl.api.pod import Pod
 from kschedctl.common.text.yaml import documents_by_events
+from kschedctl.objects.pod import Pod
 from kschedctl.snapshot.load import load_snapshot
 
 

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from benchmarks import synthetic
 from benchmarks.rows import Row, profiled, report, timed
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.drain import DrainOptions, drain

@@ -17,11 +17,11 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks.rows import Row, report
-from kschedctl.api.core import Namespace, Node
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.pod import Pod
 from kschedctl.optimum.comparison import placement_of, simulate_pending
 from kschedctl.optimum.goals import FinalGoal, goals_of
 from kschedctl.optimum.question import no_evictions, pose

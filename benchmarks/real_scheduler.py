@@ -25,8 +25,8 @@ from benchmarks.cycle import with_other_request
 from benchmarks.many import KINDS, TURN, bind, deployments
 from benchmarks.rows import Row, report, timed
 from conformance.builds import built
-from kschedctl.api.pod import Pod
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
 
 #: Turns of the pods that preempt; each has one pod.

@@ -24,8 +24,8 @@ from benchmarks import synthetic
 from benchmarks.cycle import with_other_request
 from benchmarks.pending import pending
 from benchmarks.rows import Row, in_a_process, peak_megabytes, profiled, report, timed
-from kschedctl.api.pod import Pod
 from kschedctl.cli.start import OBJECTS_BETWEEN_COLLECTIONS
+from kschedctl.objects.pod import Pod
 from kschedctl.simulate.drain import DrainOptions
 
 #: The numbers of nodes, each with the number of processes whose median counts.

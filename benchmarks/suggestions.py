@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.cycle import with_other_request
 from benchmarks.rows import Row, report, timed
-from kschedctl.api.meta import LabelSelector
-from kschedctl.api.pod import Pod, TopologySpreadConstraint
-from kschedctl.api.well_known import ZONE
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.pod import Pod, TopologySpreadConstraint
+from kschedctl.objects.well_known import ZONE
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.search import suggest

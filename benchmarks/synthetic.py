@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.core import Namespace, Node
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.pod import Pod
 
 Object = dict[str, Any]
 

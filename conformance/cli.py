@@ -22,7 +22,7 @@ from conformance.sequences import is_sequence
 from conformance.shrink import shrink
 from conformance.suggestions import told
 from kschedctl.common.errors import InputError
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.objects.releases.release import LATEST, RELEASES
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from conformance import gaps, recordings
 from conformance.builds import versions
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "parity.md"

@@ -16,8 +16,8 @@ from kschedctl.analyses.batch.cases import Case
 from kschedctl.analyses.verify.disagreement import Theirs, disagreement
 from kschedctl.analyses.verify.pending import decision_text
 from kschedctl.common.errors import InputError, KschedctlError
+from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
-from kschedctl.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.decision import Decision
 
 _decode_case = msgspec.json.Decoder(Case).decode

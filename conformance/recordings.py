@@ -17,8 +17,8 @@ from conformance.jsonlines import Object
 from kschedctl.analyses.batch.answer import answer
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.common.errors import KschedctlError
+from kschedctl.objects.releases.release import RELEASES, Release
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import RELEASES, Release
 from kschedctl.scheduler.decision import Decision
 
 RECORDINGS: Final = Path(__file__).parents[1] / "fixtures" / "conformance"

@@ -21,8 +21,8 @@ from conformance.jsonlines import Object
 from conformance.recordings import RECORDINGS
 from kschedctl.analyses.batch.cases import CaseCluster, read_case_cluster, read_case_pod
 from kschedctl.framework.config.types import API_VERSION, KIND
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import RELEASES
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.sampling import nodes_to_find, samples, search_scope
 from kschedctl.scheduler.scheduler import Scheduler

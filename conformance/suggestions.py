@@ -15,8 +15,8 @@ from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.answers.explain import SuggestionData
 from kschedctl.common.errors import KschedctlError
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import RELEASES
 from kschedctl.why.search import suggest
 
 

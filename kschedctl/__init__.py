@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from kschedctl.answers.sweep import Sweep
     from kschedctl.answers.verify import Verification
     from kschedctl.answers.volumes import ClaimVolumes, PodVolumes
-    from kschedctl.api.meta import ApiObject
-    from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.cluster.nodes import Nodes
     from kschedctl.cluster.pods import Pods
@@ -54,10 +52,12 @@ if TYPE_CHECKING:
     from kschedctl.live.context import LiveContext
     from kschedctl.loaded_cluster import LoadedCluster
     from kschedctl.loading import load
+    from kschedctl.objects.meta import ApiObject
+    from kschedctl.objects.pod import Pod
+    from kschedctl.objects.releases.release import Release
     from kschedctl.optimum.catalog import Catalog
     from kschedctl.optimum.goals import FinalGoal
     from kschedctl.preemption.result import Candidate, PreemptionResult
-    from kschedctl.releases.release import Release
     from kschedctl.scheduler.decision import Decision, NodeVerdict
     from kschedctl.scheduler.outcome import Outcome
     from kschedctl.scheduler.scheduler import Scheduler
@@ -187,7 +187,7 @@ _HOMES = {
     "Aftermath": "kschedctl.simulate.aftermath",
     "Answer": "kschedctl.answers.base",
     "AnswerOutcome": "kschedctl.answers.base",
-    "ApiObject": "kschedctl.api.meta",
+    "ApiObject": "kschedctl.objects.meta",
     "Apply": "kschedctl.whatif.edits",
     "Attempt": "kschedctl.simulate.attempt",
     "CancelledError": "kschedctl.analyses.handle",
@@ -232,7 +232,7 @@ _HOMES = {
     "Optimum": "kschedctl.answers.optimum",
     "Outcome": "kschedctl.scheduler.outcome",
     "Pending": "kschedctl.answers.pending",
-    "Pod": "kschedctl.api.pod",
+    "Pod": "kschedctl.objects.pod",
     "PodCapacity": "kschedctl.answers.capacity",
     "PodEdit": "kschedctl.whatif.edit",
     "PodVolumes": "kschedctl.answers.volumes",
@@ -240,7 +240,7 @@ _HOMES = {
     "Preemption": "kschedctl.answers.preempt",
     "PreemptionResult": "kschedctl.preemption.result",
     "Purchased": "kschedctl.answers.optimum",
-    "Release": "kschedctl.releases.release",
+    "Release": "kschedctl.objects.releases.release",
     "Remedy": "kschedctl.framework.remedy",
     "RolledOut": "kschedctl.answers.rollout",
     "RulePages": "kschedctl.answers.rule",

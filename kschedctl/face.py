@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, Union, overload
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.argument_types import with_checked_arguments
 from kschedctl.common.frames import Frame, Library
 from kschedctl.common.notebook import ShownInNotebooks
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.meta import ApiObject
 
 if TYPE_CHECKING:
     import pandas
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kschedctl.answers.simulate import Simulated
     from kschedctl.answers.verify import Verification
     from kschedctl.answers.volumes import ClaimVolumes, PodVolumes
-    from kschedctl.api.pod import Pod
+    from kschedctl.objects.pod import Pod
     from kschedctl.optimum.catalog import Catalog
     from kschedctl.optimum.goals import FinalGoal
     from kschedctl.simulate.drain import DrainOptions
@@ -395,7 +395,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         """
         from kschedctl.analyses.volumes import ClaimSubject, VolumesRequest, volumes
         from kschedctl.answers.volumes import ClaimVolumes
-        from kschedctl.api.volume import PersistentVolumeClaim
+        from kschedctl.objects.volume import PersistentVolumeClaim
 
         claim = ClaimSubject(self._named(PersistentVolumeClaim, name))
         (answer,) = volumes(self, VolumesRequest(subjects=(claim,)), _handle(None))
@@ -420,7 +420,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
             If the ResourceSlices could not be listed.
         """
         from kschedctl.analyses.devices.analysis import DevicesRequest, devices
-        from kschedctl.api.device import DeviceClass, ResourceClaim
+        from kschedctl.objects.device import DeviceClass, ResourceClaim
 
         subjects: list[ResourceClaim | DeviceClass] = []
         if claim:
@@ -528,7 +528,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         '4 of 5 pods placed; 1 pending, 1 evicted'
         """
         from kschedctl.analyses.simulate import SimulateRequest, simulate
-        from kschedctl.api.pod import Pod
+        from kschedctl.objects.pod import Pod
 
         given = (pods,) if isinstance(pods, Pod | Mapping | str | Path) else tuple(pods)
         return simulate(self, SimulateRequest(pods=given, seed=seed, n_orders=n_orders), _handle(handle))
@@ -601,7 +601,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         Examples
         --------
         >>> import kschedctl
-        >>> from kschedctl.api.workload import Deployment
+        >>> from kschedctl.objects.workload import Deployment
         >>> from kschedctl.simulate.rollout import restarted
         >>> cluster = kschedctl.load("fixtures/pending/cluster.yaml")
         >>> cluster.rollout(restarted(cluster.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]

@@ -12,12 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from kschedctl.admission.changes import Admitted
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted
-from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
@@ -27,8 +21,14 @@ from kschedctl.devices.extended_resources import without_extended_claim
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.registry import Registry
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.choice import ReleaseChoice
+from kschedctl.objects.wording import counted
+from kschedctl.objects.workload import DaemonSet
 from kschedctl.plugins.registry import full_registry
-from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.pod_group_gates import pod_group_gates
 from kschedctl.common.argument_types import checked_arguments
 from kschedctl.common.errors import ConfigError
@@ -16,10 +15,11 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import KubeSchedulerConfiguration
 from kschedctl.framework.extender import Extender
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.registry import full_registry, in_tree_registry
-from kschedctl.releases.choice import choose_release
-from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD
-from kschedctl.releases.release import LATEST
 from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.snapshot.original_objects import OriginalObjects

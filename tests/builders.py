@@ -13,14 +13,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kschedctl.api.core import Namespace, Node
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.storage import CSINode, StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.face import SchedulingCluster
@@ -30,10 +22,18 @@ from kschedctl.framework.interface import Plugin
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.status import Reason, Status
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
+from kschedctl.objects.releases.release import LATEST, RELEASES, Release
+from kschedctl.objects.storage import CSINode, StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.choice import choose_release
-from kschedctl.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
-from kschedctl.releases.release import LATEST, RELEASES, Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.load import Snapshot

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Namespace, Node
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.node_ports import host_ports
 from tests.builders import GPU, HOSTNAME, ZONE, make_cluster, make_container, make_namespace, make_node, make_pod
 

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 import kschedctl
-from kschedctl.api.core import Node
-from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kschedctl.api.pod import Pod
 from kschedctl.devices.inventory import Inventory
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kschedctl.objects.pod import Pod
 from tests.builders import GPU, make_container, make_node, make_object, make_pod
 from tests.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 

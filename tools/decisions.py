@@ -77,8 +77,8 @@ def _decide_all() -> None:
     from kschedctl.analyses.batch.answer import answer
     from kschedctl.analyses.batch.cases import Case, decide
     from kschedctl.common.errors import KschedctlError
+    from kschedctl.objects.releases.release import RELEASES
     from kschedctl.plugins.registry import in_tree_registry
-    from kschedctl.releases.release import RELEASES
 
     registry = in_tree_registry()
     for data in _cases():

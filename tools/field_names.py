@@ -2,7 +2,7 @@
 
     python -m tools.field_names
 
-``kschedctl.api.schema`` checks manifests against two sources: the OpenAPI documents that the source of Kubernetes
+``kschedctl.objects.schema`` checks manifests against two sources: the OpenAPI documents that the source of Kubernetes
 contains for all versions of all groups, and the Go types of the built-in kinds (``go_types``). An API server's message
 about a value that does not fit names the Go type. Both need Go, which downloads them.
 
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.builds import versions
-from kschedctl.api.schema.fields import FILE, LEAF, LIST, MAP
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.schema.fields import FILE, LEAF, LIST, MAP
 
 ROOT: Final = Path(__file__).parents[1]
 #: The prefix of Go type names; removed, as ``_PREFIXES`` of OpenAPI names are, so that the two match.
@@ -47,7 +47,7 @@ def read_versions() -> list[str]:
 def main() -> None:
     schemas = {version: _schemas(version) for version in read_versions()}
     text = field_names(schemas, {version: _go_types(version) for version in schemas})
-    (ROOT / "kschedctl/api/schema" / FILE).write_text(text)
+    (ROOT / "kschedctl/objects/schema" / FILE).write_text(text)
     print(f"{FILE}: {len(text):,} bytes, Kubernetes {', '.join(schemas)}")
 
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.operands import Operands
+from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.registry import IN_TREE_PLUGINS, in_tree_registry
-from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD
-from kschedctl.releases.release import LATEST
 from tools.reason_meanings import MEANINGS, BeforeFilter, Meaning
 
 REASONS: Final[Mapping[str, list[Any]]] = tomllib.loads(

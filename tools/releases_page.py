@@ -9,7 +9,7 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import Any, Final
 
-from kschedctl.releases.release import LATEST, RELEASES, Release
+from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 
 #: The parts of a release's rules, in the order of the page.
 _PARTS: Final[Mapping[str, Callable[[Release], Any]]] = {

@@ -29,7 +29,7 @@ from conformance.generate.spread import spread
 from conformance.generate.start import start
 from conformance.generate.taints import taints
 from conformance.generate.volumes import volumes
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.releases.release import LATEST
 
 
 class Theme(NamedTuple):

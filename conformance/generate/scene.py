@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from conformance.generate.chance import GI, MI, Chance
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.releases.release import LATEST
 
 #: A Kubernetes object, or a part of one.
 Object = dict[str, Any]

@@ -19,16 +19,16 @@ from kschedctl.admission.limit_ranger import default_limits, limit_findings, wit
 from kschedctl.admission.priority import admit_priority
 from kschedctl.admission.resource_quota import quota_refusals
 from kschedctl.admission.runtime_class import admit_runtime_class
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
-from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Where, subject_of
-from kschedctl.releases.release import Release
-from kschedctl.validation.pod_rejections import in_workload
-from kschedctl.validation.validate import pod_findings
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import RequestRules
+from kschedctl.objects.validation.pod_rejections import in_workload
+from kschedctl.objects.validation.validate import pod_findings
 
 _LIMIT_RANGER: Final = "LimitRanger"
 #: The plugin name under which changes report the API defaults, which are set before any plugin runs.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 
 if TYPE_CHECKING:
     from kschedctl.admission.resource_quota import QuotaRefusal

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import Labels, LabelSelector, LabelSelectorRequirement
-from kschedctl.api.pod import Pod, PodAffinity, PodAffinityTerm
-from kschedctl.api.selectors import IN, NOT_IN
+from kschedctl.objects.meta import Labels, LabelSelector, LabelSelectorRequirement
+from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm
+from kschedctl.objects.selectors import IN, NOT_IN
 
 
 def merge_label_keys(pod: Pod, *, spread: bool = True) -> Pod:

@@ -15,15 +15,15 @@ from msgspec.structs import replace
 from kschedctl.admission.changes import FieldChange
 from kschedctl.admission.container_amounts import aggregate_amounts, amounts_of, containers_of
 from kschedctl.admission.limit_bounds import broken_bounds
-from kschedctl.api.canonical_quantity import Amounts, parse_amounts
-from kschedctl.api.core import ResourceList
-from kschedctl.api.limits import LimitRange, LimitRangeItem
-from kschedctl.api.pod import Container, Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
-from kschedctl.api.resources import CPU, MEMORY
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings.finding import Finding, ObjectRef
+from kschedctl.objects.canonical_quantity import Amounts, parse_amounts
+from kschedctl.objects.core import ResourceList
+from kschedctl.objects.limits import LimitRange, LimitRangeItem
+from kschedctl.objects.pod import Container, Pod
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.objects.resources import CPU, MEMORY
 
 _CONTAINER: Final = "Container"
 _POD: Final = "Pod"

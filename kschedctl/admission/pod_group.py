@@ -8,13 +8,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kschedctl.admission.priority import resolve_class
-from kschedctl.api.pod_group import PodGroup, Workload
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Where
-from kschedctl.releases.release import Release
-from kschedctl.validation.pod_group import GIVEN_GROUP_POLICY, GIVEN_GROUP_PRIORITY, priority_words
-from kschedctl.validation.pod_rejections import PREEMPT
+from kschedctl.objects.pod_group import PodGroup, Workload
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.validation.pod_group import GIVEN_GROUP_POLICY, GIVEN_GROUP_PRIORITY, priority_words
+from kschedctl.objects.validation.pod_rejections import PREEMPT
 
 
 def admit_pod_group(group: PodGroup, cluster: Cluster, *, release: Release, where: Where = "") -> PodGroup:

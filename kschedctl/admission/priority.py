@@ -6,12 +6,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Where
-from kschedctl.validation.pod_rejections import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT
+from kschedctl.objects.classes import SYSTEM_CLASSES, PriorityClass
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.validation.pod_rejections import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT
 
 _NONE_HINT: Final = "the snapshot has no PriorityClasses: add the class to the input, in the pod's file or another one"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kschedctl.admission.quota_usage import matches_scopes, pod_usage
-from kschedctl.api.canonical_quantity import Amount, parse_amounts
-from kschedctl.api.limits import ResourceQuota
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.canonical_quantity import Amount, parse_amounts
+from kschedctl.objects.limits import ResourceQuota
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from kschedctl.api.canonical_quantity import Amount, Amounts, QuantityFormat, forms
-from kschedctl.api.container_limits import container_limits
-from kschedctl.api.core import ResourceList
-from kschedctl.api.limits import ResourceQuota, ScopedResourceSelectorRequirement
-from kschedctl.api.pod import Pod, pod_affinity_terms
-from kschedctl.api.quantity import NANO, parse_quantity
-from kschedctl.api.resources import (
+from kschedctl.objects.canonical_quantity import Amount, Amounts, QuantityFormat, forms
+from kschedctl.objects.container_limits import container_limits
+from kschedctl.objects.core import ResourceList
+from kschedctl.objects.limits import ResourceQuota, ScopedResourceSelectorRequirement
+from kschedctl.objects.pod import Pod, pod_affinity_terms
+from kschedctl.objects.quantity import NANO, parse_quantity
+from kschedctl.objects.resources import (
     CPU,
     EPHEMERAL_STORAGE,
     HUGEPAGES_PREFIX,
@@ -23,7 +23,7 @@ from kschedctl.api.resources import (
     parse_resources,
     pod_requests,
 )
-from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement
+from kschedctl.objects.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement
 
 _REQUESTS: Final = "requests."
 _LIMITS: Final = "limits."

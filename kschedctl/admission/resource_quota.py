@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kschedctl.admission.quota_usage import counted_resources, matches_scopes, missing_resources_message, pod_usage
-from kschedctl.api.canonical_quantity import Amount, Amounts, parse_amounts
-from kschedctl.api.core import ResourceList
-from kschedctl.api.limits import ResourceQuota
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
-from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.canonical_quantity import Amount, Amounts, parse_amounts
+from kschedctl.objects.core import ResourceList
+from kschedctl.objects.limits import ResourceQuota
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.objects.resources import RequestRules
 
 
 @dataclass(frozen=True, slots=True)

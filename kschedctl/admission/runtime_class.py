@@ -7,13 +7,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.classes import RuntimeClass, RuntimeClassScheduling
-from kschedctl.api.pod import Pod, PodSpec, Toleration
-from kschedctl.api.resources import parse_resources
-from kschedctl.api.tolerations import NO_EXECUTE
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Where
+from kschedctl.objects.classes import RuntimeClass, RuntimeClassScheduling
+from kschedctl.objects.pod import Pod, PodSpec, Toleration
+from kschedctl.objects.resources import parse_resources
+from kschedctl.objects.tolerations import NO_EXECUTE
 
 _NONE_HINT: Final = "the snapshot has no RuntimeClasses: add the class to the input, in the pod's file or another one"
 

@@ -14,12 +14,12 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.capacity import GangCopiesData, NodeCopiesData, PodCapacity, ZoneCopiesData
-from kschedctl.api.kind_names import kind_by_name
-from kschedctl.api.well_known import zone_of
-from kschedctl.api.wording import counted
-from kschedctl.api.workload import Job
 from kschedctl.cluster.records import PENDING
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.well_known import zone_of
+from kschedctl.objects.wording import counted
+from kschedctl.objects.workload import Job
 from kschedctl.simulate.capacity import CopyCount
 from kschedctl.simulate.capacity import capacity as count_copies
 from kschedctl.simulate.gang_capacity import GangCount

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.answers.simulate import CreationOrdersData, OrderWorkloadData, PodInOrdersData
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.workloads.ownership import workload_of
 

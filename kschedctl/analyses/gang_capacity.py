@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.capacity import DomainCopiesData, GangCopiesData
-from kschedctl.api.pod import Pod, PodStatus
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.pod import Pod, PodStatus
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.simulate.gang_capacity import Gang, GangCount, gang_capacity
 from kschedctl.workloads.created_pods import check_number

@@ -18,11 +18,6 @@ from kschedctl.analyses.pod_groups.causes import cause_in_group
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.answers.pending import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.answers.preempt_words import duration
-from kschedctl.api.core import Namespace, Node
-from kschedctl.api.label_query import parse_label_query
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import matches
-from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing, not_listed
@@ -33,6 +28,11 @@ from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.label_query import parse_label_query
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import matches
+from kschedctl.objects.wording import counted, listed, similar
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.pod_group_decision import group_of

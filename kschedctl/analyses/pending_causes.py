@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from kschedctl.analyses.pod_groups.causes import cause_in_group
-from kschedctl.api.pod import Pod
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.workloads.ownership import workload_of

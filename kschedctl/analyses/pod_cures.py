@@ -7,8 +7,8 @@ from itertools import islice
 
 from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.answers.cures import CureData
-from kschedctl.api.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.why.commands import commands_of

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from kschedctl.answers.amounts import unit_name
-from kschedctl.api.resources import PODS, RequestRules
 from kschedctl.common.frames import Cell, ColumnType, Table
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.resources import PODS, RequestRules
 from kschedctl.workloads.ownership import workload_of
 
 _COLUMNS: Final[dict[str, ColumnType]] = {

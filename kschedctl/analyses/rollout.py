@@ -11,12 +11,12 @@ from kschedctl.analyses.rollout_cures import rollout_causes, rollout_cures, roll
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.rollout import RolledOut
 from kschedctl.answers.simulate import PlacementData
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.wording import counted
 from kschedctl.common.findings.finding import Where
 from kschedctl.completeness.missing import not_listed
 from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.wording import counted
 from kschedctl.simulate.rollout_loop import Rollout
 
 

@@ -15,12 +15,6 @@ from msgspec.structs import replace
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
-from kschedctl.api.meta import ApiObject, LabelSelector
-from kschedctl.api.pod import Pod, PodSpec, WeightedPodAffinityTerm
-from kschedctl.api.selectors import SelectorError, matches, parse_label_selector
-from kschedctl.api.well_known import POD_TEMPLATE_HASH
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import Deployment, DeploymentStrategy, RollingUpdateDeployment, StatefulSet
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.findings.finding import Where
 from kschedctl.diagnosis.new_nodes import nodes_like
@@ -28,6 +22,12 @@ from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Risk
 from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.meta import ApiObject, LabelSelector
+from kschedctl.objects.pod import Pod, PodSpec, WeightedPodAffinityTerm
+from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
+from kschedctl.objects.well_known import POD_TEMPLATE_HASH
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import Deployment, DeploymentStrategy, RollingUpdateDeployment, StatefulSet
 from kschedctl.scheduler.decision import Decision
 from kschedctl.simulate.rollout import roll_out
 from kschedctl.simulate.rollout_loop import Rollout

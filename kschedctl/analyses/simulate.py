@@ -31,14 +31,14 @@ from kschedctl.answers.simulate import (
     WaitingData,
     WorkloadPlacementData,
 )
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import RequestRules
-from kschedctl.api.well_known import zone_of
-from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules
+from kschedctl.objects.well_known import zone_of
+from kschedctl.objects.wording import counted
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.deletions import ending_pods

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_groups.causes import count_words
 from kschedctl.answers.simulate import GroupResult, SimulatedGroupAttemptData, SimulatedGroupData
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.pod_group_members import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.outcome import GroupOutcome, Outcome
 from kschedctl.simulate.attempt import Attempt, GroupAttempt
 from kschedctl.simulate.simulation import Simulation

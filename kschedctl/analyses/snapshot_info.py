@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kschedctl.answers.snapshot import SnapshotInfo
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
 from kschedctl.completeness.missing import NOT_COUNTED, refusals
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.snapshot.summary import ReadSummary

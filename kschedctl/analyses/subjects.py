@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kschedctl.answers.explain import WorkloadData
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import DaemonSet
 from kschedctl.common.findings.finding import Where
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import DaemonSet
 
 if TYPE_CHECKING:
     from kschedctl.loaded_cluster import LoadedCluster

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from kschedctl.answers.simulate import UtilisationData
-from kschedctl.api.amounts import exact_quantity
-from kschedctl.api.resources import CPU, MEMORY, PODS, RequestRules
-from kschedctl.api.well_known import zone_of
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.amounts import exact_quantity
+from kschedctl.objects.resources import CPU, MEMORY, PODS, RequestRules
+from kschedctl.objects.well_known import zone_of
 
 #: The resources that are always reported, in this order; others only if something requests them.
 _REPORTED: Final = (CPU, MEMORY, PODS)

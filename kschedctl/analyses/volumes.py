@@ -22,18 +22,18 @@ from kschedctl.answers.volumes import (
     PodVolumes,
     TrapData,
 )
-from kschedctl.api.core import Node
-from kschedctl.api.selectors import SelectorError
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.well_known import zone_of
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
 from kschedctl.completeness.missing import CLAIM_KINDS, missing_for_claims
 from kschedctl.diagnosis.claims import diagnose_unbound
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.selectors import SelectorError
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.well_known import zone_of
+from kschedctl.objects.wording import counted, listed
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.claims import claim_class, claim_key, is_delayed
 from kschedctl.volumes.pod_claims import is_undecidable

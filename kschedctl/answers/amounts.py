@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, scheduler_units
+from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.quantity import parse_quantity
+from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, scheduler_units
 
 
 def readable(resource: str, quantity: str) -> str:

@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 from kschedctl.answers.operands import encode_operands
 from kschedctl.common.notebook import ShownInNotebooks
 from kschedctl.common.text.json_values import encoded_json
-from kschedctl.releases.choice import ChosenBy
+from kschedctl.objects.releases.choice import ChosenBy
 
 API_VERSION: Final = "kschedctl/v1"
 _FIRST: Final = ("apiVersion", "kind")

@@ -10,10 +10,10 @@ import msgspec
 
 from kschedctl.answers.explain import NodeData, ReasonData
 from kschedctl.answers.merged_text import shape, together
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.wording import listed
 from kschedctl.common.text.printable import printable
 from kschedctl.framework.operands import Shortfall
+from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.wording import listed
 
 #: The generated end of the name of a replica (apimachinery ``utilrand.String``).
 _GENERATED: Final = re.compile(r"(?<=\w)-[bcdfghjklmnpqrstvwxz2456789]{5}(?=\s|$)")

@@ -19,7 +19,7 @@ from kschedctl.answers.preempt import (
     VictimData,
     VictimFateData,
 )
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 
 #: The number of sets of victims beyond which they are not counted.
 _MOST_COUNTED: Final = 1000

@@ -14,7 +14,7 @@ from kschedctl.answers.base import ClusterAnswer, CompoundAnswer, Data, MissingD
 from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.pod_group import PodGroupData
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.scheduler.outcome import Outcome
 
 _At = Annotated[datetime, Meta(description="The time of the line.")]

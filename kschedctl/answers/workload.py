@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kschedctl.answers.explain import Explanation, WorkloadData
 from kschedctl.answers.preempt import Preemption
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 
 T = TypeVar("T", Explanation, Preemption)
 

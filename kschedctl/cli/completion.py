@@ -106,7 +106,7 @@ def _forms(incomplete: str, kind: str) -> list[str]:
 
 def releases(incomplete: str) -> list[str]:
     """Return the modelled releases."""
-    from kschedctl.releases.names import RELEASE_NAMES
+    from kschedctl.objects.releases.names import RELEASE_NAMES
 
     return _beginning(incomplete, RELEASE_NAMES)
 

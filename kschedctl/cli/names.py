@@ -6,8 +6,8 @@ import json
 import sys
 from collections.abc import Iterator
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.well_known import zone_of
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.well_known import zone_of
 
 
 def main() -> None:

@@ -107,10 +107,10 @@ def _write(
     KschedctlError
         If the cluster cannot be read or the files cannot be written.
     """
-    from kschedctl.api.wording import counted
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import tell
     from kschedctl.completeness.missing import refusals
+    from kschedctl.objects.wording import counted
     from kschedctl.requests.capture import captured_cluster
     from kschedctl.snapshot.anonymize import with_pseudonyms
     from kschedctl.snapshot.capture_files import check_target, write_capture

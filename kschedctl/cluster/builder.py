@@ -8,16 +8,6 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
-from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kschedctl.api.meta import ApiObject, LabelSelector
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import CompositePodGroup, PodGroup
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError, check_quantities, parse_quantity, value
-from kschedctl.api.resources import parse_resources
-from kschedctl.api.selectors import SelectorError, parse_label_selector
-from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
@@ -27,6 +17,16 @@ from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings.field_path import field_path
 from kschedctl.common.findings.finding import Place, Subject
+from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kschedctl.objects.meta import ApiObject, LabelSelector
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError, check_quantities, parse_quantity, value
+from kschedctl.objects.resources import parse_resources
+from kschedctl.objects.selectors import SelectorError, parse_label_selector
+from kschedctl.objects.wording import listed
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
 #: The kinds whose quantities are parsed without a check where devices are allocated.

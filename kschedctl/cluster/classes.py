@@ -8,10 +8,10 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from kschedctl.api.selectors import Selector
 from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.records import PodClass
 from kschedctl.common.arrays import Mask
+from kschedctl.objects.selectors import Selector
 
 V = TypeVar("V")
 

@@ -10,11 +10,6 @@ from typing import TypeVar, cast
 import numpy as np
 from msgspec import structs
 
-from kschedctl.api.core import Namespace, Node
-from kschedctl.api.meta import ApiObject, Labels
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import RequestRules
-from kschedctl.api.wording import counted
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
@@ -24,6 +19,11 @@ from kschedctl.cluster.unread_objects import Unread
 from kschedctl.cluster.versions import Versions, next_version
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.common.arrays import PodIndices, Rows
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.meta import ApiObject, Labels
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules
+from kschedctl.objects.wording import counted
 
 T = TypeVar("T", bound=ApiObject)
 V = TypeVar("V")

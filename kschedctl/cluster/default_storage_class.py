@@ -6,9 +6,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolumeClaim
 
 BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _DEFAULT_CLASS_ANNOTATIONS: Final = (

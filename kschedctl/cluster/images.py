@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import ContainerImage, Node
 from kschedctl.common.arrays import Rows
+from kschedctl.objects.core import ContainerImage, Node
 
 #: The index is rebuilt when more than 1/8 of the nodes differ from those it was built for.
 _SHARE: Final = 8

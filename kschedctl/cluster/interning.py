@@ -7,10 +7,11 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api.core import Condition
-from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_pod_spec
-from kschedctl.api.meta import Labels, LabelSelector, ObjectMeta
-from kschedctl.api.pod import (
+from kschedctl.cluster.records import PodClass, PodRecord
+from kschedctl.objects.core import Condition
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_pod_spec
+from kschedctl.objects.meta import Labels, LabelSelector, ObjectMeta
+from kschedctl.objects.pod import (
     Affinity,
     Container,
     ContainerState,
@@ -20,10 +21,9 @@ from kschedctl.api.pod import (
     PodSpec,
     PodStatus,
 )
-from kschedctl.api.resources import RequestRules, pod_requests
-from kschedctl.api.selectors import SelectorError, parse_label_selector
-from kschedctl.api.volume import Volume
-from kschedctl.cluster.records import PodClass, PodRecord
+from kschedctl.objects.resources import RequestRules, pod_requests
+from kschedctl.objects.selectors import SelectorError, parse_label_selector
+from kschedctl.objects.volume import Volume
 
 _RESIZE_CONDITIONS = frozenset({"PodResizePending"})
 _NOTHING_REPORTED = PodStatus()

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kschedctl.api.selectors import IN, Requirement, Selector
 from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.objects.selectors import IN, Requirement, Selector
 
 
 class LabelColumn:

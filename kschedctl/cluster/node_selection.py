@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kschedctl.api.classes import RuntimeClass
-from kschedctl.api.node_selector import NodeSelector
-from kschedctl.api.pod import PodSpec
-from kschedctl.api.selectors import IN, NodeTerm, SelectorError, label_map_selector, parse_node_term
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
+from kschedctl.objects.classes import RuntimeClass
+from kschedctl.objects.node_selector import NodeSelector
+from kschedctl.objects.pod import PodSpec
+from kschedctl.objects.selectors import IN, NodeTerm, SelectorError, label_map_selector, parse_node_term
 
 
 def nodes_matching_term(nodes: Nodes, term: NodeTerm) -> Mask:

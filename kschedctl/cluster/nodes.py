@@ -9,12 +9,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.api.core import Node, QuantityText, Taint
-from kschedctl.api.resources import parse_resources, scheduler_units
 from kschedctl.cluster.images import Images
 from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.versions import next_version
 from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.objects.core import Node, QuantityText, Taint
+from kschedctl.objects.resources import parse_resources, scheduler_units
 
 T = TypeVar("T", bound=np.generic)
 

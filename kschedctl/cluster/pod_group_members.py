@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING, PodRecord
 from kschedctl.cluster.slots import Moves
 from kschedctl.common.arrays import PodIndices
+from kschedctl.objects.pod_group import PodGroup
 
 _Index = Mapping[tuple[str, str], tuple[int, ...]]
 

@@ -12,9 +12,6 @@ from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from kschedctl.api.meta import OwnerReference
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import Selector
 from kschedctl.cluster.cells import Cells
 from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.nodes import Nodes
@@ -24,6 +21,9 @@ from kschedctl.cluster.records import PodClass, PodRecord
 from kschedctl.cluster.slots import Mark, Moves, PodName, PodSlots, Slots
 from kschedctl.cluster.versions import next_version
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
+from kschedctl.objects.meta import OwnerReference
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import Selector
 
 V = TypeVar("V")
 

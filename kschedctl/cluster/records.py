@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.meta import Labels, ObjectMeta
-from kschedctl.api.pod import Pod, PodSpec, PodStatus
+from kschedctl.objects.meta import Labels, ObjectMeta
+from kschedctl.objects.pod import Pod, PodSpec, PodStatus
 
 #: Node rows of pods without a node (``PENDING``) and of pods whose node is not in the snapshot (``LOST``).
 PENDING: Final = -1

@@ -6,8 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.resources import (
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PodClass
+from kschedctl.cluster.slots import Moves
+from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.core import Node
+from kschedctl.objects.resources import (
     CPU,
     EPHEMERAL_STORAGE,
     MEMORY,
@@ -17,11 +22,6 @@ from kschedctl.api.resources import (
     pod_requests,
     scheduler_units,
 )
-from kschedctl.cluster.nodes import Nodes
-from kschedctl.cluster.pods import Pods
-from kschedctl.cluster.records import PodClass
-from kschedctl.cluster.slots import Moves
-from kschedctl.common.arrays import Int64Array
 
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.meta import ApiObject
 
 _numbers: Final = count(1)
 

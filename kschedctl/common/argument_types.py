@@ -9,8 +9,8 @@ from inspect import Parameter, Signature, signature
 from types import FunctionType, NoneType, UnionType
 from typing import Any, ForwardRef, Literal, TypeVar, Union, cast, get_args, get_origin
 
-from kschedctl.api.wording import listed
 from kschedctl.common.errors import InputError
+from kschedctl.objects.wording import listed
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])

@@ -6,17 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.classes import RuntimeClass
-from kschedctl.api.core import Namespace
-from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.api.kind_names import PERMISSIONS_PAGE, cannot_be_listed, is_namespaced, plural
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
@@ -31,6 +20,17 @@ from kschedctl.completeness.required_kinds import (
     others_name_namespaces,
     parts_for_pod,
 )
+from kschedctl.objects.classes import RuntimeClass
+from kschedctl.objects.core import Namespace
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.objects.kind_names import PERMISSIONS_PAGE, cannot_be_listed, is_namespaced, plural
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.workload import ReplicaSet, ReplicationController, StatefulSet
 
 #: The kinds that the answer for the claims of a pod depends on.
 CLAIM_KINDS: Final = ("PersistentVolumeClaim", *kinds_of(Part.VOLUMES), *kinds_of(Part.PROVISIONING))

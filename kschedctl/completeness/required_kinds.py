@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from kschedctl.api.pod import Pod, PodAffinityTerm, PodSpec, pod_affinity_terms
-from kschedctl.api.volume import PersistentVolumeClaim, Volume
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodClass
 from kschedctl.devices.extended_resources import backing_classes, can_be_backed
+from kschedctl.objects.pod import Pod, PodAffinityTerm, PodSpec, pod_affinity_terms
+from kschedctl.objects.volume import PersistentVolumeClaim, Volume
 from kschedctl.volumes.pod_claims import claim_uses
 
 

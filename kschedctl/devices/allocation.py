@@ -6,20 +6,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.core import QuantityText
-from kschedctl.api.device import (
+from kschedctl.devices.allocator import Allocations
+from kschedctl.devices.requests import Alternative, ClaimPlan
+from kschedctl.devices.search import Allocated
+from kschedctl.devices.site import NodeDevices
+from kschedctl.objects.core import QuantityText
+from kschedctl.objects.device import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
     ResourceClaim,
 )
-from kschedctl.api.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.api.quantity import quantity_text
-from kschedctl.api.selectors import IN
-from kschedctl.devices.allocator import Allocations
-from kschedctl.devices.requests import Alternative, ClaimPlan
-from kschedctl.devices.search import Allocated
-from kschedctl.devices.site import NodeDevices
+from kschedctl.objects.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.quantity import quantity_text
+from kschedctl.objects.selectors import IN
 
 #: The node field in the node selector of an allocation of local devices.
 NODE_NAME_FIELD: Final = "metadata.name"

@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.device import ResourceClaim
 from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
@@ -16,6 +15,7 @@ from kschedctl.devices.node_kinds import device_kinds, node_kinds
 from kschedctl.devices.requests import ClaimPlan, plan_claims, relevant_columns
 from kschedctl.devices.search import Allocated, Search, TooManyStepsError
 from kschedctl.devices.site import NodeDevices
+from kschedctl.objects.device import ResourceClaim
 
 CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 INVALID_POOLS: Final = "invalid resource pools were encountered"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from kschedctl.api.device import CapacityRequestPolicyRange, CapacityRequirements, DeviceCapacity
-from kschedctl.api.quantity import NANO, parse_quantity, value
+from kschedctl.objects.device import CapacityRequestPolicyRange, CapacityRequirements, DeviceCapacity
+from kschedctl.objects.quantity import NANO, parse_quantity, value
 
 _MAX: Final = 2**63 - 1
 _DIGITS: Final = re.compile(r"[+-]?0*([0-9]*)\.?([0-9]*)")

@@ -8,7 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.device import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching
+from kschedctl.common.arrays import Mask
+from kschedctl.devices.errors import AllocationError
+from kschedctl.objects.device import (
     FIRST_AVAILABLE_MAX,
     AllocatedDeviceStatus,
     AllocationResult,
@@ -18,13 +22,9 @@ from kschedctl.api.device import (
     ResourceClaim,
     ResourceSlice,
 )
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod, PodResourceClaim
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.node_selection import nodes_matching
-from kschedctl.common.arrays import Mask
-from kschedctl.devices.errors import AllocationError
-from kschedctl.releases.device_rules import DeviceRules
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod, PodResourceClaim
+from kschedctl.objects.releases.device_rules import DeviceRules
 
 #: The kinds of objects that describe devices, and what is allocated of them.
 KINDS: Final[frozenset[type[ApiObject]]] = frozenset({ResourceSlice, DeviceTaintRule, ResourceClaim, DeviceClass})

@@ -8,9 +8,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from kschedctl.api.device import Device, DeviceAttribute, DeviceConstraint
 from kschedctl.devices.errors import AllocationError
-from kschedctl.releases.device_rules import DeviceRules
+from kschedctl.objects.device import Device, DeviceAttribute, DeviceConstraint
+from kschedctl.objects.releases.device_rules import DeviceRules
 
 
 def lookup_attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kschedctl.api.device import CounterSet, Device
-from kschedctl.api.quantity import parse_quantity
+from kschedctl.objects.device import CounterSet, Device
+from kschedctl.objects.quantity import parse_quantity
 
 #: A counter set and a counter in it.
 CounterName = tuple[str, str]

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api.device import ALL, DeviceConstraint, ResourceClaim
-from kschedctl.api.wording import listed
 from kschedctl.devices.capacity import CapacityError
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
@@ -19,6 +17,8 @@ from kschedctl.devices.selector_rejections import SelectorRejection, turned_away
 from kschedctl.devices.site import NodeDevices
 from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.remedy import Remedy, RemedyContext
+from kschedctl.objects.device import ALL, DeviceConstraint, ResourceClaim
+from kschedctl.objects.wording import listed
 
 
 class DeviceHolder(msgspec.Struct, frozen=True, rename="camel"):

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kschedctl.api.device import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.device import (
     EXACT_COUNT,
     Device,
     DeviceClaim,
@@ -22,13 +25,10 @@ from kschedctl.api.device import (
     ResourceClaimSpec,
     ResourceSlice,
 )
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Container, Pod
-from kschedctl.api.quantity import NANO, parse_quantity
-from kschedctl.api.resources import is_extended_resource
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.node_selection import nodes_matching
-from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Container, Pod
+from kschedctl.objects.quantity import NANO, parse_quantity
+from kschedctl.objects.resources import is_extended_resource
 
 if TYPE_CHECKING:
     from kschedctl.devices.inventory import Inventory

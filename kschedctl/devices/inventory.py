@@ -16,14 +16,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from kschedctl.api.device import (
-    Device,
-    DeviceClass,
-    DeviceSelector,
-    DeviceTaintRule,
-    ResourceClaim,
-    ResourceSlice,
-)
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.devices.claims import KINDS
@@ -32,7 +24,8 @@ from kschedctl.devices.counters import CounterName, available_counters
 from kschedctl.devices.pools import PoolView, gather_pools
 from kschedctl.devices.taints import with_taint_rules
 from kschedctl.devices.usage import DeviceID, Usage, gather_usage
-from kschedctl.releases.device_rules import DeviceRules
+from kschedctl.objects.device import Device, DeviceClass, DeviceSelector, DeviceTaintRule, ResourceClaim, ResourceSlice
+from kschedctl.objects.releases.device_rules import DeviceRules
 
 if TYPE_CHECKING:
     from kschedctl.devices.selectors import Selector

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kschedctl.api.device import Device, ResourceClaim, ResourceSlice
 from kschedctl.common.arrays import Rows
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.usage import DeviceID, PoolID
+from kschedctl.objects.device import Device, ResourceClaim, ResourceSlice
 
 
 @dataclass(frozen=True, slots=True)

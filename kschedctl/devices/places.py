@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kschedctl.api.device import (
+from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.devices.allocation import ClaimAllocation, new_allocations, stored_allocation
+from kschedctl.devices.allocator import Allocations, SearchOutcome, allocate
+from kschedctl.devices.claims import available_on
+from kschedctl.devices.explain import NotAllocated, RequestSupply, explain_allocation
+from kschedctl.devices.inventory import Inventory
+from kschedctl.objects.device import (
     EXACT_COUNT,
     DeviceClaim,
     DeviceRequest,
@@ -15,13 +21,7 @@ from kschedctl.api.device import (
     ResourceClaim,
     ResourceClaimSpec,
 )
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.common.arrays import Int64Array, Mask, Rows
-from kschedctl.devices.allocation import ClaimAllocation, new_allocations, stored_allocation
-from kschedctl.devices.allocator import Allocations, SearchOutcome, allocate
-from kschedctl.devices.claims import available_on
-from kschedctl.devices.explain import NotAllocated, RequestSupply, explain_allocation
-from kschedctl.devices.inventory import Inventory
+from kschedctl.objects.meta import ObjectMeta
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kschedctl.api.device import CounterSet, DeviceFeatures, ResourceSlice, ResourceSliceSpec
 from kschedctl.cluster.node_selection import nodes_matching
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.devices.usage import PoolID
-from kschedctl.releases.device_rules import DeviceRules
+from kschedctl.objects.device import CounterSet, DeviceFeatures, ResourceSlice, ResourceSliceSpec
+from kschedctl.objects.releases.device_rules import DeviceRules
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.wording import similar
 from kschedctl.framework.remedy import Remedy, RemedyContext, Risk, replace_operation
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.wording import similar
 
 
 def device_remedies(context: RemedyContext) -> Iterator[Remedy]:

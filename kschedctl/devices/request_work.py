@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedctl.api.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT
 from kschedctl.devices.capacity import CapacityError
 from kschedctl.devices.constraints import unknown_constraint
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.site import NodeDevices
+from kschedctl.objects.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT
 
 
 @dataclass(frozen=True, slots=True)

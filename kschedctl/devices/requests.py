@@ -8,7 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.device import (
+from kschedctl.common.arrays import Int64Array
+from kschedctl.devices.constraints import constraint_attribute
+from kschedctl.devices.errors import AllocationError
+from kschedctl.devices.inventory import Inventory
+from kschedctl.objects.device import (
     CapacityRequirements,
     DeviceRequest,
     DeviceSelector,
@@ -17,10 +21,6 @@ from kschedctl.api.device import (
     ExactDeviceRequest,
     ResourceClaim,
 )
-from kschedctl.common.arrays import Int64Array
-from kschedctl.devices.constraints import constraint_attribute
-from kschedctl.devices.errors import AllocationError
-from kschedctl.devices.inventory import Inventory
 
 _EXPRESSION_EMPTY: Final = "CEL expression empty (unsupported selector type?)"
 _HINT: Final = (

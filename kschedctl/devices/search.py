@@ -10,13 +10,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.device import ALL, ALLOCATION_RESULTS_MAX
 from kschedctl.devices.capacity import CapacityError
 from kschedctl.devices.constraints import ConstraintState, make_constraint
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.request_work import RequestWork, capacity_error, claim_work, selectable
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.site import NodeDevices
+from kschedctl.objects.device import ALL, ALLOCATION_RESULTS_MAX
 
 #: The number of steps after which the search on a node is given up; kube-scheduler gives up after ten seconds.
 MAX_STEPS: Final = 200_000

@@ -6,8 +6,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from kschedctl.api.device import Device, DeviceAttribute
-from kschedctl.api.quantity import parse_quantity
 from kschedctl.devices.cel.cost import Meter
 from kschedctl.devices.cel.environment import (
     ATTRIBUTES,
@@ -32,6 +30,8 @@ from kschedctl.devices.cel.syntax import (
 )
 from kschedctl.devices.cel.values import CelError, Quantity, native_bool, parse_semver
 from kschedctl.devices.constraints import attribute_value
+from kschedctl.objects.device import Device, DeviceAttribute
+from kschedctl.objects.quantity import parse_quantity
 
 #: A selector's result for a device: whether it matches, or the error in the scheduler's words.
 Answer = bool | str

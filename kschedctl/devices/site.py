@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kschedctl.api.device import Device, DeviceTaint, ResourceSlice
 from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.capacity import consumption, fits
 from kschedctl.devices.counters import counters_of
@@ -15,6 +14,7 @@ from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.requests import Alternative
 from kschedctl.devices.taints import untolerated
 from kschedctl.devices.usage import DeviceID, PoolID
+from kschedctl.objects.device import Device, DeviceTaint, ResourceSlice
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.device import (
+from kschedctl.objects.device import (
     Device,
     DeviceTaint,
     DeviceTaintRule,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.quantity import parse_quantity
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.quantity import parse_quantity
 
 
 class DeviceID(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import VolumeAttachment
-from kschedctl.api.volume import PersistentVolume
-from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import VolumeAttachment
+from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.wording import listed
 from kschedctl.volumes.pod_claims import claim_uses, group_claims, pod_claims
 from kschedctl.workloads.ownership import workload_of
 

@@ -7,14 +7,14 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.pod import Pod, PodSpec, PodStatus
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.pod import Pod, PodSpec, PodStatus
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import listed, similar
 
 #: The kubelet's reasons for a container that is not its turn yet, or that is about to start.
 _STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})

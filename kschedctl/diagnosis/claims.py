@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final
 
-from kschedctl.api.selectors import SelectorError
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import default_storage_class, has_class
 from kschedctl.diagnosis.claim_classes import (
@@ -29,6 +25,10 @@ from kschedctl.diagnosis.provisioners import (
 )
 from kschedctl.framework.remedy import Remedy, Risk, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.selectors import SelectorError
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.wording import counted, listed, similar
 from kschedctl.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,

@@ -9,7 +9,7 @@ from functools import cached_property
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.releases.release import Release
+from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.scheduler import Scheduler
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.volume import PersistentVolume
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.volume import PersistentVolume
 from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.pod_claims import group_claims, pod_claims
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import PodSpec
-from kschedctl.api.workload import DaemonSet, Deployment
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import PodSpec
+from kschedctl.objects.workload import DaemonSet, Deployment
 from kschedctl.plugins.taint_toleration import untolerated_taint
 
 #: The vendor's name, by the domain of its resources.

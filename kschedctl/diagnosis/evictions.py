@@ -14,10 +14,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.budgeted_pods import BudgetedPods
 from kschedctl.simulate.disruption import counted_budget, is_healthy, is_unready
 from kschedctl.simulate.eviction import covering_budgets

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.resources import is_extended_resource
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.situation import Situation
+from kschedctl.objects.resources import is_extended_resource
 
 
 def requested_devices(situation: Situation) -> list[str]:

@@ -11,19 +11,19 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.amounts import amount_of, exact_quantity
-from kschedctl.api.core import Node
-from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import CPU, MEMORY
-from kschedctl.api.tolerations import OWN_TAINTS
-from kschedctl.api.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.node_health import PROBLEMS
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Change, Create, Remedy, Risk, created
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.amounts import amount_of, exact_quantity
+from kschedctl.objects.core import Node
+from kschedctl.objects.quantity import parse_quantity
+from kschedctl.objects.resources import CPU, MEMORY
+from kschedctl.objects.tolerations import OWN_TAINTS
+from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
+from kschedctl.objects.wording import counted, listed
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.workloads.replacement import NODE_BOUND
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kschedctl.api.core import Condition, Node, Taint
-from kschedctl.api.pod import Toleration
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kschedctl.cluster.records import PodRecord
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.core import Condition, Node, Taint
+from kschedctl.objects.pod import Toleration
+from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 
 #: The taint of a node that the cluster autoscaler is about to delete; its value is the Unix time of the tainting.
 AUTOSCALER_REMOVAL: Final = "ToBeDeletedByClusterAutoscaler"

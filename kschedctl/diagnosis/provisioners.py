@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedctl.api.storage import CSIDriver, StorageClass
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.storage import CSIDriver, StorageClass
 from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.migration import PLUGINS_BY_NAME
 

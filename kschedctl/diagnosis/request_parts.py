@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from kschedctl.api.pod import Container, Pod
-from kschedctl.api.resources import RequestRules, parse_resources, pod_level_requests, scheduler_units
+from kschedctl.objects.pod import Container, Pod
+from kschedctl.objects.resources import RequestRules, parse_resources, pod_level_requests, scheduler_units
 
 _SIDECAR = "Always"
 

@@ -9,15 +9,15 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import pod_requests, scheduler_units
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.requests import ResourceColumns
 from kschedctl.common.arrays import Mask, Rows
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import RemedyContext
-from kschedctl.releases.release import Release
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import pod_requests, scheduler_units
 from kschedctl.scheduler.decision import Decision
 from kschedctl.workloads.ownership import workload_of
 

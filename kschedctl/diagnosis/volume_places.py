@@ -10,18 +10,18 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.resources import CPU, MEMORY
-from kschedctl.api.selectors import IN, Requirement
-from kschedctl.api.volume import PersistentVolume
-from kschedctl.api.well_known import BETA_ZONE, HOSTNAME, ZONE
-from kschedctl.api.wording import listed
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Remedy
+from kschedctl.objects.core import Node
+from kschedctl.objects.resources import CPU, MEMORY
+from kschedctl.objects.selectors import IN, Requirement
+from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
+from kschedctl.objects.wording import listed
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.claims import required_affinity
 from kschedctl.volumes.pod_claims import group_claims, pod_claims

@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.core import Node
-from kschedctl.api.duration import Duration
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.extenders.responses import SentBackNode, binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.extenders.tls import tls_context
 from kschedctl.extenders.transport import Response, Transport
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.config.types import ExtenderConfig as ExtenderConfig
 from kschedctl.framework.extender import Extender, ExtenderError, ExtenderFilterResult, MetaVictims, Victims
+from kschedctl.objects.core import Node
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.workloads.template import uid_of
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.core import Node
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.json_values import encodable
 from kschedctl.extenders.go_json import GoNumber, first_value
 from kschedctl.extenders.transport import Response
 from kschedctl.framework.extender import ExtenderError, MetaVictims
+from kschedctl.objects.core import Node
 from kschedctl.snapshot.decoding import decode
 
 _INT64: Final = 2**63

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.extender import ExtenderError
 from kschedctl.framework.extension_point import ExtensionPoint
@@ -19,6 +18,7 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 
 
 def run_reserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:

@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.versions import Versions
 from kschedctl.common.arrays import Rows
+from kschedctl.objects.meta import ApiObject
 
 
 class Reach(IntEnum):

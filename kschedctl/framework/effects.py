@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 
 _RESOURCES: Final[dict[type[ApiObject], EventResource]] = {
     PersistentVolume: EventResource.PERSISTENT_VOLUME,

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import RequestRules, pod_requests
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules, pod_requests
 
 
 class EventResource(StrEnum):

@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.framework.config import types
 from kschedctl.framework.operands import Operands
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 
 #: The plugin name that stands for all extenders, in statuses and queueing hints.
 EXTENDER_NAME: Final = "Extender"

@@ -16,8 +16,6 @@ from typing import ClassVar, Final, Protocol
 
 import msgspec
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask, Rows
@@ -36,7 +34,9 @@ from kschedctl.framework.pod_groups import Placement, PlacementProgress, PodGrou
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
-from kschedctl.releases.release import Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import RequestRules
 
 MAX_NODE_SCORE: Final = 100
 #: The maximum time that a Permit plugin can make a pod wait, in seconds.

@@ -13,8 +13,6 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.requests import ResourceColumns
@@ -22,6 +20,8 @@ from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, Handle, ScorePlugin
 from kschedctl.framework.status import Code, Reason, Rejections, Status
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import scheduled_members
 from kschedctl.common.arrays import PodIndices, Rows
 from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 
 
 class PodGroupInfo(msgspec.Struct, frozen=True):

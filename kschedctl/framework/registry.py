@@ -8,7 +8,7 @@ from kschedctl.common.errors import ConfigError
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import Plugin
-from kschedctl.releases.release import Release
+from kschedctl.objects.releases.release import Release
 
 
 class Registry(Mapping[str, type[Plugin]]):

@@ -13,16 +13,16 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kschedctl.api.core import Node
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.kind_names import api_version_of
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import pod_group_of
 from kschedctl.framework.remedy_scope import RemedyScope
-from kschedctl.releases.release import Release
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.kind_names import api_version_of
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import Release
 from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.replacement import NODE_BOUND
 

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.versions import Versions
 from kschedctl.common.arrays import Int64Array, Mask, Rows, numbered
@@ -24,6 +23,7 @@ from kschedctl.framework.cycle_state import CycleState, Effects
 from kschedctl.framework.dependencies import ClusterChanges, Dependencies
 from kschedctl.framework.interface import PluginsRunner, PreFilterResult
 from kschedctl.framework.status import Code, Reason, Rejections, Status
+from kschedctl.objects.pod import Pod
 
 T = TypeVar("T")
 V = TypeVar("V")

@@ -9,7 +9,6 @@ from typing import TypeVar, cast
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
@@ -43,7 +42,8 @@ from kschedctl.framework.pod_groups import Placement, PlacementProgress, PodGrou
 from kschedctl.framework.result_cache import CachedResults, ResultCache
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPods
-from kschedctl.releases.release import Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
 
 P = TypeVar("P", bound=Plugin)
 #: The plugin types that can reject a pod.

@@ -9,7 +9,6 @@ from typing import cast
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
@@ -17,6 +16,7 @@ from kschedctl.framework.interface import MAX_NODE_SCORE, PluginError, PreScoreP
 from kschedctl.framework.result_cache import CachedResults
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 
 
 class Scores(msgspec.Struct, frozen=True):

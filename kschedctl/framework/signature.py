@@ -6,9 +6,9 @@ from collections.abc import Hashable
 
 import msgspec
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.runtime import Framework
+from kschedctl.objects.pod import Pod
 
 #: The extension points whose plugins must all sign a pod; otherwise the pod has no signature.
 _POINTS = (ExtensionPoint.PRE_FILTER, ExtensionPoint.FILTER, ExtensionPoint.PRE_SCORE, ExtensionPoint.SCORE)

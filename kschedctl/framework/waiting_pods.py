@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from kschedctl.api.duration import Duration
-from kschedctl.api.pod import Pod
 from kschedctl.framework.status import SUCCESS, Code, Status
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.pod import Pod
 from kschedctl.workloads.template import uid_of
 
 

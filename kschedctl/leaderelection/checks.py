@@ -7,8 +7,6 @@ from typing import Final
 
 from kschedctl.answers.leader import Election, ElectionState
 from kschedctl.answers.preempt_words import time_span
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodRecord
 from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
@@ -16,6 +14,8 @@ from kschedctl.common.findings.shortened import shortened
 from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.overview import Elections, host_of, retry_period
 from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import counted, listed
 
 #: Identities are shortened to 80 characters.
 _MOST_HOLDER: Final = 80

@@ -11,8 +11,6 @@ from uuid import uuid4
 
 import msgspec
 
-from kschedctl.api.coordination import LeaseSpec
-from kschedctl.api.names import subdomain_problems
 from kschedctl.common.clock import Clock
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.common.text.json_values import decoded_json
@@ -21,6 +19,8 @@ from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps
 from kschedctl.live.error_responses import ConflictingError, NotServedError
 from kschedctl.live.object_client import ObjectClient
+from kschedctl.objects.coordination import LeaseSpec
+from kschedctl.objects.names import subdomain_problems
 
 _API_VERSION: Final = "coordination.k8s.io/v1"
 

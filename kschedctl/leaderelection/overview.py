@@ -10,7 +10,10 @@ from typing import Final
 from msgspec import structs
 
 from kschedctl.answers.leader import Election, ElectionCandidate, ElectionState
-from kschedctl.api.coordination import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds
+from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.objects.coordination import (
     LEADER_ANNOTATION,
     NODE_LEASES,
     ConfigMap,
@@ -19,11 +22,8 @@ from kschedctl.api.coordination import (
     LeaseCandidate,
     lock_record,
 )
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.selectors import parse_int64
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds
-from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.selectors import parse_int64
 
 #: The label of the heartbeat Leases of API servers, which are not elections.
 _API_SERVER: Final = "apiserver.kubernetes.io/identity"

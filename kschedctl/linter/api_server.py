@@ -10,7 +10,7 @@ from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at, is_rendered
-from kschedctl.validation.validate import validate
+from kschedctl.objects.validation.validate import validate
 
 
 def validation_findings(obj: LintObject, context: LintContext) -> list[Finding]:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.common.findings.finding import Finding
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.partial_objects import TEMPLATES
@@ -16,7 +14,9 @@ from kschedctl.linter.platform import Platform
 from kschedctl.linter.pods import TemplatePart, WorkloadPods, holds_for
 from kschedctl.linter.replicas import Replicas, new_pods_first, replicas
 from kschedctl.linter.values import Steps
-from kschedctl.releases.release import LATEST, Release
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import PodAffinityTerm
+from kschedctl.objects.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
     from kschedctl.linter.overlay import ClusterQueries

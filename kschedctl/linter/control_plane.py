@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.tolerations import NO_SCHEDULE
 from kschedctl.linter.pods import WorkloadPods
+from kschedctl.objects.tolerations import NO_SCHEDULE
 
 MASTER: Final = "node-role.kubernetes.io/master"
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kschedctl.api.meta import LabelSelector
-from kschedctl.api.selectors import Requirement, SelectorError, parse_label_selector
-from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.linter.values import converted, is_rendered
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.selectors import Requirement, SelectorError, parse_label_selector
+from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 
 #: The labels that a controller adds to the pods that it creates.
 _ADDED: Final[Mapping[str, frozenset[str]]] = {

@@ -17,11 +17,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kschedctl.api.defaults import NAMESPACED
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import cron_job_of, deployment_of
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.field_path import field_path
 from kschedctl.common.findings.finding import ObjectRef
@@ -34,6 +29,11 @@ from kschedctl.linter.partial_objects import DIRECTIVE, is_live, why_partial
 from kschedctl.linter.regions import Region
 from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
 from kschedctl.linter.values import NOT_FILLED_IN, Steps, at, is_rendered, items, mapping, text, unfilled
+from kschedctl.objects.defaults import NAMESPACED
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import cron_job_of, deployment_of
 from kschedctl.snapshot.decoding import decode
 
 #: Former API groups of kinds, with the present group.

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.linter.pods import PREFERRED, AnyPart, WorkloadPods
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, numbered, text
+from kschedctl.objects.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
+from kschedctl.objects.well_known import HOSTNAME
 
 _NODE_NAME: Final = "metadata.name"
 _DEMANDS: Final = (IN, EXISTS, GT, LT)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.core import Node
-from kschedctl.api.pod import PodAffinityTerm
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import PodAffinityTerm
+from kschedctl.objects.pod_group import PodGroup
 
 
 class ClusterQueries(Protocol):

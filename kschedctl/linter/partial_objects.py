@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kschedctl.api.kinds import KINDS
 from kschedctl.linter.values import Steps, at, items, mapping, text
+from kschedctl.objects.kinds import KINDS
 
 #: The path of the pod template, by group and kind; empty if the object itself is the template.
 TEMPLATES: Final[Mapping[str, Steps]] = {

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from kschedctl.api.core import Taint
-from kschedctl.api.meta import ApiStruct
-from kschedctl.api.pod import PodAffinityTerm, Toleration, TopologySpreadConstraint
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.values import Steps, at, converted, is_rendered, items, mapping, numbered, text
+from kschedctl.objects.core import Taint
+from kschedctl.objects.meta import ApiStruct
+from kschedctl.objects.pod import PodAffinityTerm, Toleration, TopologySpreadConstraint
+from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
 
 T = TypeVar("T", bound=ApiStruct)
 

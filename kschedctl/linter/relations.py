@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from kschedctl.api.well_known import HOSTNAME, POD_TEMPLATE_HASH
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import WorkloadPods, holds_for
 from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, whole
+from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
 from kschedctl.volumes.attach_once import is_shared_or_local
 
 PVC: Final = "PersistentVolumeClaim"

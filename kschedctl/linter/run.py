@@ -23,7 +23,7 @@ from kschedctl.linter.rendering import Rendering, render
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rule_runner import check, unused_ignores
 from kschedctl.linter.settings import Settings
-from kschedctl.releases.release import LATEST, Release
+from kschedctl.objects.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
     from kschedctl.linter.overlay import ClusterQueries

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.values import Steps, at, mapping, numbered, text
-from kschedctl.releases.release import RELEASES, Release
+from kschedctl.objects.releases.release import RELEASES, Release
 
 CONFIG: Final = "kubescheduler.config.k8s.io/KubeSchedulerConfiguration"
 MULTI_POINT: Final = "multiPoint"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kschedctl.api.wording import similar
 from kschedctl.common.errors import InputError
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
+from kschedctl.objects.wording import similar
 
 #: The word for all rules, including rules that are off.
 ALL: Final = "ALL"

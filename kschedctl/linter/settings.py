@@ -12,7 +12,6 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec.structs import force_setattr
 
-from kschedctl.api.wording import similar
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.common.findings.field_path import field_path
 from kschedctl.common.findings.finding import Severity
@@ -23,6 +22,7 @@ from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.values import Steps, at
+from kschedctl.objects.wording import similar
 from kschedctl.snapshot.text_file import file_bytes
 
 FILE: Final = ".kschedctl.yaml"

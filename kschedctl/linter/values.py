@@ -8,8 +8,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from kschedctl.api.quantity import QuantityError, parse_quantity
 from kschedctl.common.text.tree import Step
+from kschedctl.objects.quantity import QuantityError, parse_quantity
 
 T = TypeVar("T")
 #: The path from an object to a value in it: keys and indices.

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import ClusterError
 from kschedctl.live.connection import Connection
 from kschedctl.live.error_responses import ForbiddenError, NotServedError
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 _DISCOVERY_LIST: Final = "APIGroupDiscoveryList"

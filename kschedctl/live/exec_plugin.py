@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.meta import ApiStruct, Time
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.live.certificates import as_data
 from kschedctl.live.kubeconfig import ClusterEntry, Entry, ExecEntry, UserEntry
+from kschedctl.objects.meta import ApiStruct, Time
 from kschedctl.snapshot.decoding import decode
 
 _VERSIONS: Final = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))

@@ -15,10 +15,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from kschedctl.api.meta import ApiStruct
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.encoding import utf8_text
 from kschedctl.common.text.yaml import yaml_documents
+from kschedctl.objects.meta import ApiStruct
 from kschedctl.snapshot.decoding import decode, plain
 
 T = TypeVar("T")

@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kschedctl.api.coordination import NODE_LEASES
-from kschedctl.api.meta import ApiObject, Int64
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.error_responses import GoneError
+from kschedctl.objects.coordination import NODE_LEASES
+from kschedctl.objects.meta import ApiObject, Int64
 from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.original_objects import OriginalObjects
 

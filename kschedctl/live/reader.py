@@ -7,10 +7,6 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.kind_names import is_namespaced
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import ClusterError, SnapshotError
 from kschedctl.common.findings.location import Location
 from kschedctl.live.api_server import CONNECTIONS
@@ -22,6 +18,10 @@ from kschedctl.live.lists import Listing, list_objects
 from kschedctl.live.progress import Progress
 from kschedctl.live.server_version import server_version
 from kschedctl.live.threads import Threads, result
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.kind_names import is_namespaced
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.decoding import build_decoders
 from kschedctl.snapshot.load import Snapshot, build_snapshot
 from kschedctl.snapshot.original_objects import OriginalObjects

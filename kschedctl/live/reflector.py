@@ -14,13 +14,13 @@ from threading import Event
 from time import monotonic
 from typing import Final, Protocol
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.error_responses import ForbiddenError, GoneError, NotServedError
 from kschedctl.live.lists import list_objects
 from kschedctl.live.watching import open_watch
+from kschedctl.objects.meta import ApiObject
 
 #: The time after which a working watch resets the pauses between retries, in seconds.
 _GOOD_SECONDS: Final = 10.0

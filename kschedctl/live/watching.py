@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings.location import Location
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.error_responses import GoneError
 from kschedctl.live.lists import field_selector
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.decoding import decode
 
 _GONE: Final = 410

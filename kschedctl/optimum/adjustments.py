@@ -15,10 +15,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.answers.optimum import Lever
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.pod import Container, Pod
-from kschedctl.api.quantity import NANO, parse_quantity
-from kschedctl.api.resources import CPU, MEMORY
+from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.pod import Container, Pod
+from kschedctl.objects.quantity import NANO, parse_quantity
+from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.optimum.comparison import Comparison, placement_of, running, simulate_pending, stranded
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.simulation import Simulation

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from kschedctl.optimum.goals import FinalGoal, Goal, Running, goal_values, goals_of
 from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import PlacementQuestion, no_evictions, pose

@@ -16,9 +16,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.objects.wording import listed
 from kschedctl.optimum.comparison import simulate_pending
 from kschedctl.optimum.goals import Evictions, Goal, GoalResult, nodes_in_use
 from kschedctl.optimum.model import Model

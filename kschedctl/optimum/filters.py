@@ -8,8 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import SelectorError
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin, PluginError
@@ -17,6 +15,8 @@ from kschedctl.framework.result_cache import CachedResults
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.scoring import run_score
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import SelectorError
 from kschedctl.plugins.inter_pod_affinity.filtering import FilterState, KeyCounts
 from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from kschedctl.plugins.node_ports import HostPort, NodePorts, host_ports

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.pod_group_members import group_members, pod_group_of, scheduled_members
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.pod_groups import PodGroupInfo, not_modelled_in
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.optimum.kinds import Kind, Occupants
 from kschedctl.optimum.placement import Placement
 from kschedctl.scheduler.decide_in_group import pending_members

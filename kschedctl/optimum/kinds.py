@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from kschedctl.optimum.filters import FilterResults
 
 

@@ -13,10 +13,10 @@ from dataclasses import replace as with_fields
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import DaemonSet
 from kschedctl.optimum.catalog import Catalog, NodeKind
 from kschedctl.optimum.comparison import simulate_pending
 from kschedctl.optimum.goals import Goal, GoalResult, Opened, Running

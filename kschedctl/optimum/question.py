@@ -12,10 +12,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.meta import LabelSelector
-from kschedctl.api.pod import Pod, pod_affinity_terms
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.extension_point import ExtensionPoint
@@ -23,12 +19,16 @@ from kschedctl.framework.interface import Plugin
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import Code
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.pod import Pod, pod_affinity_terms
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.pod_group_rules import PodGroupRules
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.optimum.filters import evaluate_filters
 from kschedctl.optimum.gangs import Gang, gangs_of, held_groups, refused_groups, whole_groups_only
 from kschedctl.optimum.kinds import Kind, Occupants
 from kschedctl.preemption.budgets import Budget, get_pod_disruption_budgets
 from kschedctl.preemption.victims import pod_priority
-from kschedctl.releases.pod_group_rules import PodGroupRules
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import age, pod_at, without_nomination
 from kschedctl.simulate.world import is_recreated

@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.binding import run_pre_bind
 from kschedctl.framework.effects import changed_objects
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
 from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import PlacementQuestion, as_pending
 from kschedctl.plugins.gang_scheduling import GangScheduling

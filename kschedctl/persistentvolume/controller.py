@@ -12,12 +12,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.answers.volumes import ClaimAction
-from kschedctl.api.selectors import Selector, SelectorError
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import default_storage_class, has_class
 from kschedctl.cluster.records import PENDING
+from kschedctl.objects.selectors import Selector, SelectorError
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.index import find_best_match, rejected_volumes
 from kschedctl.persistentvolume.outcome import ClaimOutcome, Rejected
 from kschedctl.volumes.claims import (

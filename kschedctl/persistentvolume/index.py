@@ -8,9 +8,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
-from kschedctl.api.selectors import Selector
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.selectors import Selector
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.outcome import Rejected
 from kschedctl.volumes.claims import is_bound_to, storage_capacity
 from kschedctl.volumes.matching import access_modes_mismatch, mismatches, serves_access_modes

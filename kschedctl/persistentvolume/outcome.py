@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kschedctl.answers.volumes import ClaimAction
-from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.volumes.matching import Mismatch
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.interface import BindPlugin
 from kschedctl.framework.status import SUCCESS, Status
+from kschedctl.objects.pod import Pod
 
 
 class DefaultBinder(BindPlugin):

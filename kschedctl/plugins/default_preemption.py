@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import (
@@ -23,6 +21,8 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.status import SUCCESS, Code, Status
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.workloads.template import uid_of
 
 ASYNC_PREEMPTION: Final = "SchedulerAsyncPreemption"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kschedctl.api.core import Service
-from kschedctl.api.meta import LabelSelector
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import Selector, SelectorError, label_map_selector, matches, parse_label_selector
-from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Service
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import Selector, SelectorError, label_map_selector, matches, parse_label_selector
+from kschedctl.objects.workload import ReplicaSet, ReplicationController, StatefulSet
 
 
 def default_selector(cluster: Cluster, pod: Pod) -> Selector:

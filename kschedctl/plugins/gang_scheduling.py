@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
@@ -15,7 +13,9 @@ from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventRe
 from kschedctl.framework.interface import PermitPlugin, PlacementFeasiblePlugin, PreEnqueuePlugin
 from kschedctl.framework.pod_groups import PlacementProgress, PodGroupInfo
 from kschedctl.framework.status import SUCCESS, Code, Status
-from kschedctl.releases.release import Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import Release
 from kschedctl.workloads.template import uid_of
 
 NO_GROUP: Final = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'

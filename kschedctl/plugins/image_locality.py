@@ -13,15 +13,15 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import MEMORY
-from kschedctl.api.wording import counted
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.interface import MAX_NODE_SCORE, ScorePlugin
+from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import MEMORY
+from kschedctl.objects.wording import counted
 
 _MIB: Final = 1024 * 1024
 _MIN_THRESHOLD: Final = 23 * _MIB

@@ -11,11 +11,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.node_selector import NodeSelector, NodeSelectorTerm, PreferredSchedulingTerm
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
-from kschedctl.api.wording import show_labels
 from kschedctl.cluster.node_selection import (
     nodes_matching,
     nodes_matching_pod,
@@ -46,6 +41,11 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.objects.core import Node
+from kschedctl.objects.node_selector import NodeSelector, NodeSelectorTerm, PreferredSchedulingTerm
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
+from kschedctl.objects.wording import show_labels
 from kschedctl.plugins.node_affinity_remedies import affinity_remedies, selector_remedies
 
 REASON_POD: Final = "node(s) didn't match Pod's node affinity/selector"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from kschedctl.api.meta import Labels
-from kschedctl.api.node_selector import NodeSelectorTerm
-from kschedctl.api.selectors import (
+from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation, remove_operation
+from kschedctl.objects.meta import Labels
+from kschedctl.objects.node_selector import NodeSelectorTerm
+from kschedctl.objects.selectors import (
     DOES_NOT_EXIST,
     EXISTS,
     GT,
@@ -18,9 +20,7 @@ from kschedctl.api.selectors import (
     label_map_selector,
     parse_node_term,
 )
-from kschedctl.api.well_known import PLATFORM_LABELS, describes_pool
-from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation, remove_operation
+from kschedctl.objects.well_known import PLATFORM_LABELS, describes_pool
 
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 

@@ -8,8 +8,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING
@@ -17,7 +15,9 @@ from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventRe
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
-from kschedctl.releases.release import Release
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
 
 _GATE: Final = "NodeDeclaredFeatures"
 REASON: Final = "node(s) didn't match Pod's required features"

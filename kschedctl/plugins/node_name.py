@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Final
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING
@@ -17,6 +16,7 @@ from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections
+from kschedctl.objects.pod import Pod
 
 REASON: Final = "node(s) didn't match the requested node name"
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import ContainerPort, Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
 from kschedctl.common.arrays import Mask
@@ -20,6 +19,7 @@ from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPl
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext, Risk, remove_operation
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
+from kschedctl.objects.pod import ContainerPort, Pod
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
 _ANY_ADDRESS: Final = "0.0.0.0"

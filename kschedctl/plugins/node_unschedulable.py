@@ -7,9 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT, tolerated
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING
@@ -20,6 +17,9 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import Code, Reason, Rejections
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT, tolerated
 from kschedctl.plugins.tolerations import taint_remedies
 
 REASON: Final = "node(s) were unschedulable"

@@ -13,9 +13,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import CSIDriver, CSINode
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.cycle_state import CycleState
@@ -26,6 +23,9 @@ from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilt
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import CSIDriver, CSINode
 from kschedctl.volumes.attachable_volumes import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.attachments import Attachments
 from kschedctl.volumes.hints import after_claim_change, after_limit_change, after_volume_detached

@@ -6,7 +6,7 @@ from kschedctl.cluster.arithmetic import truncated_divide
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.interface import MAX_NODE_SCORE, PlacementScorePlugin, PluginError
 from kschedctl.framework.pod_groups import PodGroupAssignments, PodGroupInfo
-from kschedctl.releases.release import Release
+from kschedctl.objects.releases.release import Release
 
 
 class PodGroupPodsCount(PlacementScorePlugin):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.interface import QueueSortPlugin
+from kschedctl.objects.pod import Pod
 
 
 class PrioritySort(QueueSortPlugin):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import PreEnqueuePlugin
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 
 
 class SchedulingGates(PreEnqueuePlugin):

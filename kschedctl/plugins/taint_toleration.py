@@ -11,9 +11,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.core import Node, Taint
-from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated, tolerates
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
@@ -35,6 +32,9 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.objects.core import Node, Taint
+from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated, tolerates
 from kschedctl.plugins.tolerations import taint_remedies
 
 REASON: Final = "node(s) had untolerated taint(s)"

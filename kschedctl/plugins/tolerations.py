@@ -6,18 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
-from kschedctl.api.core import Node, Taint
-from kschedctl.api.pod import Toleration
-from kschedctl.api.resources import RequestRules, is_extended_resource, pod_requests, scheduler_units
-from kschedctl.api.tolerations import (
-    CRITICAL_ADDONS_ONLY,
-    NO_EXECUTE,
-    NO_SCHEDULE,
-    UNSAFE_TAINTS,
-    UNSCHEDULABLE_TAINT,
-    tolerated,
-)
-from kschedctl.api.well_known import HOSTNAME, PLATFORM_LABELS, describes_pool
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.framework.remedy import (
     Operation,
@@ -28,6 +16,18 @@ from kschedctl.framework.remedy import (
     remove_operation,
     replace_operation,
 )
+from kschedctl.objects.core import Node, Taint
+from kschedctl.objects.pod import Toleration
+from kschedctl.objects.resources import RequestRules, is_extended_resource, pod_requests, scheduler_units
+from kschedctl.objects.tolerations import (
+    CRITICAL_ADDONS_ONLY,
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    UNSAFE_TAINTS,
+    UNSCHEDULABLE_TAINT,
+    tolerated,
+)
+from kschedctl.objects.well_known import HOSTNAME, PLATFORM_LABELS, describes_pool
 from kschedctl.plugins.node_resources.remedies import requested
 
 #: Names of taints that reserve a pool of nodes, after the domain.

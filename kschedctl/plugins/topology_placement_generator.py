@@ -6,7 +6,7 @@ import numpy as np
 
 from kschedctl.framework.interface import PlacementGeneratePlugin, PluginError
 from kschedctl.framework.pod_groups import Placement, PodGroupInfo
-from kschedctl.releases.release import Release
+from kschedctl.objects.releases.release import Release
 
 
 class TopologyPlacementGenerator(PlacementGeneratePlugin):

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from kschedctl.api.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.framework.remedy import (
     Remedy,
     RemedyContext,
@@ -18,6 +16,8 @@ from kschedctl.framework.remedy import (
     remove_operation,
     replace_operation,
 )
+from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.plugins.tolerations import without_toleration
 
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"

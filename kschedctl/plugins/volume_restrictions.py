@@ -8,8 +8,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.volume import PersistentVolumeClaim, Volume
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
 from kschedctl.common.arrays import Int64Array
@@ -21,6 +19,8 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.volume import PersistentVolumeClaim, Volume
 from kschedctl.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found
 from kschedctl.volumes.pod_claims import claim_uses
 from kschedctl.volumes.remedies import claim_remedies

@@ -8,11 +8,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.wording import show_labels
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
@@ -25,6 +20,11 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.wording import show_labels
 from kschedctl.volumes.claims import (
     NO_CLAIM_NAME,
     WAIT_FOR_FIRST_CONSUMER,

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from kschedctl.api.selectors import SelectorError, parse_label_selector
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.worlds import PodsInWorlds
 from kschedctl.common.arrays import Mask, PodIndices
+from kschedctl.objects.selectors import SelectorError, parse_label_selector
+from kschedctl.objects.workload import PodDisruptionBudget
 
 
 class Budget(msgspec.Struct, frozen=True):

@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.worlds import PodsInWorlds
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.extender import Extender, ExtenderError, MetaVictims, Victims
 from kschedctl.framework.interface import PluginsRunner
+from kschedctl.objects.pod import Pod
 from kschedctl.preemption.dry_run_preemption import DryRun
 from kschedctl.workloads.template import uid_of
 

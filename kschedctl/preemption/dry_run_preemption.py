@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import NodeStatuses
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.select_units_on_node import rows_with_groups, select_units_on_nodes
 from kschedctl.preemption.select_victims_on_node import select_victims_on_node
-from kschedctl.releases.release import Release
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import ExtenderError
@@ -13,6 +12,7 @@ from kschedctl.framework.fit_error import fit_error
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.preemption.call_extenders import call_extenders
 from kschedctl.preemption.dry_run_preemption import DryRun, dry_run_preemption

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.pod import Pod, PodStatus
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod, PodStatus
+from kschedctl.objects.releases.pod_group_rules import PodGroupRules
 from kschedctl.preemption.victims import pod_priority
-from kschedctl.releases.pod_group_rules import PodGroupRules
 
 NEVER: Final = "not eligible due to preemptionPolicy=Never."
 TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."

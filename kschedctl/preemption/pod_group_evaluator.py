@@ -12,16 +12,16 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.interface import PodGroupPostFilterResult, PodGroupTrial
 from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules
+from kschedctl.objects.releases.release import Release
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, evicted_by_scheduler
 from kschedctl.preemption.victims import VictimUnit, pod_priority, units_in_order_of_reprieve, victim_units
-from kschedctl.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules
-from kschedctl.releases.release import Release
 
 NO_VICTIMS: Final = "No preemption victims found for incoming preemptor"
 ONGOING: Final = "ongoing preemption on nominated nodes"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import PodIndices
+from kschedctl.objects.pod import Pod
 
 
 def lower_priority_nominated_pods(cluster: Cluster, pod: Pod, row: int) -> PodIndices:

@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
 from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.preemption.budgets import Budget, violated_budgets
 from kschedctl.preemption.dry_run_preemption import DryRun
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods

@@ -12,7 +12,6 @@ from itertools import chain
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import grouped_pods
 from kschedctl.cluster.worlds import PodsInWorlds
@@ -20,10 +19,11 @@ from kschedctl.common.arrays import Mask, Rows
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import ExtenderVerdict
 from kschedctl.framework.status import Code, Reason, Status
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.pod_group_rules import PodGroupRules
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.select_victims_on_node import SelectedVictims
 from kschedctl.preemption.victims import VictimUnit, units_in_order_of_reprieve, victim_units
-from kschedctl.releases.pod_group_rules import PodGroupRules
 
 
 def rows_with_groups(cluster: Cluster, rules: PodGroupRules | None) -> Rows:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay, Selection
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
@@ -25,8 +24,9 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
 from kschedctl.preemption.budgets import Budget, violated_budgets
-from kschedctl.releases.release import Release
 
 
 @dataclass(frozen=True, slots=True)

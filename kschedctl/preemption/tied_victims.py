@@ -17,11 +17,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.worlds import PodsInWorlds
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginsRunner
+from kschedctl.objects.pod import Pod
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.dry_run_preemption import DryRun
 from kschedctl.preemption.select_victims_on_node import lower_priority_pods, select_victims_on_node

@@ -10,8 +10,8 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import pod_group_of, scheduled_members
 from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.objects.releases.pod_group_rules import PodGroupRules
 from kschedctl.preemption.budgets import Budget, violated_budgets
-from kschedctl.releases.pod_group_rules import PodGroupRules
 
 
 class VictimUnit(msgspec.Struct, frozen=True):

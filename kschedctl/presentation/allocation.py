@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.answers.devices import AllocationData, GivenData
-from kschedctl.api.wording import listed
+from kschedctl.objects.wording import listed
 
 
 def allocation_lines(allocation: AllocationData, *, names_claim: bool) -> Iterator[str]:

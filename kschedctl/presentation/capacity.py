@@ -8,7 +8,7 @@ from kschedctl.answers.base import merged_envelope
 from kschedctl.answers.capacity import CapacityList, GangCopiesData, PodCapacity
 from kschedctl.answers.node_groups import group_nodes
 from kschedctl.answers.pod_group import PodGroupData
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.capacity_charts import capacity_map, copies_bars, workloads_bars
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions

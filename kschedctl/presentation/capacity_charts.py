@@ -6,7 +6,7 @@ from typing import Final
 
 from kschedctl.answers.capacity import CapacityList, PodCapacity
 from kschedctl.answers.nodes import NodesOverview
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.presentation.node_map import NodeResult, rejection_lines, results_map
 from kschedctl.presentation.tone import Tone

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.answers.nodes import NodeEntryData, NodesOverview
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.charts import Colouring, Kind, NodeMap
 from kschedctl.presentation.node_map import NodeResult, results_map
 from kschedctl.presentation.tone import Tone

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.wording import counted, listed
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.document import Document, Paragraph
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.nodes import overview_document

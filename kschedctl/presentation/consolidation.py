@@ -6,7 +6,7 @@ from typing import Final
 
 from kschedctl.answers.optimum import Emptied
 from kschedctl.answers.preempt_words import duration
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.optimum_charts import emptied_charts

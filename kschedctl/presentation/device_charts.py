@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.answers.devices import DeviceData, DevicesOverview, DeviceSupply, PlaceData, PoolData
 from kschedctl.answers.nodes import NodesOverview
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.allocation import allocation_lines
 from kschedctl.presentation.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.presentation.document import GAP, Document

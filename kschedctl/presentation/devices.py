@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kschedctl.answers.devices import DeviceData, DevicesOverview, DeviceSupply, PlaceData, PoolData
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.device_charts import MOST_POOLS, overview_charts, place_lines, supply_map
 from kschedctl.presentation.document import GAP, Document, Heading, Phrases, Question, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions

@@ -17,7 +17,7 @@ from kschedctl.answers.diff import (
     SideData,
     SideOutcome,
 )
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.diff_charts import charts_section
 from kschedctl.presentation.document import (
     GAP,

@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.answers.diff import Diff, NodeChangeData, NodeOutcomeData, PodChangeData, SideOutcome
 from kschedctl.answers.nodes import NodesOverview
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.changes_map import NodeChange, by_node, changes_map, pods_line
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import Document

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kschedctl.answers.drain import Drained, DrainedNodeData, MovedPodData
 from kschedctl.answers.nodes import NodesOverview
 from kschedctl.answers.preempt_words import duration
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.changes_map import NodeChange, pods_map
 from kschedctl.presentation.charts import Kind
 from kschedctl.presentation.cures import cures_section

@@ -11,8 +11,8 @@ from kschedctl.answers.amounts import readable
 from kschedctl.answers.base import Envelope, MissingData
 from kschedctl.answers.explain import PodData
 from kschedctl.answers.nodes import NodeDescription, NodesOverview
-from kschedctl.api.kind_names import PERMISSIONS_PAGE
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.kind_names import PERMISSIONS_PAGE
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Provenance, Question, Questions
 from kschedctl.presentation.tone import Tone
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.answers.lint import LintReport
-from kschedctl.api.wording import counted
 from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.diagnosis import ORDER, Diagnosis
 from kschedctl.linter.run import LintResult
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import GAP, Block, Document, Heading, Paragraph, Question, Verbatim
 from kschedctl.presentation.frame import View, next_questions
 from kschedctl.presentation.lint_charts import findings_table, rules_bars, rules_table

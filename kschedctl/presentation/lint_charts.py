@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kschedctl.api.wording import counted
 from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.diagnosis import ORDER, Diagnosis
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import Table, table
 from kschedctl.presentation.tone import Tone

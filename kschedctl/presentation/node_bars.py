@@ -9,9 +9,9 @@ from typing import Final
 from kschedctl.answers.amounts import amount_of
 from kschedctl.answers.explain import PodData
 from kschedctl.answers.nodes import NodeAmountsData, NodeDescription
-from kschedctl.api.amounts import amount_of as with_unit
-from kschedctl.api.resources import CPU, MEMORY, PODS
-from kschedctl.api.wording import counted
+from kschedctl.objects.amounts import amount_of as with_unit
+from kschedctl.objects.resources import CPU, MEMORY, PODS
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.tone import Tone
 

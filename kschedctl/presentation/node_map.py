@@ -10,7 +10,7 @@ from kschedctl.answers.amounts import amount_of, readable
 from kschedctl.answers.explain import Explanation, NodeData
 from kschedctl.answers.node_groups import deciding_reasons, wording
 from kschedctl.answers.nodes import NodeAmountsData, NodeEntryData, NodesOverview
-from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 from kschedctl.presentation.charts import Cell, Colouring, Kind, NodeMap, kinds_of
 from kschedctl.presentation.tone import Tone
 

@@ -13,8 +13,8 @@ from kschedctl.answers.nodes import (
     NodesOverview,
     ResourceTotalData,
 )
-from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Table, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.node_bars import node_bars

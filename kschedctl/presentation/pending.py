@@ -7,8 +7,8 @@ from typing import Final
 
 from kschedctl.answers.pending import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.answers.preempt_words import duration
-from kschedctl.api.wording import counted, listed
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions

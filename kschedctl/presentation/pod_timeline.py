@@ -9,7 +9,7 @@ from datetime import datetime
 from math import ceil
 from typing import Final
 
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.charts import Kind, Lane, Span, Timeline
 from kschedctl.presentation.tone import Tone
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent

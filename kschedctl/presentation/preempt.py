@@ -31,7 +31,7 @@ from kschedctl.answers.preempt_words import (
     sets_words,
     violated,
 )
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.diagnosis import diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table

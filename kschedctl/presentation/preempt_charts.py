@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.answers.nodes import NodesOverview
 from kschedctl.answers.preempt import Cause, PreemptCandidateData, Preemption, VictimData
 from kschedctl.answers.preempt_words import lost_words, violated
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.presentation.document import Table, table
 from kschedctl.presentation.node_map import NodeResult, rejection_lines, results_map

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.answers.optimum import Purchased
-from kschedctl.api.wording import listed
+from kschedctl.objects.wording import listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.optimum_charts import purchase_charts

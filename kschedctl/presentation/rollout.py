@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.answers.preempt_words import duration
 from kschedctl.answers.rollout import RolledOut
-from kschedctl.api.wording import listed
+from kschedctl.objects.wording import listed
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.diagnosis import diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table

@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.answers.nodes import NodesOverview
 from kschedctl.answers.rollout import RolledOut
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.changes_map import pods_map
 from kschedctl.presentation.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
 from kschedctl.presentation.document import Document

@@ -22,7 +22,7 @@ from kschedctl.answers.simulate import (
     WaitingData,
     WorkloadPlacementData,
 )
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.changes_map import pods_map
 from kschedctl.presentation.cures import cures_section
 from kschedctl.presentation.document import Document, Heading, Paragraph, Question, table

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.wording import counted
 from kschedctl.cluster.records import PENDING
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import Document, Paragraph
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.simulate import timeline

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kschedctl.answers.snapshot import SnapshotInfo
-from kschedctl.api.wording import counted
 from kschedctl.common.findings.shortened import shortened
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import GAP, Document, Verbatim
 from kschedctl.presentation.frame import View, time_and_age
 

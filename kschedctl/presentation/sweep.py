@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from kschedctl.answers.sweep import Aim, CaseData, Sweep, SweepGoalData, cell
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.charts import Scatter, ScatterAxis, ScatterPoint
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.presentation.frame import View, next_questions

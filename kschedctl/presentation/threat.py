@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.answers.preempt import Threat
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone

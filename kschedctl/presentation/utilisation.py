@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.answers.amounts import amount_of
 from kschedctl.answers.simulate import UtilisationData
-from kschedctl.api.amounts import amount_of as with_unit
+from kschedctl.objects.amounts import amount_of as with_unit
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.tone import Tone
 

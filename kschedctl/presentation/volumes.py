@@ -20,7 +20,7 @@ from kschedctl.answers.volumes import (
     PodVolumes,
     VolumesList,
 )
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
 from kschedctl.presentation.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Verbatim, table

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from kschedctl.answers.watch import GroupWaits, OfPod, PodGone, PodPlaced, PodWaits, WatchBegun
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.outcome import Outcome
 
 _MOST_NAMED: Final = 5

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kschedctl.answers.nodes import NodesOverview
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.tone import Tone
 

@@ -9,12 +9,12 @@ from typing import Final, cast
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.analyses.volumes import ClaimSubject
-from kschedctl.api.device import DeviceClass, ResourceClaim
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.wording import similar
 from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.device import DeviceClass, ResourceClaim
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.wording import similar
 from kschedctl.requests.manifests import ManifestRequest, ObjectSubject, read_manifests
 from kschedctl.requests.pods import POD_PREFIXES, named_pod
 from kschedctl.requests.scope import NamespaceScope, SubjectRequest

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.api.core import Node
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings.location import Location
 from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.loading import read_snapshot, scheduling_cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.standard_input import STDIN, open_stdin

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedctl.analyses.subjects import PodSubject
-from kschedctl.api.kind_names import kind_by_name
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
+from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.wording import listed, similar
 
 if TYPE_CHECKING:
     from kschedctl.requests.scope import NamespaceScope

@@ -17,8 +17,8 @@ from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest
 from kschedctl.linter.selection import selected_rules
 from kschedctl.linter.settings import Settings, chosen_settings
-from kschedctl.releases.choice import choose_release
-from kschedctl.releases.release import Release
+from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.releases.release import Release
 
 if TYPE_CHECKING:
     from kschedctl.loaded_cluster import LoadedCluster

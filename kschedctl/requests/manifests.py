@@ -13,16 +13,16 @@ import msgspec
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import Arguments, PodSubject, pods_asked_about
 from kschedctl.answers.explain import WorkloadData
-from kschedctl.api.kind_names import with_namespace
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import listed
-from kschedctl.api.workload import CronJob, DaemonSet, Job
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Subject, Where
 from kschedctl.common.findings.location import Location
 from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.kind_names import with_namespace
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import listed
+from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.snapshot.manifest import ManifestObject, ManifestSet, refuse
 from kschedctl.snapshot.original_objects import OriginalObjects

@@ -10,16 +10,16 @@ from typing import Final
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
-from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
-from kschedctl.api.label_query import parse_label_query
-from kschedctl.api.selectors import matches
-from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.objects.label_query import parse_label_query
+from kschedctl.objects.selectors import matches
+from kschedctl.objects.wording import listed
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.group_names import named_member, names_group
 from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests

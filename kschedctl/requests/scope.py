@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import msgspec
 
-from kschedctl.api.label_query import parse_label_query
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.selectors import matches
 from kschedctl.common.errors import InputError
+from kschedctl.objects.label_query import parse_label_query
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.selectors import matches
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.snapshot.validation import Validation
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedctl.api.kind_names import kind_by_name
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.completeness.missing import require_listed
+from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import listed, similar
 from kschedctl.requests.manifests import ObjectSubject
 from kschedctl.workloads.pods import WORKLOADS
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.api.wording import listed
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.wording import listed
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.requests.scope import NamespaceScope

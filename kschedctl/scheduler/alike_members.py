@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from kschedctl.api.pod import Pod
 from kschedctl.common.arrays import Rows
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import SUCCESS
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.assumed_pods import all_assumed
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision, DeferredDecision

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
 
 
 def assumed(cluster: Cluster, pod: Pod, node: str) -> Cluster:

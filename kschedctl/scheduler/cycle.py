@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import ExtenderError
@@ -18,6 +17,7 @@ from kschedctl.framework.result_cache import CachedResults
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.framework.scoring import Scores, run_score
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.find_nodes_that_pass_extenders import ExtenderFilters, NodesPassingExtenders
 from kschedctl.scheduler.prioritize_nodes import prioritize_nodes

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_cycle import schedule_pod_group

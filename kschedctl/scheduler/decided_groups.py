@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
 

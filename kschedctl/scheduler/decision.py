@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState, NotModelled
@@ -20,7 +18,9 @@ from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.framework.scoring import Scores
 from kschedctl.framework.status import SUCCESS, Code, Reason, Status
-from kschedctl.releases.release import Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.whatif.targets import find_node
 

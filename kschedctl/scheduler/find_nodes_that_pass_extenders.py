@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.extender import EXTENDER_NAME, Extender, ExtenderError, ExtenderFilterResult, ExtenderRejection
 from kschedctl.framework.node_statuses import ExtenderVerdict, NodeStatuses
 from kschedctl.framework.status import Code, Reason, Status
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 
 
 class NodesPassingExtenders(msgspec.Struct, frozen=True):

@@ -13,7 +13,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.binding import run_permit, run_pre_bind, run_reserve
 from kschedctl.framework.cycle_state import CycleState
@@ -30,7 +29,8 @@ from kschedctl.framework.pod_groups import (
 )
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import SUCCESS, Code, Status
-from kschedctl.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules
 from kschedctl.scheduler.alike_members import AlikeMembers
 from kschedctl.scheduler.assumed_pods import assumed, without_nominations
 from kschedctl.scheduler.cycle import NO_NODES, schedule_pod

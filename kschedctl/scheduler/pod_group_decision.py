@@ -8,14 +8,14 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.core import Condition
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Mask
 from kschedctl.framework.node_statuses import ExtenderVerdict, NodeStatuses
 from kschedctl.framework.pod_groups import Placement, PodGroupInfo
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Reason, Status
+from kschedctl.objects.core import Condition
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision, DeferredDecision
 from kschedctl.scheduler.outcome import GroupOutcome
 

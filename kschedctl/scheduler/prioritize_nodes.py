@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import structs
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import MAX_EXTENDER_PRIORITY, Extender, ExtenderError
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.scoring import Scores, run_score
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.find_nodes_that_pass_extenders import NodesPassingExtenders, ignored_extender_note
 
 

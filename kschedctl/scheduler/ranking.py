@@ -13,8 +13,6 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Pod, PodSpec, PodStatus
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
@@ -24,6 +22,8 @@ from kschedctl.framework.interface import PluginError, ScorePlugin
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.scoring import Scores, normalized_scores, run_score
 from kschedctl.framework.status import Code
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Pod, PodSpec, PodStatus
 from kschedctl.scheduler.decision import Decision
 
 #: The extension points whose results decide for a node, or change objects when a pod is assumed there.

@@ -22,8 +22,6 @@ from typing import Final, cast
 import msgspec
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.cycle_state import CycleState
@@ -32,6 +30,8 @@ from kschedctl.framework.interface import PluginError, PreScorePlugin, ScorePlug
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.scoring import Scores, normalized_scores
 from kschedctl.framework.status import Code
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.scheduler.search_scope import MIN_FEASIBLE_NODES_TO_FIND, SearchScope

@@ -6,9 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
@@ -18,8 +15,11 @@ from kschedctl.framework.pod_groups import PodGroupInfo, not_modelled_in
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.waiting_pods import WaitingPods
+from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST, Release
+from kschedctl.objects.wording import similar
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
 

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import OwnerReference
 from kschedctl.cluster.records import PodRecord
+from kschedctl.objects.meta import OwnerReference
 from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.decision import Decision

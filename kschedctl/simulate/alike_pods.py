@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.decision import Decision, DeferredDecision
 from kschedctl.scheduler.ranking import SEARCH_POINTS, Ranking, likeness_of, reaches_of_copies
 from kschedctl.scheduler.scheduler import Scheduler

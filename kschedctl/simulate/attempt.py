@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kschedctl.api.core import Condition
+from kschedctl.objects.core import Condition
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import GroupOutcome
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision

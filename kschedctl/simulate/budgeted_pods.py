@@ -7,11 +7,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import SelectorError, parse_label_selector
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import SelectorError, parse_label_selector
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.pods import pod_at
 from kschedctl.workloads.budget_limits import WITHOUT_SCALE
 from kschedctl.workloads.ownership import workload_of

@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import PODS, pod_requests, scheduler_units
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.errors import InputError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.plugins.gang_scheduling import GangScheduling
 from kschedctl.plugins.node_resources.allocation import spec_only
 from kschedctl.scheduler.decision import Decision

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 
 #: Returns one of several nodes for a pod; the nodes' names are passed in alphabetical order.
 Choose = Callable[[Pod, Sequence[str]], str]

@@ -7,14 +7,14 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.common.clock import VirtualClock
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.framework.cycle_state import PodsToActivate
 from kschedctl.framework.effects import ObjectChange, changed_objects
 from kschedctl.framework.events import ASSIGNED_POD_DELETE, same_pod
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler

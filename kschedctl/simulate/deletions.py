@@ -11,10 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import DaemonSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import DaemonSet, StatefulSet
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.world import is_recreated_after_deletion
 from kschedctl.workloads.replicas import wanted_replicas

@@ -19,10 +19,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import SelectorError, matches, parse_label_selector
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.budgeted_pods import BudgetedPods, limit_of
 from kschedctl.workloads.budget_limits import desired_healthy, needs_scale
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.eviction import eviction_refusal
 from kschedctl.simulate.pods import is_on, pods_on

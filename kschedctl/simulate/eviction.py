@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.disruption import covers, is_unready
 
 VIOLATES: Final = "Cannot evict pod as it would violate the pod's disruption budget."

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod, PodSchedulingGroup
-from kschedctl.api.pod_group import PodGroup, PodGroupStatus
 from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.pod import Pod, PodSchedulingGroup
+from kschedctl.objects.pod_group import PodGroup, PodGroupStatus
 from kschedctl.scheduler.decide_in_group import decide_in_group
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import GroupOutcome

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import grouped_pods
 from kschedctl.cluster.records import PENDING
-from kschedctl.releases.release import Release
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import Release
 from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 

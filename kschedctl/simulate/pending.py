@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.objects.pod import Pod
 
 
 def pending_pods(cluster: Cluster) -> list[int]:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Condition
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
 from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
 from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.status import Code
+from kschedctl.objects.core import Condition
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_cycle import PickNode, members_problem, schedule_pod_group
 from kschedctl.scheduler.pod_group_decision import MemberDecision, PodGroupDecision

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.queue_entry import QueueEntry
 from kschedctl.simulate.queued_pod import QueuedPodInfo

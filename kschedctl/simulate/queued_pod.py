@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 
 
 @dataclass(slots=True, eq=False)

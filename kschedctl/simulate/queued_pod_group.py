@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 
 

@@ -8,9 +8,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.admission.resource_quota import quota_refusals
-from kschedctl.api.limits import ResourceQuota
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import RequestRules
+from kschedctl.objects.limits import ResourceQuota
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules
 from kschedctl.simulate.disruption import is_unready
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.rollout_steps import RolloutStep, Side

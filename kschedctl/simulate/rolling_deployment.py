@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Final
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import parse_int64
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import parse_int64
 from kschedctl.simulate.pods import age
 from kschedctl.simulate.revisions import MakePod, Revisions
 from kschedctl.simulate.rollout_steps import Side

@@ -12,12 +12,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
-from kschedctl.api.limits import ResourceQuota
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod, PodStatus
-from kschedctl.api.wording import listed
-from kschedctl.api.workload import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
+from kschedctl.objects.limits import ResourceQuota
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod, PodStatus
+from kschedctl.objects.wording import listed
+from kschedctl.objects.workload import (
     Deployment,
     DeploymentStrategy,
     PodTemplateSpec,
@@ -25,9 +28,6 @@ from kschedctl.api.workload import (
     StatefulSet,
     StatefulSetUpdateStrategy,
 )
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.group_losses import group_losses

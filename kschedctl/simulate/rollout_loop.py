@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kschedctl.api.meta import ApiObject, OwnerReference
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.status import Code
+from kschedctl.objects.meta import ApiObject, OwnerReference
+from kschedctl.objects.pod import Pod
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.group_losses import GroupLoss
 from kschedctl.simulate.revisions import Revisions

@@ -14,9 +14,6 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import RequestRules
 from kschedctl.framework.events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
@@ -29,6 +26,9 @@ from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import PreEnqueuePlugin, QueueSortPlugin
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.backoff_queue import BackoffQueue
 from kschedctl.simulate.pod_heap import PodHeap

@@ -14,10 +14,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.meta import ApiObject, ObjectMeta
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
@@ -34,6 +30,10 @@ from kschedctl.framework.events import (
     node_changes,
 )
 from kschedctl.framework.signature import sign_pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.batch import GATE
 from kschedctl.simulate.deletions import ending_pods, is_wanted

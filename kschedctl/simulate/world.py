@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Condition
-from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.objects.core import Condition
+from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.workloads.replacement import fresh_pod
 from kschedctl.workloads.template import generated_name
 

@@ -14,19 +14,19 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api import classes, coordination, core, limits, meta, pod, pod_group, storage, volume, workload
-from kschedctl.api.coordination import LEADER_ANNOTATION, lock_record
-from kschedctl.api.core import Condition, QuantityText, Taint
-from kschedctl.api.device import ResourceSlice
-from kschedctl.api.kinds import CAPTURED_KINDS
-from kschedctl.api.meta import Labels, LabelSelectorRequirement, OwnerReference
-from kschedctl.api.node_selector import NodeSelectorRequirement
-from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.pod_group import DisruptionMode, TypedLocalObjectReference
-from kschedctl.api.selectors import parse_int64
-from kschedctl.api.storage import TopologySelectorLabelRequirement
-from kschedctl.api.volume import TypedObjectReference
-from kschedctl.api.workload import IntOrPercent, StatefulSet
+from kschedctl.objects import classes, coordination, core, limits, meta, pod, pod_group, storage, volume, workload
+from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
+from kschedctl.objects.core import Condition, QuantityText, Taint
+from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.kinds import CAPTURED_KINDS
+from kschedctl.objects.meta import Labels, LabelSelectorRequirement, OwnerReference
+from kschedctl.objects.node_selector import NodeSelectorRequirement
+from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.pod_group import DisruptionMode, TypedLocalObjectReference
+from kschedctl.objects.selectors import parse_int64
+from kschedctl.objects.storage import TopologySelectorLabelRequirement
+from kschedctl.objects.volume import TypedObjectReference
+from kschedctl.objects.workload import IntOrPercent, StatefulSet
 from kschedctl.snapshot.anonymize_amounts import anonymous_amount
 from kschedctl.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
 from kschedctl.snapshot.capture import Capture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kschedctl.api.quantity import QuantityError, parse_quantity
+from kschedctl.objects.quantity import QuantityError, parse_quantity
 
 _NO_QUANTITY: Final = "none"
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api import device
-from kschedctl.api.core import Condition
-from kschedctl.api.device import (
+from kschedctl.objects import device
+from kschedctl.objects.core import Condition
+from kschedctl.objects.device import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
     Counter,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kschedctl.api.quantity import QuantityError, parse_quantity
+from kschedctl.objects.quantity import QuantityError, parse_quantity
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 
 #: Kubernetes' own attribute domain, and the attributes in it.

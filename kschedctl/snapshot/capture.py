@@ -14,15 +14,15 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.coordination import NODE_LEASES, Lease
-from kschedctl.api.device import AllocatedDeviceStatus
-from kschedctl.api.kind_names import cannot_be_listed
-from kschedctl.api.kinds import CAPTURED_KINDS
-from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
-from kschedctl.api.metrics import PodMetrics
-from kschedctl.api.pod import Pod, PodSpec
-from kschedctl.api.volume import Volume
 from kschedctl.cluster.unread_objects import Unread
+from kschedctl.objects.coordination import NODE_LEASES, Lease
+from kschedctl.objects.device import AllocatedDeviceStatus
+from kschedctl.objects.kind_names import cannot_be_listed
+from kschedctl.objects.kinds import CAPTURED_KINDS
+from kschedctl.objects.meta import ApiObject, Labels, ObjectMeta
+from kschedctl.objects.metrics import PodMetrics
+from kschedctl.objects.pod import Pod, PodSpec
+from kschedctl.objects.volume import Volume
 from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS, UNREAD_FIELDS, read_conditions, without_messages
 from kschedctl.snapshot.header import ServerVersion, SnapshotHeader
 from kschedctl.snapshot.load import ObjectReader

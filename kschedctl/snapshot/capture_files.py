@@ -12,10 +12,10 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.kind_names import plural
-from kschedctl.api.kinds import CAPTURED_KINDS
-from kschedctl.api.wording import listed
 from kschedctl.common.errors import InputError
+from kschedctl.objects.kind_names import plural
+from kschedctl.objects.kinds import CAPTURED_KINDS
+from kschedctl.objects.wording import listed
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import HEADER_FILE
 

@@ -8,10 +8,10 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api import classes, core, meta, storage, volume
-from kschedctl.api.coordination import LEADER_ANNOTATION
-from kschedctl.api.core import Condition
-from kschedctl.api.kinds import CAPTURED_KINDS
+from kschedctl.objects import classes, core, meta, storage, volume
+from kschedctl.objects.coordination import LEADER_ANNOTATION
+from kschedctl.objects.core import Condition
+from kschedctl.objects.kinds import CAPTURED_KINDS
 from kschedctl.snapshot.rewriting import structs_in
 
 #: The annotations that are kept.

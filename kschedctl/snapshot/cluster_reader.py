@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.findings.location import Location
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.summary import ReadSummary
 
 

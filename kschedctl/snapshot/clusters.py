@@ -11,9 +11,9 @@ from functools import reduce
 from operator import or_
 from typing import Final
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.snapshot.names import READABLE
 
 #: The reason for which files are skipped.

@@ -8,10 +8,10 @@ import zlib
 from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
-from kschedctl.api.kind_names import kind_by_name
-from kschedctl.api.kinds import KINDS
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.encoding import utf8_text
+from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.kinds import KINDS
 from kschedctl.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
 from kschedctl.snapshot.summary import SkippedFile
 

@@ -15,12 +15,12 @@ from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, Union, cast, get_a
 
 import msgspec
 
-from kschedctl.api.core import QuantityText
-from kschedctl.api.meta import Int32, Int64, Time
-from kschedctl.api.workload import IntOrPercent
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.field_path import joined
 from kschedctl.common.findings.finding import Finding
+from kschedctl.objects.core import QuantityText
+from kschedctl.objects.meta import Int32, Int64, Time
+from kschedctl.objects.workload import IntOrPercent
 
 T = TypeVar("T", bound=msgspec.Struct)
 #: A JSON value as text, known to be well-formed.

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.meta import Time
+from kschedctl.objects.meta import Time
 
 #: The file's name, and the field that distinguishes the header from other documents.
 HEADER_FILE: Final = "snapshot.json"

@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.location import Location
 from kschedctl.common.text.tree import Step
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.decoding import JsonValue, decode, elements, plain, shown
 from kschedctl.snapshot.documents import Document
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader

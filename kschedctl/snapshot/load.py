@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.findings.location import Location
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.original_objects import OriginalObjects
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.summary import ReadSummary

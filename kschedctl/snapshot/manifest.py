@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Finding, Severity, Subject
 from kschedctl.common.findings.location import Location
-from kschedctl.releases.release import Release
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.release import Release
 from kschedctl.snapshot.original_objects import OriginalObjects
 
 
@@ -43,7 +43,7 @@ class ManifestObject(msgspec.Struct, frozen=True):
         if self.tree is None:
             return
         # Snapshots are read without validation.
-        from kschedctl.validation.validate import validate_decoded
+        from kschedctl.objects.validation.validate import validate_decoded
 
         # Validation fills in defaults in place, so it gets a copy.
         tree = _as_new(self.kind, msgspec.to_builtins(self.tree))

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Final
 
-from kschedctl.api.kinds import kind_type
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.schema.decode import decode_object
-from kschedctl.api.schema.strict import is_known, repeated_field, unknown_fields
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.findings.finding import Finding, Subject
 from kschedctl.common.findings.location import Location
 from kschedctl.common.text.repeated_keys import RepeatedKey
 from kschedctl.common.text.tree import Step
+from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.schema.decode import decode_object
+from kschedctl.objects.schema.strict import is_known, repeated_field, unknown_fields
 from kschedctl.snapshot.decoding import JsonValue, plain
 from kschedctl.snapshot.documents import Document
 from kschedctl.snapshot.layouts import steps_to

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Condition
+from kschedctl.objects.core import Condition
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 
 #: The conditions that the scheduler writes, of pods and of pod groups.

@@ -12,13 +12,13 @@ from typing import Any, BinaryIO, ClassVar, Final
 
 import msgspec
 
-from kschedctl.api.coordination import LEADER_ANNOTATION
-from kschedctl.api.kinds import file_type, kind_type, lock_type
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.wording import listed
 from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.common.findings.finding import Finding, ObjectRef, Severity, Subject, Where
 from kschedctl.common.findings.location import Location
+from kschedctl.objects.coordination import LEADER_ANNOTATION
+from kschedctl.objects.kinds import file_type, kind_type, lock_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.wording import listed
 from kschedctl.snapshot.clusters import PART_OF_KIND, Part, clusters_in
 from kschedctl.snapshot.content_sniffing import meant_kind, seems_object
 from kschedctl.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, shown, top_level

@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.interning import PodInterner
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.snapshot.decoding import JsonText, decode
 
 _KEPT: Final = (Node, Pod)
@@ -86,7 +86,7 @@ def completed(now: msgspec.Struct, before: msgspec.Struct | None, written: Any) 
 
     Examples
     --------
-    >>> from kschedctl.api.pod import Container
+    >>> from kschedctl.objects.pod import Container
     >>> before, now = Container(name="c", image="old"), Container(name="c", image="new")
     >>> completed(now, before, {"name": "c", "image": "old", "tty": True})
     {'name': 'c', 'image': 'new', 'tty': True}

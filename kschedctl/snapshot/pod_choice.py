@@ -8,20 +8,20 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_pod
-from kschedctl.api.kinds import kind_type
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
-from kschedctl.api.schema.strict import unknown_fields
-from kschedctl.api.selectors import SelectorError
-from kschedctl.api.wording import similar
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.findings.finding import ObjectRef, Subject, Where, found_at
 from kschedctl.common.findings.location import Location
-from kschedctl.releases.release import Release
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_pod
+from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.schema.strict import unknown_fields
+from kschedctl.objects.selectors import SelectorError
+from kschedctl.objects.wording import similar
 from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.manifest import refuse
 from kschedctl.snapshot.manifest_reading import refused

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kschedctl.api.kind_names import plural
-from kschedctl.api.kinds import KINDS
+from kschedctl.objects.kind_names import plural
+from kschedctl.objects.kinds import KINDS
 
 #: Names, label values and words with a meaning for scheduling or for Kubernetes itself.
 KEPT_WORDS: Final = frozenset(

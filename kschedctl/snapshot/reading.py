@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.wording import listed
 from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.common.findings.location import Location
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.wording import listed
 from kschedctl.snapshot.clusters import chosen
 from kschedctl.snapshot.manifest import ManifestSet
 from kschedctl.snapshot.manifest_reading import ManifestReading

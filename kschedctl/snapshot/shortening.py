@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.kinds import kind_type
 from kschedctl.common.errors import InputError
+from kschedctl.objects.kinds import kind_type
 from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.documents import read_envelope
 from kschedctl.snapshot.summary import ReadSummary

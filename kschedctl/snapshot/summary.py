@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.findings.shortened import shortened
+from kschedctl.objects.wording import counted, listed
 from kschedctl.snapshot.decoding import JsonText
 from kschedctl.snapshot.header import SnapshotHeader
 from kschedctl.snapshot.names import MARKDOWN

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from io import BufferedReader, BytesIO, RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
-from kschedctl.api.quantity import QuantityError, parse_quantity, value
 from kschedctl.common.errors import InputError
+from kschedctl.objects.quantity import QuantityError, parse_quantity, value
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -11,9 +11,9 @@ from msgspec import UNSET
 
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.answers.sweep import AxisData, CaseData, Sweep, SweepGoalData
-from kschedctl.api.wording import counted
 from kschedctl.common.cores import available_cores
 from kschedctl.common.errors import InputError
+from kschedctl.objects.wording import counted
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.pareto import front
 from kschedctl.sweep.plan_reader import ReadPlan, read_plan

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from kschedctl.api.wording import similar
 from kschedctl.common.errors import InputError
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.wording import similar
 from kschedctl.plugins.registry import full_registry
-from kschedctl.releases.release import RELEASES
 from kschedctl.sweep.plan import AxisPlan, NumberRange
 from kschedctl.whatif.edit import Edit
 from kschedctl.whatif.edits import EDITS

@@ -17,10 +17,10 @@ from kschedctl.analyses.subjects import PodSubject, pods_asked_about
 from kschedctl.answers.base import Envelope
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.sweep import Ask
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import ManifestError
 from kschedctl.completeness.missing import require_listed
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.meta import ApiObject
 from kschedctl.scheduler.decision import Decision
 from kschedctl.simulate.drain import DrainOptions
 from kschedctl.simulate.pending import pending_pods

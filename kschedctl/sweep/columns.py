@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from kschedctl.answers.sweep import Ask
-from kschedctl.api.well_known import HOSTNAME, ZONE
-from kschedctl.api.wording import similar
 from kschedctl.common.errors import InputError
+from kschedctl.objects.well_known import HOSTNAME, ZONE
+from kschedctl.objects.wording import similar
 
 UTILISATION: Final = "utilisation."
 SKEW: Final = "skew."

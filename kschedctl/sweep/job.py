@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kschedctl.api.core import Node
 from kschedctl.common.errors import ConfigError, InputError, KschedctlError
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.face import SchedulingCluster
 from kschedctl.loading import read_snapshot, scheduling_cluster
+from kschedctl.objects.core import Node
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import is_manifest
 from kschedctl.snapshot.text_file import file_bytes

@@ -9,12 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.resources import RequestRules
-from kschedctl.api.well_known import ZONE, zone_of
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.releases.release import Release
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import RequestRules
+from kschedctl.objects.well_known import ZONE, zone_of
 from kschedctl.sweep.columns import DOMAINS, SKEW, UTILISATION, split_utilisation
 from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.replacement import NODE_BOUND

@@ -13,12 +13,12 @@ from typing import Any, Final
 import msgspec
 
 from kschedctl.answers.sweep import Ask
-from kschedctl.api.wording import similar
 from kschedctl.common.errors import InputError, PlanError
 from kschedctl.common.findings.finding import Finding
 from kschedctl.common.text.positions import yaml_position
 from kschedctl.common.text.repeated_keys import repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_value
+from kschedctl.objects.wording import similar
 from kschedctl.snapshot.text_file import file_bytes
 from kschedctl.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, read_axis
 from kschedctl.sweep.cases import Cases

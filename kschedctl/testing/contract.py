@@ -15,7 +15,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import default_args
@@ -23,7 +22,8 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
 from kschedctl.framework.status import Code, Rejections, Status
-from kschedctl.releases.release import LATEST, Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST, Release
 from kschedctl.testing.arithmetic import check_arithmetic
 from kschedctl.testing.changes import changed_overlays, changes_of
 from kschedctl.testing.dependency_checks import (

@@ -13,14 +13,14 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node, Taint
-from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.interface import FilterPlugin, Plugin, ScorePlugin
 from kschedctl.framework.status import Code
+from kschedctl.objects.core import Node, Taint
+from kschedctl.objects.meta import ApiObject
 from kschedctl.testing.probe import PluginAnswers, PluginSubject, ask, prepare, prepare_scores, run_filter
 from kschedctl.testing.samples import Sample
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
@@ -24,7 +23,8 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Rejections, Status
-from kschedctl.releases.release import Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
 
 
 @dataclass(frozen=True)

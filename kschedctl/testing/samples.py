@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.core import Namespace, Node, Service
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.well_known import HOSTNAME, ZONE
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Namespace, Node, Service
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.well_known import HOSTNAME, ZONE
 
 _GPU: Final = "example.com/gpu"
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import CSIDriver, StorageClass, VolumeAttachment
-from kschedctl.api.volume import InTreeVolumes, PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import CSIDriver, StorageClass, VolumeAttachment
+from kschedctl.objects.volume import InTreeVolumes, PersistentVolume, PersistentVolumeClaim
 from kschedctl.volumes.pod_claims import claim_use, pod_claims
 
 READ_WRITE_ONCE: Final = "ReadWriteOnce"

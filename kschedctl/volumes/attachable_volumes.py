@@ -6,9 +6,9 @@ from enum import IntEnum
 
 import msgspec
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.volume import PersistentVolumeClaim, Volume
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.volume import PersistentVolumeClaim, Volume
 from kschedctl.volumes.claims import NO_CLAIM_NAME, claim_key, claim_not_found, not_owned, storage_class_of, volume_of
 from kschedctl.volumes.migration import (
     PLUGINS_BY_NAME,

@@ -8,15 +8,15 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import CSINode, StorageClass, VolumeAttachment
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import CSINode, StorageClass, VolumeAttachment
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.volumes.attachable_volumes import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.migration import PORTWORX

@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck, StaticMatch
 from kschedctl.volumes.claims import (
     SELECTED_NODE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.volumes.provisioning import Provisioning
 
 

@@ -10,12 +10,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.api.selectors import IN
-from kschedctl.api.storage import CSINode, StorageClass
-from kschedctl.api.volume import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.effects import ObjectChange
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.selectors import IN
+from kschedctl.objects.storage import CSINode, StorageClass
+from kschedctl.objects.volume import (
     CSIVolumeSource,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -24,8 +26,6 @@ from kschedctl.api.volume import (
     TypedObjectReference,
     VolumeNodeAffinity,
 )
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.effects import ObjectChange
 from kschedctl.volumes.binder_results import FoundVolumes
 from kschedctl.volumes.claims import BIND_COMPLETED, SELECTED_NODE
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.node_selector import NodeSelector
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QuantityError, parse_quantity
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.node_selector import NodeSelector
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QuantityError, parse_quantity
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"

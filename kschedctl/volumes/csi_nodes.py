@@ -6,9 +6,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from kschedctl.api.storage import CSINode
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.storage import CSINode
 from kschedctl.volumes.migration import InTreePlugin, migrated_plugins
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import Labels
-from kschedctl.api.selectors import IN, Requirement, Selector
-from kschedctl.api.storage import TopologySelectorTerm
-from kschedctl.api.volume import PersistentVolume
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.operands import Operands
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import Labels
+from kschedctl.objects.selectors import IN, Requirement, Selector
+from kschedctl.objects.storage import TopologySelectorTerm
+from kschedctl.objects.volume import PersistentVolume
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.volumes.claims import SELECTED_NODE, requested_storage, required_affinity

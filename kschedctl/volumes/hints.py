@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.storage import (
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import parse_quantity
+from kschedctl.objects.storage import (
     CSIDriver,
     CSINode,
     CSINodeDriver,
@@ -14,7 +14,7 @@ from kschedctl.api.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.volumes.migration import in_tree_plugin
 from kschedctl.volumes.pod_claims import claim_uses
 from kschedctl.volumes.zones import volume_labels

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.quantity import value
-from kschedctl.api.resources import MEMORY
-from kschedctl.api.selectors import Selector, SelectorError, matches, parse_label_selector
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.quantity import value
+from kschedctl.objects.resources import MEMORY
+from kschedctl.objects.selectors import Selector, SelectorError, matches, parse_label_selector
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.volumes.claims import (
     claim_class,
     claim_key,

@@ -11,12 +11,12 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api.meta import Labels
-from kschedctl.api.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.api.selectors import IN
-from kschedctl.api.storage import CSINode
-from kschedctl.api.volume import AzureDisk, GCEPersistentDisk, InTreeVolumes, PersistentVolume
-from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
+from kschedctl.objects.meta import Labels
+from kschedctl.objects.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.selectors import IN
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.volume import AzureDisk, GCEPersistentDisk, InTreeVolumes, PersistentVolume
+from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.volumes.claims import required_affinity
 
 #: The separator of zones in the label of a volume that is in several zones.

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim, Volume
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, Volume
 from kschedctl.volumes.claims import claim_not_found, is_delayed, is_fully_bound, not_owned
 
 

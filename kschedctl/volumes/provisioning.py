@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from kschedctl.api.core import QuantityText
-from kschedctl.api.quantity import QuantityError, parse_quantity, value
-from kschedctl.api.storage import CSIDriver, CSIStorageCapacity, StorageClass
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.core import QuantityText
+from kschedctl.objects.quantity import QuantityError, parse_quantity, value
+from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity, StorageClass
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.volumes.claims import NO_PROVISIONER, claim_class, requested_storage
 from kschedctl.volumes.topology import VolumeTopology
 

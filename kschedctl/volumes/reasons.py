@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kschedctl.api.selectors import Selector
-from kschedctl.api.wording import show_labels
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
+from kschedctl.objects.selectors import Selector
+from kschedctl.objects.wording import show_labels
 from kschedctl.volumes.matching import show_storage
 from kschedctl.volumes.remedies import claim_remedies, elsewhere_remedies
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kschedctl.api.node_selector import NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.api.selectors import IN
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.wording import similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, patched, replace_operation
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.selectors import IN
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import similar
 from kschedctl.volumes.pod_claims import claim_use
 from kschedctl.volumes.zones import LABEL_KEYS
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kschedctl.api.meta import LabelSelector, LabelSelectorRequirement
-from kschedctl.api.node_selector import NodeSelector
-from kschedctl.api.selectors import IN, Selector, SelectorError, parse_label_selector, parse_node_term
-from kschedctl.api.storage import CSINode, TopologySelectorTerm
-from kschedctl.api.volume import PersistentVolume
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Mask
+from kschedctl.objects.meta import LabelSelector, LabelSelectorRequirement
+from kschedctl.objects.node_selector import NodeSelector
+from kschedctl.objects.selectors import IN, Selector, SelectorError, parse_label_selector, parse_node_term
+from kschedctl.objects.storage import CSINode, TopologySelectorTerm
+from kschedctl.objects.volume import PersistentVolume
 from kschedctl.volumes.claims import required_affinity
 from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.migration import in_tree_plugin, migrated_affinity

@@ -7,11 +7,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.selectors import IN, Requirement
-from kschedctl.api.volume import PersistentVolume
-from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
+from kschedctl.objects.selectors import IN, Requirement
+from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.volumes.migration import ZONE_DELIMITER
 
 LABEL_KEYS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)

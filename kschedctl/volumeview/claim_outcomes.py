@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kschedctl.answers.volumes import ClaimVerdict
-from kschedctl.api.core import Node
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.common.arrays import Mask
+from kschedctl.objects.core import Node
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.volumes.claims import SELECTED_NODE, claim_key

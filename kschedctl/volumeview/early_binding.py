@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.answers.volumes import ClaimAction
-from kschedctl.api.storage import CSINode, StorageClass
-from kschedctl.api.volume import PersistentVolume
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.storage import CSINode, StorageClass
+from kschedctl.objects.volume import PersistentVolume
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER

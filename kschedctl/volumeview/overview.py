@@ -11,13 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.common.arrays import Mask
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.controller import sync_claim
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.binder import Binder

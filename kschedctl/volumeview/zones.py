@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.well_known import BETA_ZONE, ZONE
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.well_known import BETA_ZONE, ZONE
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.zones import volume_labels, zoned_nodes
 

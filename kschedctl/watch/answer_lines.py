@@ -28,9 +28,9 @@ from kschedctl.answers.watch import (
     WatchCurrent,
     WatchStale,
 )
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.pod_group_decision import group_of

@@ -19,14 +19,14 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.defaults import default_object
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QuantityError
-from kschedctl.api.resources import parse_resources
-from kschedctl.api.selectors import SelectorError
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import default_object
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QuantityError
+from kschedctl.objects.resources import parse_resources
+from kschedctl.objects.selectors import SelectorError
 from kschedctl.watch.feed import FeedChanges, Name
 
 T = TypeVar("T", bound=ApiObject)

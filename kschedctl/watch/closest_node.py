@@ -8,8 +8,8 @@ import numpy as np
 
 from kschedctl.analyses.explain.answer import node_data
 from kschedctl.answers.node_groups import group_nodes
-from kschedctl.api.resources import PODS, pod_requests, scheduler_units
 from kschedctl.common.arrays import Rows
+from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 

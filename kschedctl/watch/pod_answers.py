@@ -18,12 +18,12 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import KschedctlError
 from kschedctl.face import SchedulingCluster
 from kschedctl.framework.status import Code
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.pod_group_decision import group_of

@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from kschedctl.api.kind_names import PERMISSIONS_PAGE
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings.location import Location
@@ -22,6 +18,10 @@ from kschedctl.live.error_responses import ForbiddenError
 from kschedctl.live.limits import READING_FACTOR
 from kschedctl.live.reflector import ReflectorSettings
 from kschedctl.live.server_version import server_version
+from kschedctl.objects.kind_names import PERMISSIONS_PAGE
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.snapshot.decoding import build_decoders
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.summary import ReadSummary

@@ -10,7 +10,7 @@ def merge(into: FeedChanges, changes: FeedChanges) -> None:
 
     Examples
     --------
-    >>> from kschedctl.api.core import Node
+    >>> from kschedctl.objects.core import Node
     >>> earlier = FeedChanges(objects={Node: {("", "a"): None, ("", "b"): None}})
     >>> merge(earlier, FeedChanges(objects={Node: {("", "b"): Node(), ("", "c"): None}}))
     >>> [(name, node is None) for (_, name), node in earlier.objects[Node].items()]

@@ -9,9 +9,9 @@ from threading import Event, Lock, Thread
 from typing import Final, Protocol
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.api.coordination import Lease, LeaseCandidate
-from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.coordination import Lease, LeaseCandidate
+from kschedctl.objects.meta import ApiObject
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.watch.cache import Cache

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from kschedctl.snapshot.validation import Validation
 
 if TYPE_CHECKING:
-    from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.common.findings.finding import Finding
-    from kschedctl.releases.release import Release
+    from kschedctl.objects.pod import Pod
+    from kschedctl.objects.releases.release import Release
 
     #: The changed cluster, and a description of the changes, one line per change.
     Changed = tuple[Cluster, tuple[str, ...]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.finding import Subject, Where, subject_of
-from kschedctl.releases.release import Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
 from kschedctl.whatif.edit import Edit, PodEdit, Thing
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
-from kschedctl.releases.release import Release
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.wording import counted
 from kschedctl.whatif.pods import PodChanges, move_pods
 from kschedctl.whatif.workload_pods import successor
 from kschedctl.workloads.replacement import NODE_BOUND

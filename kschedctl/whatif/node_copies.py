@@ -7,12 +7,12 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.device import ResourceSlice
-from kschedctl.api.meta import ApiObject, ObjectMeta
-from kschedctl.api.storage import CSINode
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.well_known import HOSTNAME
 
 
 def copy_of_node(node: Node, name: str) -> Node:

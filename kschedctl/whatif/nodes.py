@@ -8,12 +8,12 @@ from dataclasses import replace as with_field
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.device import ResourceSlice
-from kschedctl.api.storage import CSINode
-from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.releases.release import Release
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.whatif.eviction import Evicted, evict
 from kschedctl.whatif.pods import move_pods
 

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kschedctl.api.core import Node
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.kinds import kind_type
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch
+from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.whatif.json_patch import PatchError, apply_patch
 
 T = TypeVar("T", bound=ApiObject)

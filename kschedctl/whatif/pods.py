@@ -8,12 +8,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.device import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.inventory import with_claims
+from kschedctl.objects.device import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import counted, listed
 from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.created_pods import MadePod
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from fnmatch import translate
 from typing import Final, TypeVar
 
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.kind_names import cannot_be_listed, is_namespaced, kind_by_name, kind_names
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.well_known import ZONE, zone_of
-from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.kind_names import cannot_be_listed, is_namespaced, kind_by_name, kind_names
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.well_known import ZONE, zone_of
+from kschedctl.objects.wording import listed, similar
 from kschedctl.whatif.edit import Thing
 
 T = TypeVar("T", bound=ApiObject)

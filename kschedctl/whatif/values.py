@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedctl.api.kind_names import is_namespaced
-from kschedctl.api.names import label_value_problems, qualified_name_problems
-from kschedctl.api.tolerations import EFFECTS
 from kschedctl.common.errors import InputError
+from kschedctl.objects.kind_names import is_namespaced
+from kschedctl.objects.names import label_value_problems, qualified_name_problems
+from kschedctl.objects.tolerations import EFFECTS
 from kschedctl.whatif.targets import find_kind
 
 

@@ -14,12 +14,17 @@ from itertools import count
 from msgspec.structs import replace
 
 from kschedctl.admission.chain import admit
-from kschedctl.api.defaults import default_object
-from kschedctl.api.kind_names import kind_by_name
-from kschedctl.api.meta import ApiObject, OwnerReference
-from kschedctl.api.pod import Pod, PodSpec
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
-from kschedctl.api.workload import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.findings.finding import Where
+from kschedctl.objects.defaults import default_object
+from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.meta import ApiObject, OwnerReference
+from kschedctl.objects.pod import Pod, PodSpec
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.workload import (
     DaemonSet,
     Deployment,
     PodTemplateSpec,
@@ -28,11 +33,6 @@ from kschedctl.api.workload import (
     StatefulSet,
     StatefulSetOrdinals,
 )
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.records import PENDING
-from kschedctl.common.errors import SnapshotError
-from kschedctl.common.findings.finding import Where
-from kschedctl.releases.release import Release
 from kschedctl.workloads.claims import replica_named
 from kschedctl.workloads.created_pods import MOST_MADE, MadePod, check_number
 from kschedctl.workloads.daemon_set import node_of

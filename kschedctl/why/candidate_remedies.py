@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.api.resources import PODS, pod_requests, scheduler_units
 from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Status
+from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.scheduler.decision import Decision
 
 #: With at most 60 rejecting nodes, every node's reasons are inspected; with more, a few nodes represent each group

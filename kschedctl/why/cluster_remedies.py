@@ -7,12 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.amounts import amount_of
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.core import Node
-from kschedctl.api.resources import PODS, RequestRules
-from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
@@ -31,6 +25,12 @@ from kschedctl.framework.remedy import (
     wait_command,
 )
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.amounts import amount_of
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.core import Node
+from kschedctl.objects.resources import PODS, RequestRules
+from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS
+from kschedctl.objects.wording import counted, listed
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of

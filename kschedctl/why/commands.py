@@ -9,10 +9,10 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch, Remedy, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.pod import Pod
 
 #: The patch operations that an API server accepts for a pending pod.
 _MUTABLE: Final = re.compile(r"add /spec/tolerations(/-)?|remove /spec/schedulingGates")

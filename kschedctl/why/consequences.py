@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.api.pod import Container, Pod
-from kschedctl.api.resources import CPU, MEMORY
-from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Patch, Risk
+from kschedctl.objects.pod import Container, Pod
+from kschedctl.objects.resources import CPU, MEMORY
+from kschedctl.objects.wording import counted
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.recreated_pods import recreation_consequences
 from kschedctl.why.rollout_trial import pod_to_delete, rollout_in_words, untried_rollout

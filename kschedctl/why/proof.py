@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.remedy import Change, Patch, Remedy
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.wording import listed
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.cycle import schedule_pod

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.releases.release import Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.wording import listed
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.simulate.pods import on_node, pod_at
 from kschedctl.simulate.world import is_recreated, replacement

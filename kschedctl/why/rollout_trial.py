@@ -13,13 +13,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.kind_names import kind_by_name
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import ReplicaSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.remedy import Patch, Remedy, Risk
+from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import ReplicaSet, StatefulSet
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.scheduler.scheduler import Scheduler

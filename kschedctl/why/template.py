@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.kind_names import kind_by_name
-from kschedctl.api.pod import Container, Pod, PodSpec
-from kschedctl.api.workload import CronJob, PodTemplateSpec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.framework.remedy import Operation, Patch, Remedy, patched, pointer
+from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.pod import Container, Pod, PodSpec
+from kschedctl.objects.workload import CronJob, PodTemplateSpec
 from kschedctl.whatif.patches import make_changes
 from kschedctl.workloads.ownership import workload_of
 

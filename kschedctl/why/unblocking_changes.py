@@ -12,13 +12,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod, PodSpec
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.pod import Pod, PodSpec
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
-from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
-from kschedctl.api.meta import ObjectMeta, OwnerReference
-from kschedctl.api.pod import Pod, PodResourceClaimStatus
-from kschedctl.api.volume import PersistentVolumeClaim, PersistentVolumeClaimTemplate
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import with_default_class
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
+from kschedctl.objects.meta import ObjectMeta, OwnerReference
+from kschedctl.objects.pod import Pod, PodResourceClaimStatus
+from kschedctl.objects.volume import PersistentVolumeClaim, PersistentVolumeClaimTemplate
 from kschedctl.workloads.created_pods import MadePod
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Where
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.volume import PersistentVolumeClaim
 
 #: The maximum number of pods that are created one by one for a question.
 MOST_MADE: Final = 10_000

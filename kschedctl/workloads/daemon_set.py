@@ -7,14 +7,14 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.node_selector import NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.api.pod import Affinity, PodSpec, Toleration
-from kschedctl.api.selectors import IN
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
-from kschedctl.api.workload import DaemonSet, PodTemplateSpec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.objects.node_selector import NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.pod import Affinity, PodSpec, Toleration
+from kschedctl.objects.selectors import IN
+from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedctl.objects.workload import DaemonSet, PodTemplateSpec
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.stateful_set import REVISION_HASH
 from kschedctl.workloads.template import pod_from_template, template_hash

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.workload import CronJob, Job, PodTemplateSpec
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.workload import CronJob, Job, PodTemplateSpec
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.template import controller_reference, pod_from_template, uid_of
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.meta import ApiObject, ObjectMeta
-from kschedctl.api.workload import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.objects.workload import (
     CronJob,
     DaemonSet,
     Deployment,
@@ -17,7 +18,6 @@ from kschedctl.api.workload import (
     cron_job_of,
     deployment_of,
 )
-from kschedctl.cluster.cluster import Cluster
 
 #: The kinds that own pods, each with the intermediate kind through which it creates them, or ``None``.
 MAKERS: Final[dict[type[ApiObject], type[ApiObject] | None]] = {

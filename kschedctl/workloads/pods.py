@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from kschedctl.api import field_errors
-from kschedctl.api.defaults import default_object
-from kschedctl.api.meta import ApiObject, LabelSelector
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
-from kschedctl.api.selectors import SelectorError, matches, parse_label_selector
-from kschedctl.api.workload import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.findings.finding import Where
+from kschedctl.objects import field_errors
+from kschedctl.objects.defaults import default_object
+from kschedctl.objects.meta import ApiObject, LabelSelector
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
+from kschedctl.objects.workload import (
     CronJob,
     DaemonSet,
     Deployment,
@@ -21,9 +24,6 @@ from kschedctl.api.workload import (
     ReplicationController,
     StatefulSet,
 )
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
 from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.daemon_set import pods_of_daemon_set

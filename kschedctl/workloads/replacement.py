@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Pod, PodStatus
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Pod, PodStatus
 
 #: The owner kinds whose pods belong to one node: DaemonSet, and Node for the mirror pod of a static pod.
 NODE_BOUND: Final = frozenset({"DaemonSet", "Node"})

@@ -6,11 +6,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import LabelSelector, ObjectMeta
-from kschedctl.api.selectors import parse_int64
-from kschedctl.api.well_known import POD_TEMPLATE_HASH
-from kschedctl.api.workload import Deployment, PodTemplateSpec, ReplicaSet, ReplicasSpec, ReplicationController
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.meta import LabelSelector, ObjectMeta
+from kschedctl.objects.selectors import parse_int64
+from kschedctl.objects.well_known import POD_TEMPLATE_HASH
+from kschedctl.objects.workload import Deployment, PodTemplateSpec, ReplicaSet, ReplicasSpec, ReplicationController
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.replicas import wanted_replicas
 from kschedctl.workloads.template import (

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.objects.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 
 Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Pod
-from kschedctl.api.volume import ClaimVolumeSource, PersistentVolumeClaim, PersistentVolumeClaimStatus, Volume
-from kschedctl.api.workload import PodTemplateSpec, StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.volume import ClaimVolumeSource, PersistentVolumeClaim, PersistentVolumeClaimStatus, Volume
+from kschedctl.objects.workload import PodTemplateSpec, StatefulSet
 from kschedctl.workloads.claims import make_claim, without_stored
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.replacement import fresh_pod

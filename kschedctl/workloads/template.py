@@ -15,14 +15,16 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api.canonical_quantity import parse_amounts
-from kschedctl.api.core import ResourceList
-from kschedctl.api.defaults import default_pod_spec
-from kschedctl.api.meta import ApiObject, ObjectMeta, OwnerReference
-from kschedctl.api.pod import Container, Pod, PodSpec, ResourceRequirements
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError, parse_quantity
-from kschedctl.api.well_known import POD_TEMPLATE_HASH
-from kschedctl.api.workload import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.canonical_quantity import parse_amounts
+from kschedctl.objects.core import ResourceList
+from kschedctl.objects.defaults import default_pod_spec
+from kschedctl.objects.meta import ApiObject, ObjectMeta, OwnerReference
+from kschedctl.objects.pod import Container, Pod, PodSpec, ResourceRequirements
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError, parse_quantity
+from kschedctl.objects.well_known import POD_TEMPLATE_HASH
+from kschedctl.objects.workload import (
     CronJob,
     DaemonSet,
     Deployment,
@@ -32,8 +34,6 @@ from kschedctl.api.workload import (
     ReplicationController,
     StatefulSet,
 )
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.errors import SnapshotError
 
 #: The characters of generated name suffixes; ``x`` is digit 0.
 _LETTERS: Final = "xzbcdfghjklmnpqrstvw2456789"

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.workload import Deployment, IntOrPercent, RollingUpdateDeployment, StatefulSet
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Where
+from kschedctl.objects.workload import Deployment, IntOrPercent, RollingUpdateDeployment, StatefulSet
 
 ROLLING: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"

@@ -8,16 +8,16 @@ import msgspec
 import pytest
 
 from kschedctl.admission.chain import admit
-from kschedctl.api.classes import PriorityClass, RuntimeClass
-from kschedctl.api.limits import LimitRange, ResourceQuota
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import ObjectRef, Subject
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.classes import PriorityClass, RuntimeClass
+from kschedctl.objects.limits import LimitRange, ResourceQuota
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT
+from kschedctl.objects.releases.release import LATEST
 from tests.builders import make_cluster, make_container, make_object
-from tests.validation.groups import release_with
+from tests.objects.validation.groups import release_with
 
 SPREAD = "MatchLabelKeysInPodTopologySpread"
 

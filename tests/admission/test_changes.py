@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.admission.changes import FieldChange, changes_between
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from tests.builders import make_object
 
 CONTAINER = {"name": "c", "image": "i"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.admission.default_toleration_seconds import admit_tolerations
-from kschedctl.api.pod import Pod, PodSpec, Toleration
+from kschedctl.objects.pod import Pod, PodSpec, Toleration
 
 NOT_READY = Toleration("node.kubernetes.io/not-ready", "Exists", "", "NoExecute", 300)
 UNREACHABLE = Toleration("node.kubernetes.io/unreachable", "Exists", "", "NoExecute", 300)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kschedctl.admission.label_keys import merge_label_keys
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from tests.builders import make_object
 
 LABELS = {"app": "web", "hash": "7", "tenant": "a"}

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kschedctl.admission.limit_ranger import default_limits, limit_findings
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.limits import LimitRange
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.limits import LimitRange
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT
 from tests.builders import make_cluster, make_object
 
 

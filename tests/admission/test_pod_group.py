@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from kschedctl.admission.pod_group import admit_pod_group
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.pod_group import PodGroup, Workload
 from kschedctl.common.errors import ManifestError
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.pod_group import PodGroup, Workload
+from kschedctl.objects.releases.release import RELEASES
 from tests.builders import make_cluster, make_object
-from tests.validation.groups import GATES, release_with
+from tests.objects.validation.groups import GATES, release_with
 
 LOW = make_object(PriorityClass, "low", value=10, globalDefault=True)
 POLITE = make_object(PriorityClass, "polite", value=1000, preemptionPolicy="Never")

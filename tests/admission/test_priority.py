@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kschedctl.admission.priority import admit_priority
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.pod import Pod
 from kschedctl.common.errors import ManifestError
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.pod import Pod
 from tests.builders import make_cluster, make_object
 
 LOW = make_object(PriorityClass, "low", value=10, globalDefault=True)

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from kschedctl.admission.resource_quota import quota_refusals
-from kschedctl.api.limits import ResourceQuota
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT
-from kschedctl.api.resources import RequestRules
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.limits import ResourceQuota
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT
+from kschedctl.objects.resources import RequestRules
 from tests.builders import GPU, make_cluster, make_container, make_pod
 
 RULES = RequestRules()

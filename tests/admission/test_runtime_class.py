@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from kschedctl.admission.runtime_class import admit_runtime_class, merge_tolerations
-from kschedctl.api.classes import RuntimeClass
-from kschedctl.api.pod import Pod, Toleration
 from kschedctl.common.errors import ManifestError
+from kschedctl.objects.classes import RuntimeClass
+from kschedctl.objects.pod import Pod, Toleration
 from tests.builders import make_cluster, make_object
 
 OVERHEAD = {"podFixed": {"cpu": "250m", "memory": "1Gi"}}

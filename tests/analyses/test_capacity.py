@@ -13,9 +13,9 @@ from kschedctl.analyses.provenance import Provenance
 from kschedctl.analyses.subjects import PodSubject, pods_asked_about
 from kschedctl.answers.capacity import CapacityList, PodCapacity
 from kschedctl.answers.explain import WorkloadData
-from kschedctl.api.storage import CSINode
-from kschedctl.api.workload import StatefulSet
-from kschedctl.releases.choice import choose_release
+from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity

@@ -9,10 +9,10 @@ import pytest
 from kschedctl.analyses.devices.answer import claim_answer, class_answer, overview_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.devices import DevicesList, DevicesOverview, DeviceSupply
-from kschedctl.api.device import DeviceClass, ResourceClaim
-from kschedctl.api.meta import ApiObject
 from kschedctl.devices.inventory import Inventory
-from kschedctl.releases.choice import choose_release
+from kschedctl.objects.device import DeviceClass, ResourceClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node

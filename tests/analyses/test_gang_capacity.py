@@ -12,10 +12,10 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.capacity import CapacityList, PodCapacity
 from kschedctl.answers.explain import WorkloadData
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.presentation.capacity import document
 from kschedctl.presentation.frame import View
-from kschedctl.releases.release import RELEASES
 from kschedctl.render.json import as_json
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod

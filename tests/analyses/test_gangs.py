@@ -15,9 +15,9 @@ from kschedctl.analyses.verify.recording import recorded_case
 from kschedctl.answers.pending import GroupData, Pending
 from kschedctl.answers.simulate import GroupResult, Simulated
 from kschedctl.answers.verify import Match
-from kschedctl.api.core import Condition
 from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.core import Condition
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.pending import document as pending_document
 from kschedctl.presentation.simulate import document as simulate_document

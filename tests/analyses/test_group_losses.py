@@ -12,9 +12,9 @@ from kschedctl.analyses.drain.analysis import drain
 from kschedctl.analyses.drain.run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod, PodSchedulingGroup
-from kschedctl.api.pod_group import PodGroup
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod, PodSchedulingGroup
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.presentation.drain import document
 from kschedctl.presentation.frame import View
 from kschedctl.simulate.drain import DrainOptions

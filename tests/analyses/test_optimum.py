@@ -14,8 +14,9 @@ from kschedctl.analyses.optimum.buy_answer import purchase_answer
 from kschedctl.analyses.optimum.empty_answer import emptied_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.optimum import Emptied, Optimum, Purchased
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.choice import choose_release
 from kschedctl.optimum.adjustments import find_adjustments
 from kschedctl.optimum.catalog import Catalog, NodeKind
 from kschedctl.optimum.comparison import compare
@@ -25,7 +26,6 @@ from kschedctl.presentation.consolidation import emptied_document
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.optimum import document
 from kschedctl.presentation.purchase import purchase_document
-from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.answer_schema import validate

@@ -13,9 +13,9 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.pending import PendingRequest, explain_group, pending, pending_answer
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.pending import Pending
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.workload import ReplicaSet
 from kschedctl.common.errors import InputError
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.workload import ReplicaSet
 from kschedctl.render.json import as_json
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import group_pending_pods

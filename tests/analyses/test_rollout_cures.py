@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.answers.rollout import RolledOut
-from kschedctl.api.core import Condition
-from kschedctl.api.limits import ResourceQuota
-from kschedctl.api.pod import PodStatus
-from kschedctl.api.storage import CSIDriver, VolumeAttachment
+from kschedctl.objects.core import Condition
+from kschedctl.objects.limits import ResourceQuota
+from kschedctl.objects.pod import PodStatus
+from kschedctl.objects.storage import CSIDriver, VolumeAttachment
 from kschedctl.simulate.rollout import restarted
 from tests.builders import (
     make_claim,

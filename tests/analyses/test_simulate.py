@@ -9,7 +9,7 @@ import pytest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.simulate import SimulateRequest, simulate
 from kschedctl.answers.simulate import Simulated
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.simulate import document
 from tests.builders import make_cluster, make_loaded, make_node, make_pod

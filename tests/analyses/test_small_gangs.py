@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.answers.simulate import GroupResult, SimulatedGroupData
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.face import SchedulingCluster
 from kschedctl.loading import scheduling_cluster
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.decided_groups import DecidedGroups
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome

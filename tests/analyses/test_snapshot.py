@@ -10,7 +10,7 @@ from pathlib import Path
 from kschedctl.analyses.snapshot_info import snapshot_info as read_info
 from kschedctl.analyses.snapshot_info import snapshot_info_answer as snapshot_info
 from kschedctl.answers.snapshot import SnapshotInfo
-from kschedctl.api.core import Node
+from kschedctl.objects.core import Node
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.snapshot import document
 from kschedctl.render.json import as_json

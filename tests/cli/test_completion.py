@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.cli import completion, kubectl_completion
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from tests.cli.transcript import DEVICES, SHOP, VOLUMES
 
 SCRIPTS = sysconfig.get_path("scripts")

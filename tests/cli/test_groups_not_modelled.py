@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import yaml
 
-from kschedctl.api.meta import ApiObject
+from kschedctl.objects.meta import ApiObject
 from tests.builders import make_node
 from tests.cli.in_process import run
 from tests.gangs import make_members

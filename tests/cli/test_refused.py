@@ -10,8 +10,8 @@ import pytest
 
 from kschedctl.workloads import created_pods
 from tests.cli.in_process import run
+from tests.objects.validation.probes import BASES, Probe, probes
 from tests.paths import ROOT
-from tests.validation.probes import BASES, Probe, probes
 
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
 #: Each was taken once though no API server does.

@@ -24,7 +24,7 @@ HEAVY = (
     "kschedctl.web",
     "kschedctl.scheduler",
     "kschedctl.cluster",
-    "kschedctl.api",
+    "kschedctl.objects",
 )
 #: The modules of all commands.
 COMMAND_MODULES = {f"kschedctl.cli.{command.place.partition(':')[0]}" for command in COMMANDS.values()}
@@ -47,7 +47,7 @@ UNUSED = {
     "kschedctl.scheduler.pod_group_cycle",
     "kschedctl.simulate.simulation",
     "kschedctl.sweep",
-    "kschedctl.validation.validate",
+    "kschedctl.objects.validation.validate",
     "kschedctl.web",
     "kschedctl.why.search",
 }

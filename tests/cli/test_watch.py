@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ObjectMeta
 from kschedctl.common.extras import install_command
+from kschedctl.objects.meta import ObjectMeta
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.watch.run import WatchRequest
 from tests.cli.in_process import run

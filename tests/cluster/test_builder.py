@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Namespace, Service
-from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import CompositePodGroup, PodGroup
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST, PENDING
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings.finding import Place
+from kschedctl.objects.core import Namespace, Service
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
+from kschedctl.objects.workload import PodDisruptionBudget
 from tests.builders import make_cluster, make_container, make_node, make_object, make_pod
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.meta import LabelSelector
-from kschedctl.api.selectors import Requirement, label_map_selector, matches, parse_label_selector
 from kschedctl.cluster.labels import LabelColumns
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.selectors import Requirement, label_map_selector, matches, parse_label_selector
 from tests.strategies import label_selectors, pod_labels
 
 ROWS = [{"app": "web", "tier": "1"}, {}, {"app": "db"}, {"app": "web"}]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.strategies import World, worlds
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.pod_group_gates import pod_group_gates
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group
 
 ALL = "GenericWorkload"

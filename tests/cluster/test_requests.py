@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kschedctl.api.resources import RequestRules
+from kschedctl.objects.resources import RequestRules
 from tests.builders import GPU, make_cluster, make_node, make_pod
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.classes import PriorityClass, RuntimeClass
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.workload import ReplicaSet
 from kschedctl.common.findings.finding import ObjectRef, Severity
 from kschedctl.completeness.missing import find_missing, missing_for_any
+from kschedctl.objects.classes import PriorityClass, RuntimeClass
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.workload import ReplicaSet
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount
 from tests.devices.builders import claiming_pod, make_class, make_slice
 from tests.devices.builders import make_claim as make_device_claim

@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from kschedctl.api.kind_names import plural
-from kschedctl.api.kinds import KINDS
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.completeness.required_kinds import TABLE
+from kschedctl.objects.kind_names import plural
+from kschedctl.objects.kinds import KINDS
 from tests.cli.in_process import Printed, run
 
 Tree = dict[str, Any]

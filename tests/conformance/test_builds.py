@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conformance import builds
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 
 BUILD = """#!/bin/sh
 mkdir -p "$2"

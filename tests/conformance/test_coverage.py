@@ -7,7 +7,7 @@ import pytest
 
 from conformance.coverage import expected, missing, reasons, shape
 from conformance.recordings import has_answers, recorded_answers, themes
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 
 #: Plugins left out of the check, as their missing reasons occur only with ResourceClaims.
 DEVICES = ("DynamicResources", "PostFilter", "Score")

@@ -11,8 +11,8 @@ from conformance.asking import ours
 from conformance.generate.groups_parts import APIS
 from conformance.jsonlines import line
 from conformance.sequences import is_sequence
-from kschedctl.releases.feature_gates import known_gates
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.objects.releases.feature_gates import known_gates
+from kschedctl.objects.releases.release import LATEST, RELEASES
 
 ALONE = [theme for theme in generate.THEMES if not is_sequence(generate.case(theme, 1, 1))]
 COUNT = 30

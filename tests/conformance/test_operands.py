@@ -8,8 +8,8 @@ import pytest
 
 from conformance.recordings import cases, our_decision
 from kschedctl.framework.status import Reason
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.node_affinity import REASON_ENFORCED
-from kschedctl.releases.release import LATEST
 from tests.builders import told
 
 

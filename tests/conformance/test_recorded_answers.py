@@ -5,7 +5,7 @@ import pytest
 from conformance import gaps
 from conformance.comparison import PARTS, differences
 from conformance.recordings import cases, compared, recorded_answers, themes
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.objects.releases.release import LATEST, RELEASES
 
 GAPS = gaps.read()
 SHOWN = 10

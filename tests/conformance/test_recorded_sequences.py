@@ -9,7 +9,7 @@ from conformance.asking import ours
 from conformance.builds import versions
 from conformance.comparison import differences
 from conformance.sequences import with_choices
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.objects.releases.release import LATEST, RELEASES
 
 RECORDED = [(theme, version) for version in RELEASES for theme in recordings.sequence_themes(version)]
 

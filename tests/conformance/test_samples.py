@@ -6,7 +6,7 @@ import pytest
 
 from conformance import jsonlines
 from conformance.samples import CASES, answers, cases, differing
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 
 RECORDED = {case["id"]: case for case in jsonlines.read(CASES)}
 

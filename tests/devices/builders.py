@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from kschedctl.api.defaults import default_object
-from kschedctl.api.device import Device, DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.api.pod import Pod
+from kschedctl.objects.defaults import default_object
+from kschedctl.objects.device import Device, DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.objects.pod import Pod
 from tests.builders import make_pod
 
 DRIVER = "gpu.example.com"

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.devices.allocation import new_allocations
 from kschedctl.devices.allocator import allocate
 from kschedctl.devices.inventory import Inventory
-from kschedctl.releases.device_rules import DEVICES_1_34, DEVICES_1_36
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_36
 from tests.builders import make_cluster, make_node
 from tests.devices.builders import either, make_claim, make_class, make_device, make_slice, request
 

@@ -8,17 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.api.meta import ApiObject
 from kschedctl.devices.allocator import Allocations, allocate
 from kschedctl.devices.inventory import Inventory
-from kschedctl.releases.device_rules import (
-    DEVICES_1_34,
-    DEVICES_1_35,
-    DEVICES_1_36,
-    DEVICES_1_37,
-    DeviceRules,
-)
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from tests.builders import make_cluster, make_node
 from tests.devices.builders import DRIVER, either, make_claim, make_class, make_device, make_slice, request
 from tests.example_counts import scaled

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.device import CapacityRequirements, DeviceCapacity
 from kschedctl.devices.capacity import CapacityError, consumption, fits
+from kschedctl.objects.device import CapacityRequirements, DeviceCapacity
 
 NANO = 10**9
 

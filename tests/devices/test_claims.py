@@ -6,8 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.meta import ApiObject
 from kschedctl.devices.claims import (
     ClaimProblemError,
     alternatives_score,
@@ -16,7 +14,9 @@ from kschedctl.devices.claims import (
     is_lost,
     pod_claims,
 )
-from kschedctl.releases.device_rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.device_rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from tests.builders import LONG_AGO, make_cluster, make_node, make_object, make_pod
 from tests.devices.builders import claiming_pod, either, make_claim, make_class, request
 

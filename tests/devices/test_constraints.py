@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.device import DeviceConstraint
 from kschedctl.devices.constraints import make_constraint
-from kschedctl.releases.device_rules import DEVICES_1_34, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.device import DeviceConstraint
+from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_36, DEVICES_1_37, DeviceRules
 
 #: The codes of six devices' values: two of the first, two of the second, one of a third, one without.
 CODES = (0, 0, 1, 1, 2, -1)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.framework.operands import Shortfall
+from kschedctl.objects.meta import ApiObject
 from kschedctl.testing.operands import check_operands
 from tests.builders import decide, make_cluster, make_node, reason
 from tests.devices.builders import (

@@ -6,7 +6,7 @@ import pytest
 
 from kschedctl.devices.extended_resources import backing_classes, device_totals, new_claim
 from kschedctl.devices.inventory import Inventory
-from kschedctl.releases.device_rules import DEVICES_1_36
+from kschedctl.objects.releases.device_rules import DEVICES_1_36
 from tests.builders import GPU, make_cluster, make_container, make_node, make_pod
 from tests.devices.builders import make_claim, make_class, make_device, make_slice
 

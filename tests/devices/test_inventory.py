@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from kschedctl.devices.inventory import Inventory
-from kschedctl.releases.device_rules import DEVICES_1_36
+from kschedctl.objects.releases.device_rules import DEVICES_1_36
 from tests.builders import make_cluster, make_node
 from tests.devices.builders import DRIVER, make_device, make_slice
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.overview import pool_overviews
-from kschedctl.releases.device_rules import DEVICES_1_36
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.device_rules import DEVICES_1_36
 from tests.builders import make_cluster, make_node
 from tests.devices.builders import make_claim, make_device, make_slice
 

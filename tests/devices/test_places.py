@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.places import claim_of_class, places_of
-from kschedctl.releases.device_rules import DEVICES_1_36
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.device_rules import DEVICES_1_36
 from tests.builders import make_cluster, make_node
 from tests.devices.builders import either, make_claim, make_class, make_device, make_slice, request
 

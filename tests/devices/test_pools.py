@@ -5,16 +5,10 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.device import ResourceSlice
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.devices.pools import PoolView, gather_pools
-from kschedctl.releases.device_rules import (
-    DEVICES_1_34,
-    DEVICES_1_35,
-    DEVICES_1_36,
-    DEVICES_1_37,
-    DeviceRules,
-)
+from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from tests.builders import make_node
 from tests.devices.builders import make_device, make_slice
 

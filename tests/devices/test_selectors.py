@@ -3,9 +3,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kschedctl.api.device import Device
 from kschedctl.devices.requests import with_hint
 from kschedctl.devices.selectors import Selector
+from kschedctl.objects.device import Device
 from tests.devices.builders import DRIVER, make_device
 
 UUIDS = [msgspec.convert(make_device(f"gpu-{i}", "40Gi", uuid=f"GPU-{i}", model="ab"[i % 2]), Device) for i in range(4)]

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.device import DeviceTaint, DeviceTaintRule, DeviceToleration
 from kschedctl.devices.taints import untolerated, with_taint_rules
+from kschedctl.objects.device import DeviceTaint, DeviceTaintRule, DeviceToleration
 from tests.devices.builders import DRIVER, make_device, make_slice
 
 TAINT = DeviceTaint(key="ill", value="yes", effect="NoSchedule")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.device import ResourceClaim
 from kschedctl.devices.usage import DeviceID, gather_usage
+from kschedctl.objects.device import ResourceClaim
 from tests.devices.builders import DRIVER, make_claim
 
 DEVICE = DeviceID(DRIVER, "node", "gpu-0")

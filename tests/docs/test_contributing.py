@@ -12,8 +12,8 @@ import pytest
 
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.operands import Operands
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
-from kschedctl.releases.release import RELEASES
 from kschedctl.testing.operands import undocumented_fields
 from kschedctl.whatif.edit import Edit
 from kschedctl.whatif.edits import EDITS

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
 from kschedctl.watch.feed import NOT_WATCHED
 from tests.cli.in_process import run
 from tests.paths import ROOT

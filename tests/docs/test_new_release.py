@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from conformance.cli import main, parser
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "new-release.md").read_text()

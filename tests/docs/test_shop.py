@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kschedctl
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from tests.paths import ROOT
 
 SHOP = ROOT / "fixtures" / "shop"

@@ -6,7 +6,7 @@ import pytest
 
 import kschedctl
 from kschedctl.answers.volumes import ClaimAction
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.volumeview.early_binding import Trap
 from kschedctl.volumeview.overview import VolumeOverview
 from tests.paths import ROOT

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.extenders.http_extender import http_extenders
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import API_VERSION, KIND
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster
 

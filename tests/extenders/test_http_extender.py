@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Node
-from kschedctl.api.duration import Duration
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Pod
 from kschedctl.extenders.go_json import first_value
 from kschedctl.extenders.http_extender import HTTPExtender
 from kschedctl.extenders.responses import SentBackNode
 from kschedctl.extenders.transport import Response
 from kschedctl.framework.config.types import ExtenderConfig as ExtenderConfig
 from kschedctl.framework.extender import ExtenderError, ExtenderFilterResult, MetaVictims, Victims
+from kschedctl.objects.core import Node
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Pod
 from kschedctl.snapshot.original_objects import OriginalObjects
 from tests.builders import make_node, make_pod
 from tests.extenders.server import Answer, ExtenderServer

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
@@ -30,7 +29,8 @@ from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPods
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
 
 
 def make_plugin(name: str, *bases: type[Plugin], **methods: Any) -> type[Plugin]:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import (
@@ -17,6 +16,7 @@ from kschedctl.framework.interface import (
     ReservePlugin,
 )
 from kschedctl.framework.status import SKIP, Code, Status
+from kschedctl.objects.pod import Pod
 from tests.builders import make_cluster, make_node, make_pod
 from tests.framework.plugins import make_framework, make_plugin
 

@@ -12,7 +12,7 @@ from kschedctl.framework.interface import (
     default_normalize_score,
 )
 from kschedctl.framework.scoring import run_score
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.releases.release import LATEST
 from tests.builders import make_cluster, make_node, make_pod
 from tests.framework.plugins import filtering, make_framework, make_plugin, scoring
 

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.node_by_node import NodeByNodeFilter, NodeByNodeScore, NodeInfo, node_infos
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.testing.contract import check_plugin
 from tests.builders import decide, make_cluster, make_node, make_pod, make_profile, raw_scores, reason, said
 from tests.framework.plugins import make_framework

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
@@ -26,6 +25,7 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import SUCCESS, Code, Status
+from kschedctl.objects.pod import Pod
 from tests.builders import make_cluster, make_members, make_node, make_pod_group
 from tests.framework.plugins import make_framework, make_plugin
 

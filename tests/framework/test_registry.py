@@ -5,10 +5,10 @@ import pytest
 from kschedctl.common.errors import ConfigError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.registry import Registry
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.plugins.image_locality import ImageLocality
 from kschedctl.plugins.node_name import NodeName
 from kschedctl.plugins.registry import ENTRY_POINT_GROUP, IN_TREE_PLUGINS, full_registry, in_tree_registry
-from kschedctl.releases.release import RELEASES
 
 LATEST = RELEASES["1.36"]
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.dependencies import Dependencies
 from kschedctl.framework.interface import (
@@ -16,6 +15,7 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.runtime import PreFilterOutcome
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.framework.plugins import (
     failing,

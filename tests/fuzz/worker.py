@@ -27,8 +27,6 @@ from kschedctl.analyses.batch.decider import Decider
 from kschedctl.analyses.leader import simulation
 from kschedctl.analyses.lint.answer import report
 from kschedctl.analyses.snapshot_info import snapshot_info
-from kschedctl.api.kinds import CAPTURED_KINDS, FILE_KINDS
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.common.text.yaml import documents_by_events, yaml_documents
 from kschedctl.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
@@ -40,6 +38,8 @@ from kschedctl.linter.lint_files import read_files
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, lint_files
 from kschedctl.linter.settings import read_settings
+from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
+from kschedctl.objects.meta import ApiObject
 from kschedctl.render.json import as_json
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.decoding import decode

@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from kschedctl.answers.leader import Election
-from kschedctl.api.coordination import (
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.config.types import LeaderElection
+from kschedctl.leaderelection.checks import check_config, check_elections
+from kschedctl.leaderelection.overview import elections
+from kschedctl.objects.coordination import (
     LEADER_ANNOTATION,
     ConfigMap,
     Lease,
@@ -16,13 +21,8 @@ from kschedctl.api.coordination import (
     LeaseCandidateSpec,
     LeaseSpec,
 )
-from kschedctl.api.duration import Duration
-from kschedctl.api.meta import ApiObject, ObjectMeta
-from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.config.types import LeaderElection
-from kschedctl.leaderelection.checks import check_config, check_elections
-from kschedctl.leaderelection.overview import elections
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.meta import ApiObject, ObjectMeta
 from tests.builders import make_node, make_pod
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from kschedctl.cli.main import app
 from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.examples import manifests, node, snapshot
 from kschedctl.linter.rules import RULES
-from kschedctl.releases.release import RELEASES, Release
+from kschedctl.objects.releases.release import RELEASES, Release
 from tests.linter.linting import lint
 
 GROUP = "scheduling.k8s.io/v1beta1 PodGroup train\nschedulingPolicy: {gang: {minCount: 4}}\n"

@@ -9,9 +9,9 @@ import pytest
 
 from tests.live.control_plane import ControlPlane, assets_release, missing_assets
 from tests.live.test_validation import Asked
-from tests.validation.generator import made_up
-from tests.validation.groups import GATES, GROUP_BASES, group_probes, release_with
-from tests.validation.saying import said
+from tests.objects.validation.generator import made_up
+from tests.objects.validation.groups import GATES, GROUP_BASES, group_probes, release_with
+from tests.objects.validation.saying import said
 
 pytestmark = pytest.mark.live
 

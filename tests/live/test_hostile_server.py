@@ -21,7 +21,7 @@ import kschedctl
 from kschedctl.common.errors import ClusterError
 from kschedctl.live.limits import Limits
 from kschedctl.live.reader import LiveReader, load_live
-from kschedctl.releases.choice import ChosenBy
+from kschedctl.objects.releases.choice import ChosenBy
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import discovery, page
 

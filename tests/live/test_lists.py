@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import kschedctl
-from kschedctl.api.kinds import KINDS
 from kschedctl.common.errors import ClusterError
 from kschedctl.live.reader import load_live
+from kschedctl.objects.kinds import KINDS
 from tests.builders import make_pod
 from tests.live.plain_server import Answer, discovery, page, serving
 

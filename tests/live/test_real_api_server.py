@@ -12,16 +12,16 @@ import msgspec
 import pytest
 
 from kschedctl.admission.chain import admit
-from kschedctl.api.canonical_quantity import Amount
-from kschedctl.api.kinds import kind_type
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.schema.fields import field_names
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.canonical_quantity import Amount
+from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.schema.fields import field_names
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.workloads.pods import pods_of
 from tests.live.conftest import node, wait_for

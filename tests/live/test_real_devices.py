@@ -16,12 +16,12 @@ import pytest
 
 import kschedctl
 from kschedctl.answers.verify import Match
-from kschedctl.api.device import AllocationResult
-from kschedctl.api.quantity import parse_quantity
 from kschedctl.devices.allocation import ClaimAllocation
 from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import LiveReader
+from kschedctl.objects.device import AllocationResult
+from kschedctl.objects.quantity import parse_quantity
 from kschedctl.plugins.dynamic_resources.allocation import allocations_on
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import capture

@@ -10,12 +10,12 @@ import pytest
 
 import kschedctl
 from conformance.generate.groups_parts import APIS
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.live.context import LiveContext
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.simulate.simulation import Simulation
 from tests.live.conftest import node, pod, settled
 from tests.live.control_plane import ControlPlane, assets_release, missing_assets
-from tests.validation.groups import GATES
+from tests.objects.validation.groups import GATES
 
 pytestmark = pytest.mark.live
 

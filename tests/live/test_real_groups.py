@@ -11,17 +11,17 @@ import pytest
 
 from conformance.generate.groups_parts import APIS
 from kschedctl.admission.pod_group import admit_pod_group
-from kschedctl.api.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.common.errors import ManifestError
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import load_live
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.start import start
 from tests.cli import in_process
 from tests.live.conftest import node, pod
 from tests.live.control_plane import ControlPlane, assets_release, missing_assets
-from tests.validation.groups import GATES, release_with
+from tests.objects.validation.groups import GATES, release_with
 
 pytestmark = pytest.mark.live
 

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 import kschedctl
 from conformance.generate.chance import Chance
-from kschedctl.api.pod import Pod
 from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
+from kschedctl.objects.pod import Pod
 from kschedctl.simulate.batch import GATE as BATCHING
 from kschedctl.simulate.world import SCHEDULER_ALONE
 from tests.live.busy import attempts_so_far

@@ -13,13 +13,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.live import http
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.reflector import Reflector, ReflectorSettings
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.decoding import build_decoders
 from tests.live.plain_server import page, serving
 

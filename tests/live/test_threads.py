@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.api.kinds import KINDS
+from kschedctl.objects.kinds import KINDS
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import discovery
 

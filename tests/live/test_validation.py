@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import pytest
 
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from tests.live.control_plane import ControlPlane, assets_release, missing_assets
-from tests.validation.generator import made_up
-from tests.validation.probes import BASES, Probe, probes
-from tests.validation.saying import RELEASE, Said, normal, said
+from tests.objects.validation.generator import made_up
+from tests.objects.validation.probes import BASES, Probe, probes
+from tests.objects.validation.saying import RELEASE, Said, normal, said
 
 pytestmark = pytest.mark.live
 

@@ -7,10 +7,10 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import matches, parse_label_selector
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import matches, parse_label_selector
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.optimum.trial import place
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import pod_at

@@ -6,10 +6,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.optimum.consolidation import OPTIONS, Consolidation, empty_nodes
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.drain import DrainedNode, drain

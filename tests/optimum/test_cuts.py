@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.optimum.goals import FinalGoal
 from kschedctl.optimum.question import pose
 from kschedctl.optimum.search import Best, best

@@ -9,10 +9,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.optimum import program, search
 from kschedctl.optimum.comparison import placement_of, simulate_pending
 from kschedctl.optimum.goals import FinalGoal, goal_values, goals_of

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.optimum.comparison import Comparison, compare
 from kschedctl.optimum.gangs import Gang
 from kschedctl.optimum.placement import Placement

@@ -9,9 +9,9 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import DaemonSet
 from kschedctl.optimum.catalog import Catalog, NodeKind
 from kschedctl.optimum.purchase import buy, with_nodes
 from kschedctl.optimum.question import no_evictions, pose

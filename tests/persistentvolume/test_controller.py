@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kschedctl.answers.volumes import ClaimAction
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.controller import sync_claim
 from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.claims import SELECTED_NODE

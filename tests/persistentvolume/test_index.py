@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.index import find_best_match, rejected_volumes
 from tests.builders import make_claim, make_cluster, make_volume
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.framework.status import Code, Status
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from tests.builders import decide, make_cluster, make_node, make_pod, make_profile
 
 FULL = make_cluster([make_node("a", cpu="4")], [make_pod("low", node="a", requests={"cpu": "4"})])

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, EventResource
 from kschedctl.framework.interface import PlacementFeasiblePlugin
 from kschedctl.framework.pod_groups import PlacementProgress, PodGroupInfo
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.plugins.gang_scheduling import GangScheduling
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from tests.builders import MIB, decide, make_cluster, make_container, make_node, make_pod, raw_scores
 
 PLUGIN = "ImageLocality"

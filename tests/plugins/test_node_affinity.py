@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.selectors import Requirement
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.selectors import Requirement
 from kschedctl.plugins.node_affinity import UnmetNodeAffinity, UnmetNodeSelector
 from tests.builders import (
     decide,

@@ -6,8 +6,8 @@ import pytest
 
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.plugins.node_declared_features import UndeclaredFeatures
-from kschedctl.releases.release import RELEASES
 from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said, told
 
 PLUGIN = "NodeDeclaredFeatures"

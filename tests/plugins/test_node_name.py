@@ -6,8 +6,8 @@ import pytest
 
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.plugins.node_name import OtherNodeNamed
-from kschedctl.releases.release import RELEASES
 from tests.builders import decide, fitting, make_cluster, make_node, make_pod, make_profile, reason, said, told
 
 PLUGIN = "NodeName"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.storage import CSIDriver, VolumeAttachment
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.storage import CSIDriver, VolumeAttachment
 from kschedctl.plugins.node_volume_limits import DriverNotInstalled, TooManyVolumes
-from kschedctl.releases.release import RELEASES
 from tests.builders import (
     decide,
     make_claim,

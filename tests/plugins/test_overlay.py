@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.meta import LabelSelector
-from kschedctl.api.pod import Pod
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.status import Code
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from kschedctl.plugins.node_ports import NodePorts
 from kschedctl.plugins.node_resources.fit import NodeResourcesFit
 from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
-from kschedctl.releases.release import RELEASES
 from kschedctl.testing.contract import plugin_checks
 from kschedctl.testing.samples import Sample, SampleObjects
 from tests.builders import ZONE, decide, make_cluster, make_node, make_pod, said

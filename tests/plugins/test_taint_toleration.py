@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Taint
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.core import Taint
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.taint_toleration import UntoleratedTaint
-from kschedctl.releases.release import LATEST
 from tests.builders import decide, fitting, make_cluster, make_node, make_pod, raw_scores, reason, said, scores, told
 from tests.reference import taint_toleration as reference
 from tests.strategies import pods, tainted_nodes

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.interface import PluginError
 from kschedctl.framework.pod_groups import PodGroupInfo
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster, make_members, make_node, make_pod_group, with_groups
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.status import Status
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import (
     make_claim,

@@ -7,8 +7,8 @@ import pytest
 
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.volume_restrictions import ClaimInUse, ClaimOfNominatedPod, DiskInUse, DiskOfNominatedPod
-from kschedctl.releases.release import LATEST
 from tests.builders import (
     decide,
     fitting,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.preemption.result import PreemptionResult
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.workload import PodDisruptionBudget
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.workload import PodDisruptionBudget
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.preemption.small_clusters import EARLY, budget, preempt, running
 

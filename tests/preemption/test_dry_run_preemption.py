@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import PodDisruptionBudget
 from tests.builders import HOSTNAME, ZONE, decide, make_cluster, make_node, make_object, make_pod
 from tests.example_counts import scaled
 from tests.reference.preemption import victims_on_node

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from tests.preemption.small_clusters import preempt, running
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING, pod_eligible_to_preempt_others
 from tests.builders import make_cluster, make_node, make_pod
 from tests.preemption.small_clusters import running

@@ -8,8 +8,8 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decide_in_group import decide_group
 from kschedctl.scheduler.pod_group_cycle import _Cycle
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision

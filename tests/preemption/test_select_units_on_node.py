@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
-from kschedctl.releases.release import RELEASES, Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES, Release
 from tests.builders import decide, make_cluster, make_node, make_pod, make_pod_group, with_groups
 from tests.preemption.small_clusters import budget, running
 

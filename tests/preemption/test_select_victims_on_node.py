@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.pod import Pod
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.preemption.small_clusters import EARLY, LATE, preempt, running, victims
 

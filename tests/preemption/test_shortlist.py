@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.preemption.result import PreemptionResult
 from kschedctl.preemption.shortlist import calculate_num_candidates
 from tests.builders import decide, make_args, make_cluster, make_node, make_object, make_pod

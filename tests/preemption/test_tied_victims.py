@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.pod import Pod
+from kschedctl.objects.pod import Pod
 from kschedctl.preemption.tied_victims import MOST_COUNTED, PossibleVictims, possible_victims
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.preemption.small_clusters import EARLY, LATE, budget, running

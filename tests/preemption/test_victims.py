@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.pod_group_rules import POD_GROUPS_1_36, POD_GROUPS_1_37, PodGroupRules
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.preemption.victims import VictimUnit, units_in_order_of_reprieve, victim_units
-from kschedctl.releases.pod_group_rules import POD_GROUPS_1_36, POD_GROUPS_1_37, PodGroupRules
 from tests.builders import make_cluster, make_node, make_pod_group
 from tests.preemption.small_clusters import EARLY, LATE, budget, running
 

@@ -7,11 +7,11 @@ import pytest
 from kschedctl.answers.base import RulesData, SnapshotData
 from kschedctl.answers.nodes import NodeEntryData, NodesOverview
 from kschedctl.answers.simulate import UtilisationData
+from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.presentation.changes_map import NodeChange, pods_map
 from kschedctl.presentation.charts import Bars, Kind
 from kschedctl.presentation.utilisation import utilisation_bars
 from kschedctl.presentation.zone_bars import zone_bars
-from kschedctl.releases.choice import ChosenBy
 
 
 def overview(*names: str) -> NodesOverview:

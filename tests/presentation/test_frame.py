@@ -6,9 +6,9 @@ import pytest
 from msgspec import structs
 
 from kschedctl.answers.base import Envelope, RulesData, SnapshotData
+from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.presentation.document import Block, Document, Heading, Paragraph, Provenance
 from kschedctl.presentation.frame import View, cautions, one_by_one
-from kschedctl.releases.choice import ChosenBy
 from tests.builders import make_cluster, make_loaded, make_node
 from tests.presentation.printing import lines
 

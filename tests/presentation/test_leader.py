@@ -8,9 +8,9 @@ import pytest
 
 from kschedctl.answers.base import RulesData, SnapshotData
 from kschedctl.answers.leader import Election, ElectionState, LeaderOverview
+from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.leader import overview_document
-from kschedctl.releases.choice import ChosenBy
 from tests.presentation.printing import lines
 
 

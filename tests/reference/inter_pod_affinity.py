@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import Labels, LabelSelector
-from kschedctl.api.pod import Pod, PodAffinity, PodAffinityTerm
-from kschedctl.api.selectors import matches, parse_label_selector
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import Labels, LabelSelector
+from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm
+from kschedctl.objects.selectors import matches, parse_label_selector
 
 Namespaces = Mapping[str, Labels]
 

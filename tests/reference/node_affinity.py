@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kschedctl.api.core import Node
-from kschedctl.api.node_selector import NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.pod import Pod
 
 
 def _holds(requirement: NodeSelectorRequirement, value: str | None) -> bool:

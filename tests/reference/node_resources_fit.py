@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Container, Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Container, Pod
 from tests.reference.quantity import amount, rounded_up
 
 Amounts = dict[str, Fraction]

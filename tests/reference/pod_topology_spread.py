@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import LabelSelector
-from kschedctl.api.pod import Pod, TopologySpreadConstraint
-from kschedctl.api.selectors import matches, parse_label_selector
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.pod import Pod, TopologySpreadConstraint
+from kschedctl.objects.selectors import matches, parse_label_selector
 from tests.reference import node_affinity, taint_toleration
 
 _HOSTNAME = "kubernetes.io/hostname"

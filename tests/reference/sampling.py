@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kschedctl.api.core import Node
+from kschedctl.objects.core import Node
 
 
 def search_order(nodes: Sequence[Node]) -> list[str]:

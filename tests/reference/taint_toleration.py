@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kschedctl.api.core import Node, Taint
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node, Taint
+from kschedctl.objects.pod import Pod
 
 
 def tolerated(pod: Pod, taint: Taint) -> bool:

@@ -6,12 +6,12 @@ import itertools
 import math
 from fractions import Fraction
 
-from kschedctl.api.core import Node
-from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.selectors import matches, parse_label_selector
-from kschedctl.api.storage import CSIDriver, CSIStorageCapacity, StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.quantity import parse_quantity
+from kschedctl.objects.selectors import matches, parse_label_selector
+from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity, StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from tests.reference.node_affinity import term_matches
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

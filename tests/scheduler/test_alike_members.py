@@ -13,10 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node, Service
-from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
-from kschedctl.api.pod import Pod, PodSchedulingGroup
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
@@ -27,9 +23,13 @@ from kschedctl.framework.interface import FilterPlugin, PluginError, ScorePlugin
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Rejections
+from kschedctl.objects.core import Node, Service
+from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.objects.pod import Pod, PodSchedulingGroup
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
+from kschedctl.objects.releases.release import LATEST, Release
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
-from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler import pod_group_cycle
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision, DeferredDecision

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PermitPlugin, Plugin, PostBindPlugin, PreBindPlugin, ReservePlugin
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.binding import Binding, bind
 from tests.builders import decide, make_cluster, make_node, make_pod, make_profile
 

@@ -6,7 +6,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.framework.interface import PreFilterPlugin
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Reason
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.testing.samples import SAMPLES, Sample
 from tests.builders import decide, make_cluster, make_node, make_pod, make_profile
 from tests.framework.plugins import failing

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from tests.builders import GPU, HOSTNAME, ZONE, make_node, make_pod

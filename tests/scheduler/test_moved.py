@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node, Service
-from kschedctl.api.device import DeviceClass
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.status import Rejections
+from kschedctl.objects.core import Node, Service
+from kschedctl.objects.device import DeviceClass
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST, RELEASES, Release
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.plugins.node_unschedulable import NodeUnschedulable
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST, RELEASES, Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import (

@@ -9,10 +9,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from kschedctl.api.core import Condition, Node
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroupStatus
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import (
@@ -25,8 +21,12 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.pod_groups import Placement, PlacementProgress, PodGroupInfo
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.core import Condition, Node
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroupStatus
+from kschedctl.objects.releases.release import Release
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import Release
 from kschedctl.scheduler.outcome import GroupOutcome
 from kschedctl.scheduler.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Node, Service
-from kschedctl.api.pod import Pod
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import Plugin, PluginError, PreScorePlugin, ScorePlugin
 from kschedctl.framework.status import SKIP, Status
+from kschedctl.objects.core import Node, Service
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.sampling import (

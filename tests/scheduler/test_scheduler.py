@@ -4,8 +4,8 @@ import pytest
 
 from kschedctl.common.errors import ManifestError
 from kschedctl.framework.config.load import load_configuration
+from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import decide, make_cluster, make_node, make_pod, make_profile
 

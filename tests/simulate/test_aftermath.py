@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.analyses.preempt.threat import exposure
-from kschedctl.api.classes import PriorityClass
+from kschedctl.objects.classes import PriorityClass
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.aftermath import Aftermath, aftermath
 from kschedctl.simulate.pending import pending_pods

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node, Service
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PostBindPlugin
 from kschedctl.framework.registry import Registry
+from kschedctl.objects.core import Node, Service
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.alike_pods import AlikePods, RankedDecision
 from kschedctl.simulate.attempt import Attempt

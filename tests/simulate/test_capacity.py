@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.device import ResourceClaimTemplate
-from kschedctl.api.pod import Pod
 from kschedctl.common.errors import InputError
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import ResourceClaimTemplate
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate import capacity as module
 from kschedctl.simulate.capacity import Copy, CopyCount, capacity

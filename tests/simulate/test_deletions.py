@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.clock import VirtualClock
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World

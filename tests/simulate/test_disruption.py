@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import Deployment, PodDisruptionBudget, ReplicaSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import Deployment, PodDisruptionBudget, ReplicaSet, StatefulSet
 from kschedctl.simulate.disruption import (
     budgets_after,
     computed_budgets,

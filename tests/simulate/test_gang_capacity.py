@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from kschedctl.api.device import ResourceClaimTemplate
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
+from kschedctl.objects.device import ResourceClaimTemplate
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.gang_capacity import Gang, GangCount, gang_capacity

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.releases.release import RELEASES, Release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import RELEASES, Release
 from kschedctl.scheduler.outcome import GroupOutcome
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt

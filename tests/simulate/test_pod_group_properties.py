@@ -8,17 +8,17 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.pod_group_members import scheduled_members
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PermitPlugin, Plugin, PreBindPlugin, ReservePlugin
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import Release
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.preemption.victims import pod_priority
-from kschedctl.releases.release import Release
 from kschedctl.scheduler.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision
 from kschedctl.scheduler.scheduler import Scheduler

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.status import Code
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pod_group_queue import PodGroupQueue
 from kschedctl.simulate.queued_pod_group import QueuedPodGroupInfo

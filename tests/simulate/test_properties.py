@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.api.resources import RequestRules
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.resources import RequestRules
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import TieBreak

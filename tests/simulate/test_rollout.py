@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedctl.admission.chain import admit
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.meta import ApiObject, OwnerReference
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.meta import ApiObject, OwnerReference
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.rollout import restarted, roll_out
 from kschedctl.simulate.rollout_loop import Rollout

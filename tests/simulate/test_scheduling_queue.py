@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, NODE_ADD
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.scheduling_queue import SchedulingQueue

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import CSINode
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PermitPlugin, Plugin
 from kschedctl.framework.status import SUCCESS, Code, Status
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST, RELEASES, Release
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST, RELEASES, Release
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak, as_recorded

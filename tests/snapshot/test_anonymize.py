@@ -14,21 +14,21 @@ import pytest
 
 from conformance.recordings import cases, themes
 from kschedctl.analyses.batch.cases import Case
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.core import Condition, Node, QuantityText, Taint
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration
-from kschedctl.api.kinds import KINDS, kind_type
-from kschedctl.api.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
-from kschedctl.api.node_selector import NodeSelectorRequirement
-from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.pod_group import PodGroup, Workload
-from kschedctl.api.workload import Deployment
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.findings.location import Location
 from kschedctl.devices.cel.environment import _DECLARATIONS
 from kschedctl.devices.cel.extensions import EXTENSIONS, NOT_MODELLED_FUNCTIONS
 from kschedctl.devices.cel.functions import STANDARD
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.core import Condition, Node, QuantityText, Taint
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration
+from kschedctl.objects.kinds import KINDS, kind_type
+from kschedctl.objects.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
+from kschedctl.objects.node_selector import NodeSelectorRequirement
+from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.pod_group import PodGroup, Workload
+from kschedctl.objects.workload import Deployment
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.anonymize import CHOICES, anonymized

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume
 from kschedctl.common.errors import InputError
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolume
 from kschedctl.snapshot.anonymize import with_pseudonyms
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import check_target, write_capture

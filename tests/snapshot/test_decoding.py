@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Node
-from kschedctl.api.kinds import CAPTURED_KINDS, FILE_KINDS
-from kschedctl.api.meta import ApiObject, ObjectMeta
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.common.errors import InputError
 from kschedctl.live.exec_plugin import _ExecCredential
 from kschedctl.live.kubeconfig import _Kubeconfig
+from kschedctl.objects.core import Node
+from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
+from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.snapshot.decoding import JsonValue, decode, plain
 from kschedctl.snapshot.header import SnapshotHeader
 from tests.fuzz.fields import VALUES, fields_of, with_value

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.coordination import LEADER_ANNOTATION, ConfigMap, Lease, LeaseCandidate, lock_record
-from kschedctl.api.core import Node
+from kschedctl.objects.coordination import LEADER_ANNOTATION, ConfigMap, Lease, LeaseCandidate, lock_record
+from kschedctl.objects.core import Node
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import write_capture

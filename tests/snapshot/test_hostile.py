@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.api.selectors import parse_int64
 from kschedctl.cli.batch import print_answers
 from kschedctl.common.errors import InputError, KschedctlError, SnapshotError
-from kschedctl.releases.choice import choose_release
+from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.selectors import parse_int64
 from kschedctl.render.jsonpath_steps import parse_steps, walk
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader

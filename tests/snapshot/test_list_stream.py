@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings.location import Location
+from kschedctl.objects.meta import ApiObject
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.sources import LARGE

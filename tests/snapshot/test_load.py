@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ObjectMeta
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings.location import Location
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ObjectMeta
 from kschedctl.snapshot.load import load_snapshot
 
 NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'

@@ -14,13 +14,13 @@ import pytest
 import yaml
 from msgspec.json import Decoder
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.schema.decode import decode_object
 from kschedctl.common.text import yaml_lines
 from kschedctl.common.text.tree import read_tree
 from kschedctl.common.text.yaml_events import EventReader
 from kschedctl.common.text.yaml_lines import LineReader
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.schema.decode import decode_object
 from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.documents import YamlText
 from kschedctl.snapshot.manifest import refuse

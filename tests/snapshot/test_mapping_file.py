@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.common.errors import InputError
+from kschedctl.objects.pod import Pod
 from kschedctl.snapshot.anonymize import with_pseudonyms
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import SnapshotHeader

@@ -11,9 +11,9 @@ from typing import Any, get_args, get_origin
 import msgspec
 import pytest
 
-from kschedctl.api.core import Condition, QuantityText
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import Int32, Int64
+from kschedctl.objects.core import Condition, QuantityText
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import Int32, Int64
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import write_capture

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.names import label_value_problems, qualified_name_problems
-from kschedctl.api.resources import is_extended_resource
+from kschedctl.objects.names import label_value_problems, qualified_name_problems
+from kschedctl.objects.resources import is_extended_resource
 from kschedctl.plugins.image_locality import normalized_image_name
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.volumes.migration import inline_handle, volume_handle

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import StorageClass
 from kschedctl.common.errors import ManifestError, SnapshotError
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import StorageClass
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.snapshot.summary import ReadSummary
 from tests.example_counts import scaled

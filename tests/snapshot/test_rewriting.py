@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.api.pod import Container, Pod, PodSpec
+from kschedctl.objects.pod import Container, Pod, PodSpec
 from kschedctl.snapshot.rewriting import Rewriter, structs_in
 from tests.builders import make_container, make_node, make_pod
 

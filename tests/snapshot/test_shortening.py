@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.kinds import CAPTURED_KINDS, kind_type
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.text import yaml, yaml_parts
+from kschedctl.objects.kinds import CAPTURED_KINDS, kind_type
 from kschedctl.snapshot.decoding import decode
 from kschedctl.snapshot.documents import Document, documents, read_envelope
 from kschedctl.snapshot.objects import Reading

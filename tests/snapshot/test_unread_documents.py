@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.coordination import LEADER_ANNOTATION
 from kschedctl.common.errors import InputError, SnapshotError
+from kschedctl.objects.coordination import LEADER_ANNOTATION
 from kschedctl.snapshot.objects import Reading
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.summary import ReadSummary

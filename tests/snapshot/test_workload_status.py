@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.core import Condition
-from kschedctl.api.workload import ReplicaSet
+from kschedctl.objects.core import Condition
+from kschedctl.objects.workload import ReplicaSet
 from kschedctl.snapshot.captured_fields import kept_fields, read_conditions
 from kschedctl.snapshot.messages import anonymous_conditions
 from kschedctl.snapshot.pseudonyms import Pseudonyms

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import pytest
 
 from kschedctl.answers.sweep import Ask
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.sweep.columns import OF_CLUSTER, OWN, check_column, default_columns
 from kschedctl.sweep.measurements import CaseResult, measure
 from tests.builders import make_cluster, make_node, make_pod

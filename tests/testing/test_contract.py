@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kschedctl.api.core import Service
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import Int64Array
@@ -18,6 +16,8 @@ from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections, Status
+from kschedctl.objects.core import Service
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.contract import CLAUSES, check_plugin, plugin_checks
 from kschedctl.testing.probe import ask

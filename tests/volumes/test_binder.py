@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
-from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.binder_results import FoundVolumes
 from kschedctl.volumes.claims import SELECTED_NODE

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.quantity import NANO
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.default_storage_class import has_class
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.quantity import NANO
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.volumes.claims import (
     claim_class,
     is_bound_to,

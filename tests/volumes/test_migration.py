@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.node_selector import NodeSelector
-from kschedctl.api.volume import Volume
-from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
+from kschedctl.objects.node_selector import NodeSelector
+from kschedctl.objects.volume import Volume
+from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.volumes.migration import (
     MigrationError,
     in_tree_plugin,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.volumes.pod_claims import claim_uses, group_claims
 from tests.builders import make_claim, make_cluster, make_pod, make_storage_class, mount
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.storage import CSIStorageCapacity
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.storage import CSIStorageCapacity
 from kschedctl.volumes.provisioning import volume_limit
 from tests.builders import make_object
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.storage import CSINode
-from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.persistentvolume.controller import sync_claim
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.claims import storage_class_of

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kschedctl.answers.volumes import ClaimAction, ClaimVerdict
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
 from tests.builders import (
     ZONE,

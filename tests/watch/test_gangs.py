@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 import kschedctl
 from kschedctl.answers.watch import GroupWaits
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.presentation.watch import said_lines
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch.answer_lines import Lines

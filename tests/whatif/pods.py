@@ -12,9 +12,9 @@ import msgspec
 
 import kschedctl
 from kschedctl.analyses.batch.answer import answer
-from kschedctl.api.core import Namespace, Node
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.whatif.edit import Edit, PodEdit
 from kschedctl.whatif.edit_sequence import apply_pod_edits
 from tests.builders import make_cluster

@@ -9,23 +9,23 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.core import Taint
-from kschedctl.api.device import ResourceSlice
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.storage import CSINode
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.core import Taint
+from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.whatif.edit_sequence import EditedCluster, apply_edits
 from kschedctl.whatif.edits import Apply, Cordon, Delete, Drain, Edit, FailZone, LabelNode, SetReplicas, TaintNode
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_object, make_pod
 from tests.devices.builders import make_claim, make_slice
+from tests.objects.validation.groups import release_with
 from tests.strategies import World, worlds
-from tests.validation.groups import release_with
 
 #: A pod that no API server has seen.
 NEW = msgspec.convert({"metadata": {"name": "new"}, "spec": {"priorityClassName": "hihg"}}, Pod)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Taint
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import StatefulSet
 from kschedctl.common.errors import InputError
+from kschedctl.objects.core import Taint
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.whatif.edit import PodEdit
 from kschedctl.whatif.edits import (
     EDITS,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
-from kschedctl.api.pod import Pod
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
+from kschedctl.objects.pod import Pod
 from kschedctl.whatif.pods import move_pods
 from kschedctl.workloads.replacement import fresh_pod
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod

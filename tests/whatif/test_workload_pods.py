@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError, SnapshotError
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.whatif.workload_pods import successor, with_pods_of, workload_pods
 from tests.builders import (
     HOSTNAME,

@@ -13,17 +13,17 @@ from msgspec.structs import replace
 
 from conformance import generate
 from kschedctl.analyses.batch.cases import Case, decide
-from kschedctl.api.core import Taint
-from kschedctl.api.node_selector import NodeSelector
-from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.tolerations import CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
-from kschedctl.api.well_known import PLATFORM_LABELS
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
+from kschedctl.objects.core import Taint
+from kschedctl.objects.node_selector import NodeSelector
+from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.quantity import parse_quantity
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.tolerations import CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
+from kschedctl.objects.well_known import PLATFORM_LABELS
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.plugins.tolerations import is_of_pool
-from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.why.search import suggest

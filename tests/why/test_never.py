@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from conformance import generate
 from kschedctl.analyses.batch.cases import Case, decide
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import CPU, is_extended_resource, pod_requests, scheduler_units
-from kschedctl.api.tolerations import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.well_known import PLATFORM_LABELS
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.resources import CPU, is_extended_resource, pod_requests, scheduler_units
+from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.well_known import PLATFORM_LABELS
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.decision import Decision
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.framework.cycle_state import CycleState
@@ -14,6 +13,7 @@ from kschedctl.framework.interface import FilterPlugin
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext, add_operation
 from kschedctl.framework.status import Code, Reason, Rejections
+from kschedctl.objects.pod import Pod
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
 

@@ -8,12 +8,12 @@ import pytest
 
 from kschedctl.admission.chain import admit
 from kschedctl.analyses.explain.suggestions import suggestion_data
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.limits import ResourceQuota
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import Deployment, ReplicaSet, StatefulSet
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.limits import ResourceQuota
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why import rollout_trial, search

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.workload import Deployment, ReplicaSet
 from kschedctl.framework.remedy import Patch
+from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_template
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
@@ -28,7 +28,7 @@ def cluster(**spec: Any) -> Any:
 def _metadata(fields: dict[str, Any]) -> Any:
     import msgspec
 
-    from kschedctl.api.meta import ObjectMeta
+    from kschedctl.objects.meta import ObjectMeta
 
     return msgspec.convert(fields, ObjectMeta)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.why.pending_groups import PendingGroup, group_pending_pods
 from kschedctl.why.unblocking_changes import UnblockingResult, unblock

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import ReplicaSet
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import ReplicaSet
 from kschedctl.workloads.claims import replica_named
 from kschedctl.workloads.pods import pods_of
 from tests.builders import make_cluster, make_container, make_object, make_pod, make_storage_class

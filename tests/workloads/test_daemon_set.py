@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.workload import DaemonSet
+from kschedctl.objects.core import Node
+from kschedctl.objects.workload import DaemonSet
 from kschedctl.workloads.pods import pods_of
 from tests.builders import make_cluster, make_container, make_node, make_object
 

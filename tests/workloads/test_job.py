@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.workload import CronJob, Job
+from kschedctl.objects.workload import CronJob, Job
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import uid_of
 from tests.builders import make_cluster, make_container, make_object

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ApiObject, OwnerReference
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet
+from kschedctl.objects.meta import ApiObject, OwnerReference
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet
 from kschedctl.workloads.ownership import intermediate_owners, pods_made_by, workloads
 from tests.builders import make_cluster, make_object, make_pod
 

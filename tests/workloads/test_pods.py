@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Service
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT
-from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, PodTemplate, ReplicaSet, StatefulSet
 from kschedctl.common.errors import ManifestError
+from kschedctl.objects.core import Service
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT
+from kschedctl.objects.workload import CronJob, DaemonSet, Deployment, Job, PodTemplate, ReplicaSet, StatefulSet
 from kschedctl.workloads.pods import WORKLOADS, pods_of
 from tests.builders import make_cluster, make_container, make_node, make_object
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.meta import OwnerReference
-from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController
+from kschedctl.objects.meta import OwnerReference
+from kschedctl.objects.workload import Deployment, ReplicaSet, ReplicationController
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import template_hash

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.workload import StatefulSet
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.stateful_set import another
 from tests.builders import make_claim, make_cluster, make_container, make_object, make_pod, mount

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.workload import PodTemplateSpec, ReplicaSet
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.workload import PodTemplateSpec, ReplicaSet
 from kschedctl.workloads.template import generated_name, has_template, template_hash
 from tests.builders import make_container, make_object
 

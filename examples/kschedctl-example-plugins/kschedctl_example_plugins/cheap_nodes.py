@@ -14,7 +14,6 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step
 from kschedctl.framework.config.types import ConfigStruct
@@ -25,6 +24,7 @@ from kschedctl.framework.interface import (
     default_normalize_score,
     explain_default_normalize_score,
 )
+from kschedctl.objects.pod import Pod
 
 _MOST = 2**40
 

@@ -13,8 +13,6 @@ from typing import ClassVar, Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.meta import Int64
-from kschedctl.api.pod import Pod
 from kschedctl.common.arrays import Mask
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.cycle_state import CycleState
@@ -22,6 +20,8 @@ from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventRe
 from kschedctl.framework.interface import Handle, PermitPlugin, PreFilterPlugin, PreFilterResult, ReservePlugin
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Status
 from kschedctl.framework.waiting_pods import WaitingPod
+from kschedctl.objects.meta import Int64
+from kschedctl.objects.pod import Pod
 
 #: The label of scheduler-plugins' coscheduling.
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from kschedctl_example_plugins.cheap_nodes import CheapNodes, CheapNodesArgs
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.testing.contract import ContractCheck, plugin_checks
 from kschedctl.testing.probe import PluginSubject
 

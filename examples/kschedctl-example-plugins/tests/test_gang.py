@@ -6,13 +6,13 @@ import msgspec
 import pytest
 from kschedctl_example_plugins.gang import POD_GROUP_LABEL, Gang, GangArgs, PodGroup
 
-from kschedctl.api.core import Node
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.framework.config.load import load_configuration
+from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.testing.contract import ContractCheck, plugin_checks

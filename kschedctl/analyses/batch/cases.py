@@ -11,17 +11,17 @@ from typing import Any
 
 import msgspec
 
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.kinds import kind_type
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QuantityError
-from kschedctl.api.resources import RequestRules, pod_requests
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.errors import InputError
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.registry import Registry
-from kschedctl.releases.release import Release
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QuantityError
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import RequestRules, pod_requests
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 

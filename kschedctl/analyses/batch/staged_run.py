@@ -16,12 +16,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kschedctl.analyses.batch.cases import read_case_object, read_case_pod
-from kschedctl.api.core import Node
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
 from kschedctl.common.errors import InputError, UnsupportedError
+from kschedctl.objects.core import Node
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World

@@ -15,9 +15,6 @@ from kschedctl.answers.devices import (
     PoolData,
 )
 from kschedctl.answers.operands import OperandsData
-from kschedctl.api.device import DeviceClass, ResourceClaim
-from kschedctl.api.quantity import quantity_text
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
 from kschedctl.devices.claims import ClaimProblemError, check_classes
@@ -28,6 +25,9 @@ from kschedctl.devices.overview import DeviceOverview, PoolOverview, pool_overvi
 from kschedctl.devices.places import Place, claim_of_class, places_of
 from kschedctl.devices.taints import untolerated
 from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.objects.device import DeviceClass, ResourceClaim
+from kschedctl.objects.quantity import quantity_text
+from kschedctl.objects.wording import counted, listed
 
 
 def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOverview:

@@ -18,13 +18,13 @@ from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.diff import AnswerPart, Diff, OutcomeData, PodChangeData, SideData, SideOutcome
 from kschedctl.answers.group_losses import GroupLossData
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
 from kschedctl.completeness.missing import Missing
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.simulate.group_losses import group_losses
 from kschedctl.simulate.pending import pending_pods, queue_order

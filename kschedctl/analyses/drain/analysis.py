@@ -33,13 +33,13 @@ from kschedctl.answers.drain import (
 )
 from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.answers.simulate import EvictionData, WaitingData
-from kschedctl.api.resources import RequestRules
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.completeness.missing import not_listed
 from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.resources import RequestRules
+from kschedctl.objects.wording import counted, listed
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.drain import DrainedNode
 from kschedctl.simulate.group_losses import group_losses

@@ -11,9 +11,9 @@ from kschedctl.analyses.drain.run import DrainRun
 from kschedctl.analyses.drain.trials import DrainChange, Trials, cure, is_drained, newly_pending
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.answers.cures import CureData
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import listed
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import listed
 from kschedctl.simulate.disruption import is_unready
 from kschedctl.simulate.drain import DrainedNode, DrainOptions
 

@@ -11,13 +11,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.analyses.drain.trials import DrainChange, Trials
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.evictions import BlockedEviction, replicas_to_evict, with_limit
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.simulate.budgeted_pods import BudgetedPods, find_workload, scale_of
 from kschedctl.simulate.disruption import counted_budget
 from kschedctl.simulate.rollout import restarted, roll_out

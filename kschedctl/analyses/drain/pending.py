@@ -12,11 +12,11 @@ from kschedctl.analyses.drain.trials import DrainChange, Trials, newly_pending
 from kschedctl.analyses.pending_causes import PendingCauses
 from kschedctl.analyses.pod_cures import suggested_cure
 from kschedctl.answers.cures import CureData
-from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import volume_places
 from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
+from kschedctl.objects.wording import listed
 from kschedctl.scheduler.decision import Decision
 from kschedctl.whatif.patches import make_changes
 from kschedctl.why.commands import commands_of

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
-from kschedctl.api.label_query import parse_label_query
-from kschedctl.api.selectors import matches
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.label_query import parse_label_query
+from kschedctl.objects.selectors import matches
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.drain import DrainedNode, DrainOptions, surge_nodes

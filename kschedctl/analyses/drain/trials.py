@@ -9,11 +9,11 @@ from typing import Final
 from kschedctl.analyses.drain.run import DrainRequest, DrainRun, run_drain
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.cures import CureData
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import counted, listed
 from kschedctl.simulate.drain import DrainedNode, DrainOptions
 from kschedctl.simulate.pending import newly_pending_pods
 from kschedctl.simulate.world import is_recreated

@@ -22,10 +22,10 @@ from typing import Final
 import numpy as np
 
 from kschedctl.answers.explain import WithstandingData, ZoneLossData
-from kschedctl.api.well_known import zone_of
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin
+from kschedctl.objects.well_known import zone_of
 from kschedctl.scheduler.cycle import find_nodes_that_fit_pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler

@@ -18,8 +18,6 @@ import numpy as np
 
 from kschedctl.answers.explain import PluginPointsData, PreferenceData, SuggestedChangeData
 from kschedctl.answers.tried_changes import ThenData
-from kschedctl.api.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from kschedctl.api.tolerations import PREFER_NO_SCHEDULE, tolerated
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.config.types import API_VERSION, KIND, KubeSchedulerProfile
 from kschedctl.framework.extension_point import ExtensionPoint
@@ -35,6 +33,8 @@ from kschedctl.framework.remedy import (
 )
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.framework.scoring import Scores
+from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
+from kschedctl.objects.tolerations import PREFER_NO_SCHEDULE, tolerated
 from kschedctl.plugins.tolerations import taint_remedies
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from kschedctl.admission.resource_quota import quota_refusals
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
-from kschedctl.api.resources import RequestRules
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.resources import RequestRules
 from kschedctl.whatif.workload_pods import fresh_names
 
 #: At most 500 replicas are tried.

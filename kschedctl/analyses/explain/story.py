@@ -17,9 +17,9 @@ from kschedctl.answers.node_story import (
     PodUsageData,
     StepData,
 )
-from kschedctl.api.amounts import exact_quantity
-from kschedctl.api.resources import CPU, MEMORY, PODS, pod_requests, scheduler_units
 from kschedctl.framework.arithmetic import Arithmetic
+from kschedctl.objects.amounts import exact_quantity
+from kschedctl.objects.resources import CPU, MEMORY, PODS, pod_requests, scheduler_units
 from kschedctl.scheduler.decision import Decision
 
 #: At most 5 pods of the node are reported.

@@ -7,7 +7,7 @@ from typing import Final
 from kschedctl.answers.explain import PodData, PreemptionData, ScoresData, VerdictData
 from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.answers.search import SearchData
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
 from kschedctl.scheduler.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.search_scope import SearchScope

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.answers.explain import NodeData, OwnerUsageData, UsageData
-from kschedctl.api.amounts import exact_quantity
+from kschedctl.objects.amounts import exact_quantity
 from kschedctl.scheduler.decision import Decision
 
 #: At most 5 owners are reported.

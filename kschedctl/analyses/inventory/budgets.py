@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from kschedctl.analyses.inventory.pods import MOST, pod_items
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import BudgetDescription, BudgetItem, BudgetsOverview
-from kschedctl.api.wording import counted
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.wording import counted
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.budgeted_pods import BudgetedPods, limit_of
 from kschedctl.simulate.disruption import is_computed
 

@@ -9,11 +9,11 @@ from typing import Final
 from kschedctl.analyses.inventory.workloads import pods_by_workload
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import SearchItem, SearchResults
-from kschedctl.api.coordination import Lease, LeaseCandidate
-from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import every_unlisted
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.coordination import Lease, LeaseCandidate
+from kschedctl.objects.wording import counted
 from kschedctl.workloads.ownership import MAKERS
 
 #: The number of objects that a search returns.

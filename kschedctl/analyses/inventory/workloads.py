@@ -10,12 +10,12 @@ from kschedctl.analyses.inventory.budgets import selected_by
 from kschedctl.analyses.inventory.pods import MOST, pod_items
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import WorkloadDescription, WorkloadItem, WorkloadsOverview
-from kschedctl.api.wording import counted
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.wording import counted
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.volumes.pod_claims import claim_uses
 from kschedctl.workloads.ownership import MAKERS, workload_of
 from kschedctl.workloads.replicas import SCALABLE, wanted_replicas

@@ -9,8 +9,6 @@ from typing import Final
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.answers.leader import Election, ElectionState, LeaderOverview, ProblemData
 from kschedctl.answers.preempt_words import time_span
-from kschedctl.api.coordination import Lease
-from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
 from kschedctl.common.findings.shortened import shortened
@@ -20,6 +18,8 @@ from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.checks import check_config, check_elections, settings_of
 from kschedctl.leaderelection.overview import Elections, elections
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.coordination import Lease
+from kschedctl.objects.wording import counted
 
 _LEASE: Final = "Lease"
 #: Identities are shortened to 60 characters.

@@ -16,7 +16,6 @@ from kschedctl.answers.leader import (
     TermData,
     TimesData,
 )
-from kschedctl.api.wording import counted
 from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.settings import ElectionSettings
@@ -24,6 +23,7 @@ from kschedctl.leaderelection.simulation.faults import Fault, Scenario, as_optio
 from kschedctl.leaderelection.simulation.search import Counterexample, find_counterexample
 from kschedctl.leaderelection.simulation.timeline import LeaderTerm, Timeline
 from kschedctl.leaderelection.simulation.world import simulate
+from kschedctl.objects.wording import counted
 
 #: The shortest simulation, in seconds.
 _SHORTEST: Final = 120.0

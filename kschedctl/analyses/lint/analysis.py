@@ -7,10 +7,10 @@ from contextlib import nullcontext
 from typing import Final
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.api.wording import listed
 from kschedctl.common.errors import InputError
 from kschedctl.linter.run import LintRequest, LintResult
 from kschedctl.linter.run import lint as lint_paths
+from kschedctl.objects.wording import listed
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 
 #: The rules whose findings explain why nothing else was found.

@@ -14,11 +14,11 @@ from kschedctl.answers.nodes import (
     OwnerRequestsData,
     ResourceTotalData,
 )
-from kschedctl.api.amounts import exact_quantity
-from kschedctl.api.resources import CPU, PODS, RequestRules
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.diagnosis.node_health import is_unhealthy
+from kschedctl.objects.amounts import exact_quantity
+from kschedctl.objects.resources import CPU, PODS, RequestRules
 from kschedctl.workloads.ownership import workload_of
 
 

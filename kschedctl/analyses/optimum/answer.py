@@ -17,8 +17,8 @@ from kschedctl.answers.optimum import (
     OptimumWorkloadData,
     WayData,
 )
-from kschedctl.api.wording import counted
 from kschedctl.cluster.records import PENDING
+from kschedctl.objects.wording import counted
 from kschedctl.optimum.adjustments import Adjustment
 from kschedctl.optimum.comparison import Comparison, stranded
 from kschedctl.optimum.gangs import notes_of

@@ -8,9 +8,9 @@ from typing import Any
 
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.optimum import BoughtKindData, BoughtNodeData, OptimumPlacementData, Purchased
-from kschedctl.api.core import Node
-from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.wording import counted
 from kschedctl.optimum.catalog import UNIT
 from kschedctl.optimum.purchase import Purchase
 

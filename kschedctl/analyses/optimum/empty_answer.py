@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.optimum import Emptied, EmptiedNodeData
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.wording import counted, listed
 from kschedctl.optimum.consolidation import Consolidation
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kschedctl.analyses.subjects import PodSubject
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.pod import Pod
 from kschedctl.workloads.ownership import workload_of
 
 

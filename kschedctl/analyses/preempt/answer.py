@@ -30,12 +30,12 @@ from kschedctl.answers.preempt import (
     VictimFateData,
 )
 from kschedctl.answers.preempt_words import in_vain_words, one_of_words, terminating_words
-from kschedctl.api.well_known import zone_of
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.diagnosis.bound_pods import binding
 from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Reason
+from kschedctl.objects.well_known import zone_of
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
 from kschedctl.preemption.reasons import NoLowerPriority

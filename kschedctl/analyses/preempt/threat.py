@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from kschedctl.analyses.preempt.answer import possible_victims_of
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.answers.preempt import TakerData, Threat
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import missing_for_any, require_listed
 from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.node_selector import NodeAffinity
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.config.types import API_VERSION, KIND
+from kschedctl.objects.node_selector import NodeAffinity
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.snapshot.anonymize import renaming
 from kschedctl.snapshot.pseudonyms import Pseudonyms

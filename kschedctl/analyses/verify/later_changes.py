@@ -20,10 +20,10 @@ from kschedctl.analyses.verify.pending import WHAT_IF
 from kschedctl.analyses.verify.running_pods import Misplaced, check_bound_pods
 from kschedctl.answers.explain import StatusData
 from kschedctl.answers.verify import BoundPodData, InfeasibleGroupData, Standing
-from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import find_missing
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.plugins.node_unschedulable import NodeUnschedulable
 from kschedctl.plugins.taint_toleration import TaintToleration, untolerated_taint
 from kschedctl.plugins.volume_binding.plugin import VolumeBinding

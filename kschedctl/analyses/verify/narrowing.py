@@ -23,7 +23,7 @@ from kschedctl.analyses.verify.disagreement import Disagreement, Theirs, disagre
 from kschedctl.analyses.verify.shrinking import Object, fewest, smallest_case
 from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.registry import Registry
-from kschedctl.releases.release import Release
+from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 

@@ -10,14 +10,14 @@ from typing import Final
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.disagreement import CUT, FAILED, GATED, without_preemption
 from kschedctl.answers.verify import ComparedPodData, Match, PendingGroupData
-from kschedctl.api.core import Condition
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import find_missing
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.framework.status import Code
+from kschedctl.objects.core import Condition
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.decided_groups import DecidedGroups
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome

@@ -14,14 +14,14 @@ from kschedctl.analyses.verify.narrowing import Narrowing
 from kschedctl.analyses.verify.pending import POD_SCHEDULED
 from kschedctl.analyses.verify.shrinking import Object
 from kschedctl.answers.verify import Verification
-from kschedctl.api.core import Condition
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.kinds import CAPTURED_KINDS, kind_type
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
+from kschedctl.objects.core import Condition
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.kinds import CAPTURED_KINDS, kind_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.wording import listed
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.snapshot.anonymize import with_pseudonyms

@@ -15,16 +15,16 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.node_selector import NodeSelector, NodeSelectorTerm
-from kschedctl.api.pod import Pod, PodSpec
-from kschedctl.api.selectors import SelectorError, parse_node_term
 from kschedctl.common.arrays import Rows
 from kschedctl.devices.extended_resources import is_extended_claim, without_extended_claim
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginError
 from kschedctl.framework.node_statuses import FilterRun
 from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.node_selector import NodeSelector, NodeSelectorTerm
+from kschedctl.objects.pod import Pod, PodSpec
+from kschedctl.objects.selectors import SelectorError, parse_node_term
 from kschedctl.plugins.node_ports import NodePorts
 from kschedctl.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.scheduler.scheduler import Scheduler

@@ -29,7 +29,7 @@ def seconds(text: str, option: str) -> float:
     typer.BadParameter
         If the text is no duration, or is negative.
     """
-    from kschedctl.api.duration import Duration
+    from kschedctl.objects.duration import Duration
 
     try:
         found = Duration.parse(text if not text.isascii() or not text.isdigit() else f"{text}s").nanoseconds / 1e9

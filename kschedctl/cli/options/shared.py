@@ -9,7 +9,7 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.snapshot_paths import CLUSTER_VARIABLE, SNAPSHOT_VARIABLE
-from kschedctl.releases.names import RELEASE_NAMES
+from kschedctl.objects.releases.names import RELEASE_NAMES
 
 #: A plain number of seconds has fewer digits than this; a longer one is a typing error.
 _MOST_DIGITS: Final = 10
@@ -225,7 +225,7 @@ def request_seconds(text: str) -> float:
     typer.BadParameter
         If the text is neither, or is negative.
     """
-    from kschedctl.api.duration import Duration
+    from kschedctl.objects.duration import Duration
 
     if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
         return float(text)

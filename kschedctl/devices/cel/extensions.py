@@ -10,9 +10,9 @@ import re
 from itertools import pairwise
 from typing import Any, Final
 
-from kschedctl.api.quantity import NANO, QuantityError, parse_quantity
 from kschedctl.devices.cel.functions import Function, matching, pattern
 from kschedctl.devices.cel.values import CelError, NoSuchOverloadError, Quantity, Semver, compare, equal, parse_semver
+from kschedctl.objects.quantity import NANO, QuantityError, parse_quantity
 
 _MAX_INT: Final = 2**63 - 1
 _QUANTITY_PROBLEM: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

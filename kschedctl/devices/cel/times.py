@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from kschedctl.api.duration import Duration as GoDuration
 from kschedctl.devices.cel.functions import STANDARD, Function
 from kschedctl.devices.cel.values import CIDR, IP, CelDuration, CelError, NoSuchOverloadError, Timestamp, type_name
+from kschedctl.objects.duration import Duration as GoDuration
 
 _SECOND: Final = 10**9
 _MINUTE: Final = 60 * _SECOND

@@ -14,14 +14,14 @@ from datetime import timedelta
 from typing import Final
 
 from kschedctl.answers.preempt_words import duration
-from kschedctl.api.coordination import Lease
-from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.coordination import Lease
+from kschedctl.objects.wording import counted
 
 _NAMESPACE: Final = "kube-system"
 SCHEDULER: Final = "kube-scheduler"

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.records import LOST, PENDING
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.workloads.replicas import wanted_replicas
 
 _PARALLEL: Final = "Parallel"

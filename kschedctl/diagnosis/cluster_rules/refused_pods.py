@@ -18,21 +18,21 @@ from typing import Final
 from kschedctl.admission.chain import admit
 from kschedctl.admission.changes import Admitted
 from kschedctl.admission.quota_shares import QuotaShare, quota_shares
-from kschedctl.api.amounts import format_nanos
-from kschedctl.api.canonical_quantity import Amount
-from kschedctl.api.core import Condition
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import NANO, QuantityError, parse_quantity
-from kschedctl.api.resources import CPU, MEMORY, RequestRules
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
 from kschedctl.diagnosis.refusals import UNTRIED, AdmissionRefusal, QuotaNumbers, quota_numbers, refusal
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.amounts import format_nanos
+from kschedctl.objects.canonical_quantity import Amount
+from kschedctl.objects.core import Condition
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import NANO, QuantityError, parse_quantity
+from kschedctl.objects.resources import CPU, MEMORY, RequestRules
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.simulate.capacity import capacity
 from kschedctl.whatif.workload_pods import workload_pods
 from kschedctl.workloads.created_pods import MadePod

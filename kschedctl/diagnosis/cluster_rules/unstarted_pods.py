@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.answers.preempt_words import duration
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.attached_volumes import attached_elsewhere
 from kschedctl.diagnosis.bound_pods import on_unhealthy_node, waiting_containers
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.csi_registration import unregistered_on
 from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolumeClaim
 
 #: Pods that are younger than ten minutes may be starting.
 _PATIENCE: Final = 600

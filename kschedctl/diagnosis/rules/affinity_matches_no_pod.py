@@ -11,15 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.meta import LabelSelector
-from kschedctl.api.pod import PodAffinityTerm
-from kschedctl.api.selectors import IN, Requirement, Selector, SelectorError
-from kschedctl.api.spelling import meant
-from kschedctl.api.wording import counted, listed
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Remedy, Risk, add_operation
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.pod import PodAffinityTerm
+from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
+from kschedctl.objects.spelling import meant
+from kschedctl.objects.wording import counted, listed
 from kschedctl.plugins.inter_pod_affinity.terms import (
     AffinityTerm,
     PodAndNamespaceLabels,

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.workloads.ownership import pods_made_by, workload_of
 

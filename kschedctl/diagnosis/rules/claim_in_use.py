@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.workload import Deployment
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.workload import Deployment
 from kschedctl.plugins.volume_restrictions import ClaimInUse
 from kschedctl.workloads.ownership import workload_of
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import listed
 from kschedctl.volumes.claims import SELECTED_NODE, claim_class, is_static, storage_class_of
 from kschedctl.volumes.pod_claims import group_claims, pod_claims
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.classes import PriorityClass
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.classes import PriorityClass
 
 _FIT = "NodeResourcesFit"
 

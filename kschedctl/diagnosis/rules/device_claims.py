@@ -13,9 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.api.spelling import meant
-from kschedctl.api.wording import counted, listed
 from kschedctl.common.arrays import Mask
 from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -23,6 +20,9 @@ from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Remedy, Risk, patched, replace_operation
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.objects.spelling import meant
+from kschedctl.objects.wording import counted, listed
 
 _PLUGIN: Final = "DynamicResources"
 #: An expression that requires a driver.

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.resources import CPU, MEMORY
-from kschedctl.api.wording import counted, listed
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import requested_devices
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
+from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.resources import CPU, MEMORY
+from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.workloads.ownership import workload_of
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.blocked_domain import hard_constraints, refused_by_spread
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Remedy, Risk, replace_operation
+from kschedctl.objects.wording import listed
 
 _CONSTRAINTS: Final = ("spec", "topologySpreadConstraints")
 

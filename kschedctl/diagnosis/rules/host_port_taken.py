@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.pod import Container, ContainerPort, Pod
-from kschedctl.api.wording import listed
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Operation, Remedy, Risk, replace_operation
+from kschedctl.objects.pod import Container, ContainerPort, Pod
+from kschedctl.objects.wording import listed
 from kschedctl.plugins.node_ports import HostPort, PortInUse, host_ports
 from kschedctl.workloads.ownership import workload_of
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.unbound_claim import is_of_template, rejected_by_volumes
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk, delete_command
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.wording import listed, similar
 from kschedctl.volumes.claims import not_owned
 from kschedctl.volumes.pod_claims import ClaimUse, claim_uses, is_undecidable
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.spelling import meant
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_labels import PRESENT_LABELS
 from kschedctl.diagnosis.rules.obstacles import scope_of
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Remedy, Risk, replace_operation
+from kschedctl.objects.spelling import meant
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import listed
 from kschedctl.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
 
 _SPREAD: Final = "PodTopologySpread"

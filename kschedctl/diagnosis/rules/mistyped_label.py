@@ -14,16 +14,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.selectors import (
-    IN,
-    Requirement,
-    SelectorError,
-    label_map_selector,
-    parse_node_term,
-)
-from kschedctl.api.spelling import meant
-from kschedctl.api.well_known import PLACE_LABELS
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -37,6 +27,10 @@ from kschedctl.diagnosis.node_labels import (
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, remove_operation, replace_operation
+from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
+from kschedctl.objects.spelling import meant
+from kschedctl.objects.well_known import PLACE_LABELS
+from kschedctl.objects.wording import counted, listed
 
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 #: Values of labels that only say yes.

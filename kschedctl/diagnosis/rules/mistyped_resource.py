@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.pod import ResourceRequirements
-from kschedctl.api.spelling import meant
-from kschedctl.api.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import offered_resources, requested_devices
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation
+from kschedctl.objects.pod import ResourceRequirements
+from kschedctl.objects.spelling import meant
+from kschedctl.objects.wording import counted, listed
 
 #: Names of the past.
 _RENAMED: Final = {"alpha.kubernetes.io/nvidia-gpu": "nvidia.com/gpu"}

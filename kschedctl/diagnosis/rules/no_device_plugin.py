@@ -11,9 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.amounts import exact_quantity
-from kschedctl.api.core import Node
-from kschedctl.api.wording import counted, listed
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.device_nodes import VENDORS, device_sign, plugin_state
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -23,6 +20,9 @@ from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Remedy, Risk, add_operation, patched
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.amounts import exact_quantity
+from kschedctl.objects.core import Node
+from kschedctl.objects.wording import counted, listed
 from kschedctl.plugins.taint_toleration import untolerated_taint
 from kschedctl.plugins.tolerations import taint_remedies
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from kschedctl.answers.preempt_words import duration
-from kschedctl.api.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.wording import listed
 from kschedctl.preemption.pod_eligible_to_preempt_others import TERMINATING, evicted_by_scheduler
 
 

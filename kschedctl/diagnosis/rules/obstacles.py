@@ -12,12 +12,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.resources import PODS
-from kschedctl.api.selectors import SelectorError, label_map_selector, parse_node_term
-from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
 from kschedctl.devices.explain import NotAllocated, RequestSupply
@@ -25,6 +19,12 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.diagnosis.volume_places import selection_text, volume_scope
+from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.resources import PODS
+from kschedctl.objects.selectors import SelectorError, label_map_selector, parse_node_term
+from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import counted, listed
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay
 from kschedctl.plugins.node_ports import PortInUse
 from kschedctl.plugins.node_volume_limits import TooManyVolumes

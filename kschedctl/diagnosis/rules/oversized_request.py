@@ -17,21 +17,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.amounts import exact_quantity, format_amount
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Container, PodSpec
-from kschedctl.api.quantity import QuantityError, parse_quantity, value
-from kschedctl.api.resources import (
-    CPU,
-    EPHEMERAL_STORAGE,
-    HUGEPAGES_PREFIX,
-    MEMORY,
-    PODS,
-    is_extended_resource,
-    scheduler_units,
-)
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.request_parts import Part, RequestParts
@@ -41,6 +26,21 @@ from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.amounts import exact_quantity, format_amount
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Container, PodSpec
+from kschedctl.objects.quantity import QuantityError, parse_quantity, value
+from kschedctl.objects.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    HUGEPAGES_PREFIX,
+    MEMORY,
+    PODS,
+    is_extended_resource,
+    scheduler_units,
+)
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.plugins.node_resources.remedies import MOST_LOWERED
 
 #: The repair of unhealthy devices is tried on at most 3 nodes.

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from kschedctl.api.workload import Deployment, ReplicaSet
 from kschedctl.common.errors import ManifestError
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
 from kschedctl.framework.status import Code
+from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.workloads.replica_set import revision
 from kschedctl.workloads.update_strategy import deployment_rolling

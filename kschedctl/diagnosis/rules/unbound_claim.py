@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.claims import diagnose_unbound
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.status import Code
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.volumes.pod_claims import claims_problem, group_claims, pod_claims
 
 #: The plugins whose PreFilter rejects a pod because of its claims.

@@ -15,9 +15,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import Node, Taint
-from kschedctl.api.pod import Toleration
-from kschedctl.api.wording import listed
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.components import ill_network_plugin
 from kschedctl.diagnosis.diagnosis import Diagnosis
@@ -26,6 +23,9 @@ from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Remedy, Risk, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.core import Node, Taint
+from kschedctl.objects.pod import Toleration
+from kschedctl.objects.wording import listed
 from kschedctl.plugins.taint_toleration import untolerated_taint
 
 #: At most 3 nodes are proposed for repair.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.wording import listed
 from kschedctl.plugins.dynamic_resources.state import State
 
 _ERROR: Final = "is smaller than number of claims"

@@ -18,8 +18,6 @@ from functools import reduce
 
 import numpy as np
 
-from kschedctl.api.well_known import BETA_ZONE, HOSTNAME, ZONE
-from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
@@ -27,6 +25,8 @@ from kschedctl.diagnosis.rules.unbound_claim import is_of_template
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import VolumePlace, nodes_at, selection_text, volume_places
 from kschedctl.framework.remedy import Risk
+from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
+from kschedctl.objects.wording import counted, listed
 from kschedctl.volumes.csi_nodes import CSINodes
 
 #: At most this many zones are named.

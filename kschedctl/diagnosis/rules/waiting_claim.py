@@ -19,10 +19,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from kschedctl.api.selectors import SelectorError
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.wording import listed
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.claim_classes import template_change
 from kschedctl.diagnosis.claims import (
@@ -37,6 +33,10 @@ from kschedctl.diagnosis.situation import VOLUME_TOPOLOGY, Situation, all_rows
 from kschedctl.diagnosis.volume_places import selection_text
 from kschedctl.framework.remedy import Create, Remedy, Risk, patched, remove_operation
 from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.objects.selectors import SelectorError
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import listed
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.binder_results import FoundVolumes, ProvisionCheck
 from kschedctl.volumes.claims import (

@@ -16,12 +16,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.wording import counted, listed, similar
 from kschedctl.cluster.pod_group_members import group_members, scheduled_members
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Remedy, Risk, min_count_lowered
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.wording import counted, listed, similar
 from kschedctl.scheduler.decide_in_group import decide_group, pending_members
 from kschedctl.scheduler.outcome import GroupOutcome
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedctl.api.names import label_value_problems, qualified_name_problems
-from kschedctl.api.node_selector import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
 from kschedctl.framework.config.problems import Problems, child
+from kschedctl.objects.names import label_value_problems, qualified_name_problems
+from kschedctl.objects.node_selector import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
 
 
 def validate_node_affinity(affinity: NodeAffinity, path: str, problems: Problems) -> None:

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from kschedctl.api.duration import Duration
-from kschedctl.api.meta import Int32, Int64
-from kschedctl.api.node_selector import NodeAffinity
-from kschedctl.api.pod import TopologySpreadConstraint
 from kschedctl.framework.config.types import ConfigStruct
-from kschedctl.releases.release import Release
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.meta import Int32, Int64
+from kschedctl.objects.node_selector import NodeAffinity
+from kschedctl.objects.pod import TopologySpreadConstraint
+from kschedctl.objects.releases.release import Release
 
 LEAST_ALLOCATED: Final = "LeastAllocated"
 MOST_ALLOCATED: Final = "MostAllocated"

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.api.duration import Duration
-from kschedctl.api.names import qualified_name_problems
-from kschedctl.api.pod import TopologySpreadConstraint
 from kschedctl.framework.config import args as api
 from kschedctl.framework.config.affinity_validation import validate_node_affinity
 from kschedctl.framework.config.problems import Problems, child
-from kschedctl.releases.release import Release
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.names import qualified_name_problems
+from kschedctl.objects.pod import TopologySpreadConstraint
+from kschedctl.objects.releases.release import Release
 
 _STRATEGIES: Final = (api.LEAST_ALLOCATED, api.MOST_ALLOCATED, api.REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")

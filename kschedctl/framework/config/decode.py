@@ -16,10 +16,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, inspect
 
-from kschedctl.api.duration import Duration
-from kschedctl.api.field_errors import go_json
 from kschedctl.common.text.repeated_keys import Fields
 from kschedctl.framework.config.problems import Problems, child
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.field_errors import go_json
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -10,9 +10,6 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
-from kschedctl.api.field_errors import go_json
-from kschedctl.api.wording import listed, similar
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.common.findings.finding import Finding
 from kschedctl.common.text.repeated_keys import Fields, repeated_in_yaml
@@ -39,7 +36,10 @@ from kschedctl.framework.config.types import (
 )
 from kschedctl.framework.config.validation import queue_sort_args, validate
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.releases.release import Release
+from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.objects.field_errors import go_json
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.wording import listed, similar
 
 #: In-tree plugins of some release that do not affect the scheduling of a single pod.
 _NOT_ASKED: Final = ("DeferredPodScheduling", "GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedctl.api import field_errors
 from kschedctl.common.errors import ConfigError
 from kschedctl.common.findings.finding import Finding
+from kschedctl.objects import field_errors
 
 
 def child(path: str, name: str) -> str:

@@ -17,7 +17,7 @@ from kschedctl.framework.config.args_validation import validate_args
 from kschedctl.framework.config.problems import Problems
 from kschedctl.framework.config.types import KubeSchedulerProfile, PluginRef, PluginSet
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.releases.release import Release
+from kschedctl.objects.releases.release import Release
 
 #: The extension points of each existing plugin, by plugin name.
 Implements = Mapping[str, frozenset[ExtensionPoint]]

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Final
 import msgspec
 from msgspec import field
 
-from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
-from kschedctl.api.duration import Duration
-from kschedctl.api.meta import Int32, Int64
+from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.meta import Int32, Int64
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"

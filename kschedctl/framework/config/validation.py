@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kschedctl.api.duration import Duration
-from kschedctl.api.field_errors import go_json
-from kschedctl.api.names import extended_resource_problems
 from kschedctl.framework.config.problems import Problems, child
 from kschedctl.framework.config.types import (
     API_VERSION,
@@ -20,6 +17,9 @@ from kschedctl.framework.config.types import (
     PluginSet,
 )
 from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.field_errors import go_json
+from kschedctl.objects.names import extended_resource_problems
 
 _REMOVED: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 _REMOVED_TEXT: Final = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'

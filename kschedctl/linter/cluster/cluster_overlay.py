@@ -8,14 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from kschedctl.admission.priority import default_priority_class, priority_class
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.core import Node
-from kschedctl.api.kind_names import with_namespace
-from kschedctl.api.kinds import KINDS
-from kschedctl.api.pod import PodAffinityTerm
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.workload import PodTemplate
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.common.errors import InputError
 from kschedctl.linter.cluster.trial import Trial
@@ -23,7 +15,15 @@ from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.releases.pod_group_rules import GENERIC_WORKLOAD
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.core import Node
+from kschedctl.objects.kind_names import with_namespace
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.pod import PodAffinityTerm
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.workload import PodTemplate
 from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.whatif.edit_sequence import apply_edits
 from kschedctl.whatif.edits import Apply

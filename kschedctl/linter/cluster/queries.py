@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
-from kschedctl.api.kind_names import is_namespaced
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 from kschedctl.linter.cluster.references import references
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
+from kschedctl.objects.kind_names import is_namespaced
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.scheduler.decision import Decision
 
 #: The plugins that reject a pod for a node whatever other pods run there.

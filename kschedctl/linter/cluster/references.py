@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass, RuntimeClass
-from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.values import Steps, at, numbered, text
+from kschedctl.objects.classes import SYSTEM_CLASSES, PriorityClass, RuntimeClass
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.volume import PersistentVolumeClaim
 
 
 class Reference(NamedTuple):

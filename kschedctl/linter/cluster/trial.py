@@ -10,16 +10,16 @@ from typing import Any, Final, NamedTuple
 from msgspec import structs
 
 from kschedctl.admission.changes import Admitted
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.well_known import POD_TEMPLATE_HASH
-from kschedctl.api.workload import CronJob, DaemonSet, Job
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.finding import Finding
 from kschedctl.common.findings.location import Location
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.validation.pod_rejections import in_workload
+from kschedctl.objects.well_known import POD_TEMPLATE_HASH
+from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.scheduler.decision import Decision
-from kschedctl.validation.pod_rejections import in_workload
 from kschedctl.whatif.workload_pods import fresh_names
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.ownership import MAKERS, pods_made_by

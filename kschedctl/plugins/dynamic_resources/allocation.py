@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kschedctl.api.device import ResourceClaim, ResourceClaimConsumerReference
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.allocation import ClaimAllocation, new_allocations, stored_allocation
 from kschedctl.devices.extended_resources import CLAIM_NAME
 from kschedctl.devices.inventory import with_claims
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.effects import ObjectChange, changed_objects
+from kschedctl.objects.device import ResourceClaim, ResourceClaimConsumerReference
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.dynamic_resources.state import State
 
 

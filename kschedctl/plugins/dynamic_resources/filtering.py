@@ -16,9 +16,9 @@ from kschedctl.devices.extended_resources import can_be_backed, new_claim
 from kschedctl.devices.inventory import Inventory
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
+from kschedctl.objects.releases.device_rules import DeviceRules
 from kschedctl.plugins.dynamic_resources.reasons import LeftoverClaim, UnavailableExtendedResource, claim_elsewhere
 from kschedctl.plugins.dynamic_resources.state import AllocationVerdict, Extended, State
-from kschedctl.releases.device_rules import DeviceRules
 
 NOT_AVAILABLE: Final = "resourceclaim not available on the node"
 LEFTOVER: Final = "cannot schedule extended resource claim"

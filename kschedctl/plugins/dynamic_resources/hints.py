@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.pod import Pod
 from kschedctl.devices.claims import ClaimProblemError, pod_claims
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import Handle
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.pod import Pod
 
 _CHANGED = ActionType.ADD | ActionType.UPDATE
 

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import is_scalar_resource, pod_requests, scheduler_units
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.devices.claims import (
@@ -57,8 +54,11 @@ from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import is_scalar_resource, pod_requests, scheduler_units
 from kschedctl.plugins.dynamic_resources.state import Extended, State
-from kschedctl.releases.release import Release
 
 # Most pods need no devices: their allocation is imported inside the methods that are called for the others.
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.node_statuses import NodeStatuses
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.dynamic_resources.filtering import NOT_AVAILABLE
 from kschedctl.plugins.dynamic_resources.state import State
 

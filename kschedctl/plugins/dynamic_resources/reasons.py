@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.device import ResourceClaim
 from kschedctl.devices.remedies import device_remedies
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
+from kschedctl.objects.device import ResourceClaim
 
 
 class ClaimNotUsableOnNode(Operands, frozen=True):

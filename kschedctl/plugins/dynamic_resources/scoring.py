@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from kschedctl.api.device import FIRST_AVAILABLE_MAX, ResourceClaim
-from kschedctl.api.wording import listed
 from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.allocator import SearchOutcome
 from kschedctl.devices.claims import alternatives_score
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.interface import PluginError
+from kschedctl.objects.device import FIRST_AVAILABLE_MAX, ResourceClaim
+from kschedctl.objects.wording import listed
 from kschedctl.plugins.dynamic_resources.state import State
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from kschedctl.api.device import DeviceClass, ResourceClaim
-from kschedctl.api.pod import Pod
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.device import DeviceClass, ResourceClaim
+from kschedctl.objects.pod import Pod
 
 if TYPE_CHECKING:
     from kschedctl.devices.allocator import Allocations

@@ -9,7 +9,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
@@ -17,6 +16,7 @@ from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.counted_domains import CountedDomains, most_populated
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.status import Code, Reason, Rejections, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.inter_pod_affinity.reasons import (
     ExistingAntiAffinity,
     NominatedPodInTheWay,

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import SelectorError
 from kschedctl.framework.events import (
     ActionType,
     ClusterEventWithHint,
@@ -18,8 +15,11 @@ from kschedctl.framework.events import (
     registered,
     same_pod,
 )
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.queue_rules import QueueRules
+from kschedctl.objects.selectors import SelectorError
 from kschedctl.plugins.inter_pod_affinity.terms import AffinityTerm, parse_pod_terms
-from kschedctl.releases.queue_rules import QueueRules
 
 
 class InterPodAffinityHints:

@@ -8,8 +8,6 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import SelectorError
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
@@ -31,6 +29,8 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import SelectorError
 from kschedctl.plugins.inter_pod_affinity.filtering import (
     FilterState,
     MatchingPods,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kschedctl.api.selectors import Selector
 from kschedctl.framework.remedy import Remedy, RemedyContext
+from kschedctl.objects.selectors import Selector
 from kschedctl.plugins.topology import InDomain
 from kschedctl.plugins.topology_remedies import term_remedies
 

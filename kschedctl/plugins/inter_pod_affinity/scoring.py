@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.interface import MAX_NODE_SCORE
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodAndNamespaceLabels, PodTerms, classes_matching
 
 

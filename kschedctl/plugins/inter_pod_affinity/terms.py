@@ -12,12 +12,12 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.meta import Labels, LabelSelector
-from kschedctl.api.pod import Pod, PodAffinity, PodAffinityTerm
-from kschedctl.api.selectors import Selector, SelectorError, matches, parse_label_selector
 from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.meta import Labels, LabelSelector
+from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm
+from kschedctl.objects.selectors import Selector, SelectorError, matches, parse_label_selector
 
 _NO_LABELS: Final[Labels] = {}
 #: The maximum number of distinct pod labels for which the matching terms are cached.

@@ -7,10 +7,10 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from kschedctl.api.quantity import milli_value, value
-from kschedctl.api.resources import CPU, MEMORY, PODS, Nanos, RequestRules, is_scalar_resource
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.quantity import milli_value, value
+from kschedctl.objects.resources import CPU, MEMORY, PODS, Nanos, RequestRules, is_scalar_resource
 
 
 class Allocation(msgspec.Struct, frozen=True):

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.amounts import format_amount
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
+from kschedctl.objects.amounts import format_amount
 
 #: The formulas of NodeResourcesFit, by strategy.
 FORMULAS: Final = {

@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.device import DeviceClass
 from kschedctl.common.arrays import Int64Array
 from kschedctl.devices.claims import KINDS
 from kschedctl.devices.extended_resources import backing_classes, can_be_backed, device_totals, resources_with_class
 from kschedctl.framework.dependencies import Dependencies, Reach
 from kschedctl.framework.interface import Handle
+from kschedctl.objects.device import DeviceClass
 from kschedctl.plugins.node_resources.allocation import Allocation
 
 #: The dependencies of the plugins of node resources: the node, its pods and its devices.

@@ -14,9 +14,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.api.device import DeviceClass
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import pod_requests
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import NodeResourcesBalancedAllocationArgs
@@ -24,6 +21,9 @@ from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.dependencies import Dependencies
 from kschedctl.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
 from kschedctl.framework.status import SKIP, SUCCESS, Status
+from kschedctl.objects.device import DeviceClass
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import pod_requests
 from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.arithmetic import BalancedResource, BalanceScore
 from kschedctl.plugins.node_resources.backed_resources import READS, backed_allocations, crashing_resources

@@ -13,19 +13,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.amounts import exact_quantity, format_amount
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import (
-    CPU,
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    PODS,
-    is_extended_resource,
-    pod_requests,
-    scheduler_units,
-    scoring_requests,
-)
-from kschedctl.api.wording import listed
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.framework.arithmetic import Arithmetic
@@ -48,6 +35,19 @@ from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.pod_groups import PodGroupAssignments, PodGroupInfo
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.objects.amounts import exact_quantity, format_amount
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    is_extended_resource,
+    pod_requests,
+    scheduler_units,
+    scoring_requests,
+)
+from kschedctl.objects.wording import listed
 from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.arithmetic import RATIO, ScoredResource, StrategyScore
 from kschedctl.plugins.node_resources.backed_resources import READS, backed_allocations, backed_resources

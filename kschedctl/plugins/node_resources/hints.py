@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 
-from kschedctl.api.core import Node
-from kschedctl.api.device import DeviceClass
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import PODS, pod_requests, scheduler_units
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.devices.extended_resources import CLASS_PREFIX
 from kschedctl.framework.events import (
@@ -19,6 +15,10 @@ from kschedctl.framework.events import (
     same_pod,
 )
 from kschedctl.framework.interface import Handle
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import DeviceClass
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.plugins.node_resources.allocation import spec_only
 from kschedctl.plugins.node_resources.backed_resources import backed_resources
 

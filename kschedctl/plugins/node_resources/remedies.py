@@ -7,10 +7,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.amounts import exact_quantity, format_amount
-from kschedctl.api.pod import Pod, ResourceRequirements
-from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import (
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation
+from kschedctl.objects.amounts import exact_quantity, format_amount
+from kschedctl.objects.pod import Pod, ResourceRequirements
+from kschedctl.objects.quantity import parse_quantity
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import (
     EPHEMERAL_STORAGE,
     HUGEPAGES_PREFIX,
     MEMORY,
@@ -22,10 +24,8 @@ from kschedctl.api.resources import (
     pod_requests,
     scheduler_units,
 )
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation
 from kschedctl.plugins.node_resources.allocation import spec_only
 from kschedctl.plugins.node_resources.usage import highest_usage
-from kschedctl.releases.release import Release
 
 #: The largest part of a request that it is lowered by.
 MOST_LOWERED: Final = 0.2

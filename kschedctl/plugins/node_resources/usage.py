@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedctl.api.metrics import PodMetrics
-from kschedctl.api.pod import Pod
-from kschedctl.api.resources import parse_resources, scheduler_units
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.metrics import PodMetrics
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import parse_resources, scheduler_units
 from kschedctl.workloads.ownership import workload_of
 
 

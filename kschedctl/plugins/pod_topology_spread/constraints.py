@@ -8,19 +8,13 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod, TopologySpreadConstraint
-from kschedctl.api.selectors import (
-    Selector,
-    SelectorError,
-    label_map_selector,
-    matches,
-    parse_label_selector,
-)
-from kschedctl.api.well_known import HOSTNAME, ZONE
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.interface import PluginError
+from kschedctl.objects.pod import Pod, TopologySpreadConstraint
+from kschedctl.objects.selectors import Selector, SelectorError, label_map_selector, matches, parse_label_selector
+from kschedctl.objects.well_known import HOSTNAME, ZONE
 from kschedctl.plugins.taint_toleration import untolerated_taint
 
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"

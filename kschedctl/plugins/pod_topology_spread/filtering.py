@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
@@ -21,6 +20,7 @@ from kschedctl.framework.counted_domains import CountedDomains, most_populated
 from kschedctl.framework.filter_check import FilterCheck
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import Code, Reason, Rejections, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
     nodes_included,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.framework.events import (
     ActionType,
     ClusterEventWithHint,
@@ -15,8 +13,10 @@ from kschedctl.framework.events import (
     same_pod,
 )
 from kschedctl.framework.interface import PluginError
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.queue_rules import QueueRules
 from kschedctl.plugins.pod_topology_spread.constraints import SpreadConstraint
-from kschedctl.releases.queue_rules import QueueRules
 
 
 class PodTopologySpreadHints:

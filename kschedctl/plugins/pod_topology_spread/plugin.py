@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic
@@ -28,6 +27,7 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.default_selector import default_selector
 from kschedctl.plugins.pod_topology_spread.constraints import (
     DO_NOT_SCHEDULE,

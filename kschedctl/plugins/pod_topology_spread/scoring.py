@@ -12,14 +12,14 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.well_known import HOSTNAME
-from kschedctl.api.wording import counted
 from kschedctl.cluster.arithmetic import round_half_away
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.interface import MAX_NODE_SCORE
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import counted
 from kschedctl.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
     nodes_included,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.core import Node
-from kschedctl.api.selectors import Selector
-from kschedctl.api.volume import PersistentVolume
-from kschedctl.api.wording import show_labels
 from kschedctl.framework.filter_check import FilterCheck
+from kschedctl.objects.core import Node
+from kschedctl.objects.selectors import Selector
+from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.wording import show_labels
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.binder_results import FoundVolumes
 from kschedctl.volumes.claims import required_affinity

@@ -13,11 +13,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import SelectorError
-from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic
@@ -41,6 +36,11 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import SelectorError
+from kschedctl.objects.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ratio
 from kschedctl.plugins.volume_binding.checks import explain_claims
 from kschedctl.plugins.volume_binding.scoring import explain_scores, scoring_caveats, storage_capacity_scores

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.quantity import value
-from kschedctl.api.resources import EPHEMERAL_STORAGE
 from kschedctl.cluster.arithmetic import round_half_away
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.quantity import value
+from kschedctl.objects.resources import EPHEMERAL_STORAGE
 from kschedctl.plugins.node_resources.arithmetic import ratio_steps
 from kschedctl.plugins.node_resources.strategies import Kernel
 from kschedctl.volumes.binder_results import FoundVolumes, ProvisionCheck, StaticMatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedctl.answers.base import merged_envelope
 from kschedctl.answers.explain import DaemonSetExplanation
 from kschedctl.answers.node_groups import group_nodes
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import GAP, Document, Question, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone

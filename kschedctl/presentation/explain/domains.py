@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import UNSET
 
 from kschedctl.answers.explain import ConstraintData, NodeData, ReasonData
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment

@@ -12,7 +12,7 @@ from kschedctl.answers.base import Envelope, merged_envelope
 from kschedctl.answers.explain import Explanation, ExplanationSummary, OutcomeGroupData
 from kschedctl.answers.stream import AnswerStream
 from kschedctl.answers.workload import running_in_words
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Provenance, Question, table
 from kschedctl.presentation.frame import (
     EACH_ALONE,

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 from kschedctl.answers.explain import ScoresData
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import INDENT, Document, Paragraph, table
 from kschedctl.presentation.tone import Tone
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.answers.search import SearchData
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, table
 from kschedctl.presentation.tone import Tone
 from kschedctl.scheduler.search_scope import SearchScope

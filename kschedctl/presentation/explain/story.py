@@ -14,7 +14,7 @@ from kschedctl.answers.node_story import (
     PodUsageData,
     StepData,
 )
-from kschedctl.api.wording import counted
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, table
 from kschedctl.presentation.tone import Tone
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.answers.explain import SuggestionData
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.cures import heading, numbered_changes, untried_or
 from kschedctl.presentation.document import INDENT, Document, Paragraph
 

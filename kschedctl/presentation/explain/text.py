@@ -10,7 +10,7 @@ from kschedctl.answers.amounts import readable
 from kschedctl.answers.explain import Explanation, NodeData, ReasonData, UsageData
 from kschedctl.answers.node_groups import NodeGroup, deciding_reasons, group_nodes, nearest_node, wording
 from kschedctl.answers.node_story import NodeStoryData
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.diagnosis import checks_section, diagnosis_section
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.explain.admission import admission_section

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.answers.explain import WithstandingData
-from kschedctl.api.wording import counted, listed
+from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, table
 from kschedctl.presentation.tone import Tone
 

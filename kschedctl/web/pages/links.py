@@ -7,9 +7,9 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from kschedctl.analyses.inventory.workloads import pods_by_workload
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.presentation.document import Question
 from kschedctl.web.pages.visit import Visit, path_of
 from kschedctl.workloads.ownership import MAKERS

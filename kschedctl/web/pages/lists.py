@@ -9,8 +9,8 @@ from litestar import Router
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.inventory import SearchResults
 from kschedctl.answers.volumes import VolumesList
-from kschedctl.api.core import Namespace
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.core import Namespace
 from kschedctl.presentation.document import Paragraph
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.sheet import Sheet

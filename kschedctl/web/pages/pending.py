@@ -9,9 +9,9 @@ from litestar import Router
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.inventory import PodsOverview
-from kschedctl.api.wording import counted
 from kschedctl.cluster.records import PENDING
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import Paragraph
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.lists import namespaces

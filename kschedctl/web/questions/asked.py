@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Meta
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.api.meta import ApiObject
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.location import Location
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.meta import ApiObject
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.snapshot.standard_input import STDIN

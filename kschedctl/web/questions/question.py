@@ -13,9 +13,9 @@ import msgspec
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.base import Answer
-from kschedctl.api.wording import listed, similar
 from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.wording import listed, similar
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.web.questions.asked import OFFERED, Asked, Query
 

@@ -14,9 +14,9 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.simulate import SimulateRequest, simulate
 from kschedctl.answers.base import Answer
 from kschedctl.answers.capacity import CapacityList
-from kschedctl.api.wording import listed
 from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.objects.wording import listed
 from kschedctl.simulate.drain import DrainOptions
 from kschedctl.web.questions.asked import Asked, Query, Seed
 from kschedctl.web.questions.pods import new_pods, pod_of

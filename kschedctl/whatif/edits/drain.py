@@ -11,7 +11,7 @@ from kschedctl.whatif.node_edit import NodeEdit, nodes_in_words
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.releases.release import Release
+    from kschedctl.objects.releases.release import Release
     from kschedctl.whatif.edit import Changed
 
 

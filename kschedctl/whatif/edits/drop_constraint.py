@@ -15,8 +15,8 @@ from kschedctl.common.errors import InputError
 from kschedctl.whatif.edit import Option, PodEdit, Thing
 
 if TYPE_CHECKING:
-    from kschedctl.api.pod import Affinity, Pod, PodAffinity
     from kschedctl.cluster.cluster import Cluster
+    from kschedctl.objects.pod import Affinity, Pod, PodAffinity
 
 _FLAG: Final = "--drop-constraint"
 SPREAD: Final = "spread"

@@ -10,7 +10,7 @@ from kschedctl.whatif.edit import Edit, Option, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.releases.release import Release
+    from kschedctl.objects.releases.release import Release
     from kschedctl.whatif.edit import Changed
 
 
@@ -42,7 +42,7 @@ class FailZone(Edit):
         InputError
             If the cluster has no node in the zone.
         """
-        from kschedctl.api.wording import counted
+        from kschedctl.objects.wording import counted
         from kschedctl.whatif.nodes import without_nodes
         from kschedctl.whatif.pods import freed_in_words
         from kschedctl.whatif.targets import find_zone

@@ -11,9 +11,9 @@ from kschedctl.whatif.edit import Option, Thing
 from kschedctl.whatif.node_edit import NodeEdit, nodes_in_words
 
 if TYPE_CHECKING:
-    from kschedctl.api.core import Node
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.releases.release import Release
+    from kschedctl.objects.core import Node
+    from kschedctl.objects.releases.release import Release
     from kschedctl.whatif.edit import Changed
 
 
@@ -67,7 +67,7 @@ class LabelNode(NodeEdit):
         InputError
             If the label is to be removed and none of the nodes has it.
         """
-        from kschedctl.api.wording import listed
+        from kschedctl.objects.wording import listed
         from kschedctl.whatif.nodes import with_replaced
 
         nodes = {row: cluster.nodes.objects[row] for row in self.rows(cluster)}

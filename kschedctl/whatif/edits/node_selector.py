@@ -10,8 +10,8 @@ from kschedctl.common.errors import InputError
 from kschedctl.whatif.edit import Option, PodEdit, Thing
 
 if TYPE_CHECKING:
-    from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
+    from kschedctl.objects.pod import Pod
 
 _FLAG: Final = "--node-selector"
 

@@ -17,9 +17,9 @@ from kschedctl.common.errors import InputError
 from kschedctl.whatif.edit import Option, PodEdit, Thing
 
 if TYPE_CHECKING:
-    from kschedctl.api.classes import PriorityClass
-    from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
+    from kschedctl.objects.classes import PriorityClass
+    from kschedctl.objects.pod import Pod
 
 _FLAG: Final = "--set-priority"
 _EXPECTED: Final = "a whole number, such as 1000, or the name of a PriorityClass"
@@ -57,7 +57,7 @@ class SetPriority(PodEdit):
         >>> SetPriority.parse("1000"), SetPriority.parse("high")
         (SetPriority(priority=1000), SetPriority(priority='high'))
         """
-        from kschedctl.api.names import subdomain_problems
+        from kschedctl.objects.names import subdomain_problems
 
         if re.fullmatch(r"-?[0-9]{1,10}", text, re.ASCII) and int(text) in _INT32:
             return cls(int(text))
@@ -80,7 +80,7 @@ class SetPriority(PodEdit):
         """
         from msgspec.structs import replace
 
-        from kschedctl.validation.pod_rejections import PREEMPT
+        from kschedctl.objects.validation.pod_rejections import PREEMPT
 
         if isinstance(self.priority, int):
             return replace(pod, spec=replace(pod.spec, priority=self.priority, priority_class_name=""))
@@ -112,7 +112,7 @@ class SetPriority(PodEdit):
 
 def _find(cluster: Cluster, name: str) -> PriorityClass:
     from kschedctl.admission.priority import priority_class
-    from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass
+    from kschedctl.objects.classes import SYSTEM_CLASSES, PriorityClass
     from kschedctl.whatif.targets import near
 
     found = priority_class(cluster, name)

@@ -17,8 +17,8 @@ from kschedctl.common.errors import InputError
 from kschedctl.whatif.edit import Option, PodEdit, Thing
 
 if TYPE_CHECKING:
-    from kschedctl.api.pod import Container, ContainerStatus, Pod, ResourceRequirements
     from kschedctl.cluster.cluster import Cluster
+    from kschedctl.objects.pod import Container, ContainerStatus, Pod, ResourceRequirements
 
 _FLAG: Final = "--set-request"
 _EXPECTED: Final = "RESOURCE=QUANTITY or CONTAINER:RESOURCE=QUANTITY, such as cpu=500m or app:memory=2Gi"
@@ -66,8 +66,8 @@ class SetRequest(PodEdit):
         >>> SetRequest.parse("cpu=500m"), SetRequest.parse("app:nvidia.com/gpu=1").container
         (SetRequest(resource='cpu', quantity='500m', container=''), 'app')
         """
-        from kschedctl.api.quantity import NANO, QUANTITY_HINT, QuantityError, parse_quantity
-        from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, is_extended_resource
+        from kschedctl.objects.quantity import NANO, QUANTITY_HINT, QuantityError, parse_quantity
+        from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, is_extended_resource
 
         target, equals, quantity = text.partition("=")
         container, colon, resource = target.rpartition(":")
@@ -165,8 +165,8 @@ class SetRequest(PodEdit):
     def _requesting(self, resources: ResourceRequirements) -> ResourceRequirements:
         from msgspec.structs import replace
 
-        from kschedctl.api.quantity import parse_quantity
-        from kschedctl.api.resources import HUGEPAGES_PREFIX, is_extended_resource
+        from kschedctl.objects.quantity import parse_quantity
+        from kschedctl.objects.resources import HUGEPAGES_PREFIX, is_extended_resource
 
         limits = resources.limits
         handed_out_whole = is_extended_resource(self.resource) or self.resource.startswith(HUGEPAGES_PREFIX)

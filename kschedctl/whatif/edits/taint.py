@@ -11,9 +11,9 @@ from kschedctl.whatif.edit import Option, Thing
 from kschedctl.whatif.node_edit import NodeEdit, nodes_in_words
 
 if TYPE_CHECKING:
-    from kschedctl.api.core import Node, Taint
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.releases.release import Release
+    from kschedctl.objects.core import Node, Taint
+    from kschedctl.objects.releases.release import Release
     from kschedctl.whatif.edit import Changed
 
 
@@ -59,7 +59,7 @@ class TaintNode(NodeEdit):
         >>> print(TaintNode.parse("node-1:gpu=true:NoSchedule"), TaintNode.parse("node-1:gpu-"), sep=" | ")
         taint node-1:gpu=true:NoSchedule | taint node-1:gpu-
         """
-        from kschedctl.api.core import Taint
+        from kschedctl.objects.core import Taint
         from kschedctl.whatif.values import check_effect, check_label, split_node
 
         expected = "NODE:KEY=VALUE:EFFECT, such as node-1:gpu=true:NoSchedule; a trailing - removes it"
@@ -85,7 +85,7 @@ class TaintNode(NodeEdit):
         InputError
             If the taint is to be removed and none of the nodes has it.
         """
-        from kschedctl.api.tolerations import NO_EXECUTE, tolerated
+        from kschedctl.objects.tolerations import NO_EXECUTE, tolerated
         from kschedctl.whatif.eviction import evict
         from kschedctl.whatif.nodes import with_replaced
 
@@ -110,14 +110,14 @@ class TaintNode(NodeEdit):
 
     def things_of(self, node: str) -> Iterator[Thing]:
         """Yield the taint of the node; without an effect, one thing per effect."""
-        from kschedctl.api.tolerations import EFFECTS
+        from kschedctl.objects.tolerations import EFFECTS
 
         for each in (self.taint.effect,) if self.taint.effect else EFFECTS:
             yield "taint", f"{self.taint.key}:{each}", "of", node
 
     def _taken_away(self, cluster: Cluster, nodes: Mapping[int, Node]) -> Changed:
         """Remove the taint from the nodes that have it; raise ``InputError`` if none has it."""
-        from kschedctl.api.wording import listed
+        from kschedctl.objects.wording import listed
         from kschedctl.whatif.nodes import with_replaced
 
         taken = {row: node for row, node in nodes.items() if any(map(self._is_same, node.spec.taints))}

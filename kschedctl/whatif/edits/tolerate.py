@@ -14,8 +14,8 @@ from kschedctl.common.errors import InputError
 from kschedctl.whatif.edit import Option, PodEdit, Thing
 
 if TYPE_CHECKING:
-    from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
+    from kschedctl.objects.pod import Pod
 
 _FLAG: Final = "--tolerate"
 _EXPECTED: Final = (
@@ -84,7 +84,7 @@ class Tolerate(PodEdit):
         """Add the toleration, or remove the tolerations of the key."""
         from msgspec.structs import replace
 
-        from kschedctl.api.pod import Toleration
+        from kschedctl.objects.pod import Toleration
 
         own = pod.spec.tolerations
         if self.remove:

@@ -6,8 +6,8 @@ import pytest
 
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.common.errors import ConfigError, InputError
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.decision import Decision
 
 NODE = {

@@ -15,11 +15,11 @@ from kschedctl.analyses.diff.analysis import SideAnswer, compare
 from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.base import MissingData
 from kschedctl.answers.diff import AnswerPart, Diff, PodChangeData, SideData
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.choice import choose_release
 from kschedctl.presentation.diff import document, group_alike
 from kschedctl.presentation.frame import View
-from kschedctl.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod

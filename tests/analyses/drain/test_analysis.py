@@ -12,10 +12,10 @@ from kschedctl.analyses.drain.analysis import drain
 from kschedctl.analyses.drain.run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.common.errors import InputError
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.drain import DrainOptions
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.preemption.small_clusters import budget

@@ -11,12 +11,12 @@ from kschedctl.admission.chain import admit
 from kschedctl.analyses.explain.answer import explanation
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.explain import ConstraintData, Explanation, ExplanationList
-from kschedctl.api.amounts import exact_quantity
-from kschedctl.api.defaults import default_pod
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import find_missing
-from kschedctl.releases.choice import choose_release
+from kschedctl.objects.amounts import exact_quantity
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.render.yaml import as_yaml
 from kschedctl.scheduler.outcome import Outcome

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from kschedctl.analyses.explain import failure_tolerance as module
 from kschedctl.analyses.explain.failure_tolerance import withstand
 from kschedctl.answers.explain import WithstandingData
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.releases.release import LATEST
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.whatif.nodes import without_nodes
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod

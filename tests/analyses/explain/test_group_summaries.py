@@ -10,8 +10,8 @@ import pytest
 from kschedctl.analyses.explain.analysis import ExplainRequest, explain
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from tests.builders import make_cluster, make_node, make_pod
 from tests.gangs import RACK, make_group, make_grouping
 

@@ -11,7 +11,7 @@ from kschedctl.analyses.explain.score_story import filter_story, score_story
 from kschedctl.common.errors import KschedctlError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import ScorePlugin
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.scheduler.decision import Decision
 from kschedctl.testing.arithmetic import check_arithmetic
 from tests.builders import HOSTNAME, make_node, make_pod

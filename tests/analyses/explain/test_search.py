@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.presentation.explain.text import ExplainView, document
 from kschedctl.scheduler.search_scope import SearchScope
 from tests.builders import make_cluster, make_loaded, make_node, make_pod

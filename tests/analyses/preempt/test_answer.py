@@ -16,9 +16,9 @@ from kschedctl.analyses.preempt.threat import exposure, threat_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.preempt import Cause, Preemption, PreemptionList, PreemptorFate, PreemptorFateData, Result
 from kschedctl.answers.preempt_words import deletions, fates, lost_words, preemptor_words, returning
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.releases.choice import choose_release
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.aftermath import aftermath

@@ -10,8 +10,8 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify import choices
 from kschedctl.analyses.verify.analysis import VerifyRequest, verify
 from kschedctl.answers.verify import Choice, ChosenNodeData, Verification
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.verify import document
 from tests.builders import make_cluster, make_loaded, make_node, make_pod

@@ -10,8 +10,8 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.later_changes import deciding_refusal
 from kschedctl.analyses.verify.running_pods import check_bound_pods
 from kschedctl.answers.verify import Standing
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_claim, make_cluster, make_node, make_pod, make_volume, mount
 

@@ -14,12 +14,12 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.analysis import VerifyRequest, verify
 from kschedctl.analyses.verify.disagreement import Theirs, disagreement
 from kschedctl.analyses.verify.recording import differing_pod, recorded_case
-from kschedctl.api.pod import Pod
 from kschedctl.common.errors import InputError
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.loading import scheduling_cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.load import Snapshot

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.analysis import VerifyRequest, verify
 from kschedctl.answers.verify import Match, PendingGroupData, Standing, Verification
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.loading import scheduling_cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.verify import document
 from kschedctl.snapshot.load import Snapshot

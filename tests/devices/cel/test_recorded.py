@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.device import Device
 from kschedctl.devices.selectors import Selector
+from kschedctl.objects.device import Device
 from tests.paths import ROOT
 
 SELECTORS = ROOT / "fixtures" / "selectors"

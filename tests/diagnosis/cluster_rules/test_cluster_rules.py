@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.coordination import Lease
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
+from kschedctl.objects.coordination import Lease
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_claim, make_cluster, make_node, make_object, make_pod, make_storage_class
 

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.limits import LimitRange, ResourceQuota
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.limits import LimitRange, ResourceQuota
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster, make_container, make_node, make_object
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedctl.api.well_known import HOSTNAME, ZONE
-from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.well_known import HOSTNAME, ZONE
+from kschedctl.objects.workload import StatefulSet
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import VolumeAttachment
 from kschedctl.diagnosis.attached_volumes import attached_elsewhere
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import VolumeAttachment
 from tests.builders import make_claim, make_cluster, make_node, make_object, make_pod, make_volume, mount
 
 UNREACHABLE = ["node.kubernetes.io/unreachable:NoExecute"]

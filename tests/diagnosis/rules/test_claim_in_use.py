@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import Deployment, ReplicaSet
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import Deployment, ReplicaSet
 from tests.builders import (
     decide,
     make_claim,

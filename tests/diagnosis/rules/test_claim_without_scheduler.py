@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.meta import ApiObject
 from tests.builders import (
     decide,
     make_claim,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.pod import Pod
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.pod import Pod
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 

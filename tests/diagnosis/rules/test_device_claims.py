@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.meta import ApiObject
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.devices.builders import make_claim, make_class, make_device, make_slice, request

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import DaemonSet, Deployment
 from kschedctl.diagnosis.device_nodes import device_sign
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import DaemonSet, Deployment
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster, make_members, make_node, make_pod_group, with_groups
 

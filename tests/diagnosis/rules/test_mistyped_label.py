@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kschedctl.admission.runtime_class import admit_runtime_class
-from kschedctl.api.classes import RuntimeClass
-from kschedctl.api.pod import Pod
-from kschedctl.api.spelling import meant
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.classes import RuntimeClass
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.spelling import meant
 from kschedctl.why.search import suggest
 from tests.builders import ZONE, decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.well_known import ZONE
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.well_known import ZONE
 from tests.builders import GPU, decide, make_cluster, make_node, make_pod
 from tests.diagnosis.rules.cures import cures
 

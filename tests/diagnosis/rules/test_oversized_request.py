@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.workload import ReplicaSet
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.core import Node
+from kschedctl.objects.workload import ReplicaSet
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_container, make_node, make_object, make_pod
 

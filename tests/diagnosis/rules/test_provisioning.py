@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from tests.builders import (
     decide,
     make_claim,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.core import Node
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.diagnosis.rules.cures import cures
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.workload import Deployment, ReplicaSet
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.decision import Decision
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures

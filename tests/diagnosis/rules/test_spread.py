@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.core import Node
 from kschedctl.why.search import suggest
 from tests.builders import HOSTNAME, ZONE, decide, make_cluster, make_node, make_pod
 

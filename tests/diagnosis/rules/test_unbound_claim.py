@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.why.search import suggest
 from tests.builders import (
     decide,

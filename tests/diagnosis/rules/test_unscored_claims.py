@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.device import ResourceClaim
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.releases.release import RELEASES
 from tests.builders import decide, make_cluster, make_node
 from tests.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice
 

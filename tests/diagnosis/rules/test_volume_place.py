@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
-from kschedctl.api.pod import Pod
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from tests.builders import (
     HOSTNAME,
     ZONE,

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
-from kschedctl.api.workload import StatefulSet
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity
+from kschedctl.objects.workload import StatefulSet
 from tests.builders import (
     HOSTNAME,
     ZONE,

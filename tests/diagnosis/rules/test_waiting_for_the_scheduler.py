@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.api.coordination import Lease
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.coordination import Lease
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod

@@ -10,7 +10,7 @@ from kschedctl.common.errors import ConfigError
 from kschedctl.framework.config.load import SchedulerConfiguration, load_configuration
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.releases.release import LATEST, Release
+from kschedctl.objects.releases.release import LATEST, Release
 
 _FILTERS = "preFilter filter"
 _SCORES = "preScore score"

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.duration import Duration
 from kschedctl.common.errors import ConfigError
 from kschedctl.common.findings.location import Position
 from kschedctl.framework.config import args as api
 from kschedctl.framework.config.load import default_configuration
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.releases.release import LATEST, RELEASES
 from tests.framework.config.config_builders import IMPLEMENTS, load, make_config, make_plugins, refusal
 
 ARGS = "profiles[0].pluginConfig[0].args"

@@ -8,7 +8,7 @@ import pytest
 
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
 from tests.framework.config.config_builders import load, make_config, make_plugins, refusal
 
 

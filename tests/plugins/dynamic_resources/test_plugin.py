@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from kschedctl.framework.status import Code, Status
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.objects.releases.release import LATEST, RELEASES
 from tests.builders import (
     GPU,
     decide,

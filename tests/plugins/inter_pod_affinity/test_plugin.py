@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.pod import Pod
 from tests.builders import (
     HOSTNAME,
     ZONE,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.selectors import Requirement
 from kschedctl.framework.operands import Operands
+from kschedctl.objects.selectors import Requirement
 from kschedctl.plugins.inter_pod_affinity.reasons import (
     ExistingAntiAffinity,
     NominatedPodInTheWay,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.plugins.node_resources.fit import InsufficientResource
-from kschedctl.releases.release import LATEST, RELEASES
 from tests.builders import (
     GPU,
     decide,

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kschedctl.api.pod import Pod
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.pod_groups import Placement, PodGroupAssignments, PodGroupInfo
+from kschedctl.objects.pod import Pod
 from kschedctl.plugins.node_resources.fit import NodeResourcesFit
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.scheduler.scheduler import Scheduler

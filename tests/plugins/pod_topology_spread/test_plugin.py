@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.core import Service
-from kschedctl.api.pod import Pod
-from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.objects.core import Service
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
 from kschedctl.plugins.topology import NoTopologyLabel
-from kschedctl.releases.release import RELEASES
 from tests.builders import (
     HOSTNAME,
     ZONE,

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.api.selectors import Requirement
-from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
-from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
-from kschedctl.releases.release import RELEASES
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.selectors import Requirement
+from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.volumes.reasons import (
     NotEnoughStorage,
     NotProvisioned,

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
-from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ratio
 from kschedctl.plugins.volume_binding.scoring import storage_capacity_scores
-from kschedctl.releases.release import RELEASES
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.pod_claims import group_claims
 from tests.builders import (

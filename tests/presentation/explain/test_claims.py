@@ -7,8 +7,8 @@ import json
 import pytest
 
 from kschedctl.answers.explain import Explanation
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.presentation.explain.claims import claims_section
 from kschedctl.render.json import as_json
 from tests.analyses.explain.test_answer import explain

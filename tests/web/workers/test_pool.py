@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.core import Node
 from kschedctl.common.errors import InputError
+from kschedctl.objects.core import Node
 from kschedctl.watch.feed import FeedChanges
 from kschedctl.web.errors import BrokenWorkerError, BusyError, TookTooLongError
 from kschedctl.web.jobs import Jobs, JobState

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.quantity import NANO
-from kschedctl.api.resources import RequestRules, pod_requests
 from kschedctl.common.errors import InputError
+from kschedctl.objects.quantity import NANO
+from kschedctl.objects.resources import RequestRules, pod_requests
 from kschedctl.whatif.edits import SetRequest
 from tests.builders import make_cluster, make_node, make_pod
 from tests.whatif.pods import edited_spec, loaded

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.api.core import Taint
 from kschedctl.common.errors import InputError
+from kschedctl.objects.core import Taint
 from kschedctl.whatif.edits import TaintNode
 
 GPU = Taint(key="gpu", value="true", effect="NoSchedule")

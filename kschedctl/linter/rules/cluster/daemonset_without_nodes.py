@@ -14,15 +14,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
-from kschedctl.api.wording import listed
-from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.linter.cluster.queries import readable_trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
+from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedctl.objects.wording import listed
+from kschedctl.objects.workload import DaemonSet
 from kschedctl.workloads.daemon_set import eligible_nodes, with_daemon_tolerations
 
 FAILS = """apps/v1 DaemonSet agent

@@ -12,12 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.classes import PriorityClass, RuntimeClass
-from kschedctl.api.device import DeviceClass
-from kschedctl.api.kind_names import cannot_be_listed, is_namespaced
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.wording import similar
 from kschedctl.linter.cluster.queries import overlay_of
 from kschedctl.linter.cluster.references import references
 from kschedctl.linter.context import LintContext
@@ -25,6 +19,12 @@ from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem, Stage
 from kschedctl.linter.values import is_rendered, text
+from kschedctl.objects.classes import PriorityClass, RuntimeClass
+from kschedctl.objects.device import DeviceClass
+from kschedctl.objects.kind_names import cannot_be_listed, is_namespaced
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.wording import similar
 
 FAILS = """v1 Pod web
 priorityClassName: shpo  # <-

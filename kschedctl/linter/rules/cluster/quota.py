@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.admission.quota_shares import quota_shares
-from kschedctl.api.quantity import QuantityError
-from kschedctl.api.resources import RequestRules
 from kschedctl.common.findings.finding import Finding, Severity
 from kschedctl.linter.api_server import validation_findings
 from kschedctl.linter.cluster.queries import overlay_of, trial_of
@@ -27,6 +25,8 @@ from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import replicas_steps
 from kschedctl.linter.rule import Problem, Stage
+from kschedctl.objects.quantity import QuantityError
+from kschedctl.objects.resources import RequestRules
 
 FAILS = """apps/v1 Deployment web
 namespace: shop

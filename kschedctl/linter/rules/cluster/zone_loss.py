@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.well_known import zone_of
 from kschedctl.linter.cluster.queries import failure_cause, trial_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
@@ -20,6 +19,7 @@ from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import replicas_steps
 from kschedctl.linter.rollout_fixes import scaler_of
 from kschedctl.linter.rule import Problem
+from kschedctl.objects.well_known import zone_of
 
 FAILS = """apps/v1 Deployment web
 replicas: 2  # <-

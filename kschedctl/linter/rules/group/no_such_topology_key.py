@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.spelling import nearest
 from kschedctl.linter.cluster.queries import overlay_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
@@ -21,6 +20,7 @@ from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pod_groups import has_placements
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps, at, is_rendered, numbered, text
+from kschedctl.objects.spelling import nearest
 
 FAILS = """scheduling.k8s.io/v1beta1 PodGroup train
 schedulingPolicy: {gang: {minCount: 4}}

@@ -22,14 +22,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from kschedctl.api.schema.fields import kinds_by_version
-from kschedctl.api.spelling import mistakes, nearest
-from kschedctl.api.wording import counted, listed
 from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import is_rendered
+from kschedctl.objects.schema.fields import kinds_by_version
+from kschedctl.objects.spelling import mistakes, nearest
+from kschedctl.objects.wording import counted, listed
 
 FAILS = """policy/v1beta1 PodDisruptionBudget web  # <-
 maxUnavailable: 1

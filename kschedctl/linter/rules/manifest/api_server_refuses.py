@@ -18,8 +18,8 @@ from kschedctl.linter.api_server import problem, validation_findings
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
-from kschedctl.validation.pod_rejections import FORBIDDEN
-from kschedctl.validation.validate import refuses
+from kschedctl.objects.validation.pod_rejections import FORBIDDEN
+from kschedctl.objects.validation.validate import refuses
 
 FAILS = """apps/v1 Deployment web
 strategy:

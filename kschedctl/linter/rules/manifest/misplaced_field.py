@@ -18,11 +18,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.schema.strict import unknown_with_steps
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import is_rendered
+from kschedctl.objects.schema.strict import unknown_with_steps
 
 FAILS = """apiVersion: apps/v1
 kind: Deployment

@@ -19,7 +19,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
-from kschedctl.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
+from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
 
 FAILS = """apps/v1 Deployment web
 overhead:  # <-

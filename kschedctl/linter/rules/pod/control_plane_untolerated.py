@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.tolerations import NO_SCHEDULE
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER
 from kschedctl.linter.fix import Fix, appending
 from kschedctl.linter.node_terms import wanted_keys
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
+from kschedctl.objects.tolerations import NO_SCHEDULE
 
 FAILS = """v1 Pod web
 nodeSelector:

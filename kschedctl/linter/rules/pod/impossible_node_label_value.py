@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kschedctl.api.selectors import DOES_NOT_EXIST, IN, NOT_IN
-from kschedctl.api.spelling import edits
 from kschedctl.common.findings.finding import Severity
 from kschedctl.diagnosis.node_labels import ARCHITECTURES
 from kschedctl.linter.context import LintContext
@@ -27,6 +25,8 @@ from kschedctl.linter.node_terms import demands_of
 from kschedctl.linter.pods import DO_NOT_SCHEDULE, AnyPart, WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps, is_rendered, text
+from kschedctl.objects.selectors import DOES_NOT_EXIST, IN, NOT_IN
+from kschedctl.objects.spelling import edits
 
 FAILS = """v1 Pod web
 nodeSelector:

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.amounts import format_nanos
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import TemplateContainer, WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import mapping, nano_units
+from kschedctl.objects.amounts import format_nanos
 
 FAILS = """v1 Pod web
 initContainers:

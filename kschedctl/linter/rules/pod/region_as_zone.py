@@ -16,12 +16,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.selectors import IN
-from kschedctl.api.well_known import BETA_ZONE, ZONE
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import demands_of, selector_demands
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
+from kschedctl.objects.selectors import IN
+from kschedctl.objects.well_known import BETA_ZONE, ZONE
 
 FAILS = """v1 Pod web
 nodeSelector:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import REQUIRED, WorkloadPods
 from kschedctl.linter.rule import Problem
+from kschedctl.objects.well_known import HOSTNAME
 
 FAILS = """v1 Pod web
 nodeSelector:

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import appending
 from kschedctl.linter.labels import holds
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at
+from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 
 FAILS = """apps/v1 Deployment web
 replicas: 3

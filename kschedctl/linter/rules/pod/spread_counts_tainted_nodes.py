@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.labels import holds
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
+from kschedctl.objects.well_known import HOSTNAME
 
 FAILS = """apps/v1 StatefulSet db
 replicas: 3

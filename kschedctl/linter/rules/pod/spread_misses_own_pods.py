@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.pod import TopologySpreadConstraint
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.labels import differing, holds
 from kschedctl.linter.pods import DO_NOT_SCHEDULE, TemplatePart, WorkloadPods
 from kschedctl.linter.relations import own_selector
 from kschedctl.linter.rule import Problem, Stage
+from kschedctl.objects.pod import TopologySpreadConstraint
 
 FAILS = """v1 Pod web
 labels: {app: web}

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.tolerations import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import SCALED
 from kschedctl.linter.rule import Problem
+from kschedctl.objects.tolerations import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 
 FAILS = """apps/v1 Deployment web
 tolerations:

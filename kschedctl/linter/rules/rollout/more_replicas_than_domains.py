@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.well_known import HOSTNAME, ZONE
 from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.node_terms import pinned
@@ -24,6 +23,7 @@ from kschedctl.linter.replicas import Replicas
 from kschedctl.linter.rollout_fixes import scaler_of
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps
+from kschedctl.objects.well_known import HOSTNAME, ZONE
 
 FAILS = """apps/v1 StatefulSet db
 replicas: 3

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.api.amounts import format_nanos
-from kschedctl.api.quantity import NANO
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rollout_fixes import one_down_first
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import at, mapping, nano_units
+from kschedctl.objects.amounts import format_nanos
+from kschedctl.objects.quantity import NANO
 
 FAILS = """v1 ResourceQuota quota
 namespace: shop

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.common.findings.finding import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
@@ -26,6 +25,7 @@ from kschedctl.linter.pods import WorkloadPods, holds_for
 from kschedctl.linter.relations import RWO, RWOP, attaches_to_one_node, mounted_claims
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import Steps, at, text
+from kschedctl.objects.well_known import HOSTNAME
 
 FAILS = """v1 PersistentVolumeClaim data
 accessModes: [ReadWriteOnce]  # <-

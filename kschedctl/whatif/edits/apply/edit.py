@@ -13,10 +13,10 @@ from kschedctl.snapshot.validation import Validation
 from kschedctl.whatif.edit import FileEdit, Option, Thing
 
 if TYPE_CHECKING:
-    from kschedctl.api.meta import ApiObject
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.common.findings.finding import Finding, Place
-    from kschedctl.releases.release import Release
+    from kschedctl.objects.meta import ApiObject
+    from kschedctl.objects.releases.release import Release
     from kschedctl.snapshot.manifest import ManifestObject
     from kschedctl.whatif.edit import Changed
 
@@ -76,7 +76,7 @@ class Apply(FileEdit):
         InputError
             If the file cannot be read, or the number of copies is not in 1 to 10,000.
         """
-        from kschedctl.api.kind_names import with_namespace
+        from kschedctl.objects.kind_names import with_namespace
         from kschedctl.snapshot.pod_choice import STDIN
         from kschedctl.snapshot.reading import read_manifest
 

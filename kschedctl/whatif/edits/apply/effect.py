@@ -10,22 +10,22 @@ from msgspec.structs import replace
 
 from kschedctl.admission.chain import admit
 from kschedctl.admission.pod_group import admit_pod_group
-from kschedctl.api.core import Node
-from kschedctl.api.defaults import default_object, default_pod
-from kschedctl.api.device import ResourceSlice
-from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.api.pod_group import PodGroup
-from kschedctl.api.storage import CSINode
-from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.api.wording import counted, listed
-from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import with_default_class
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.finding import Place, Subject
-from kschedctl.releases.release import Release
+from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import default_object, default_pod
+from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.wording import counted, listed
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.snapshot.manifest import ManifestObject, refuse
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.whatif.pods import move_pods

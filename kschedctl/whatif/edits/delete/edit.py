@@ -10,7 +10,7 @@ from kschedctl.whatif.edit import Edit, Option, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.releases.release import Release
+    from kschedctl.objects.releases.release import Release
     from kschedctl.whatif.edit import Changed
 
 
@@ -77,7 +77,7 @@ class Delete(Edit):
 
     def things(self) -> Iterator[Thing]:
         """Yield the object."""
-        from kschedctl.api.kind_names import kind_by_name
+        from kschedctl.objects.kind_names import kind_by_name
         from kschedctl.whatif.targets import thing
 
         yield thing(kind_by_name(self.kind), self.namespace, self.name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedctl.api.core import Namespace, Node
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.kind_names import is_namespaced
-from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.releases.release import Release
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.kind_names import is_namespaced
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.wording import counted
 from kschedctl.whatif.nodes import without_nodes
 from kschedctl.whatif.pods import freed_in_words, move_pods
 from kschedctl.whatif.targets import find_kind, find_node, not_found

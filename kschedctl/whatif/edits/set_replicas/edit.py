@@ -12,7 +12,7 @@ from kschedctl.whatif.edit import Edit, Option, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.releases.release import Release
+    from kschedctl.objects.releases.release import Release
     from kschedctl.whatif.edit import Changed
 
 
@@ -75,7 +75,7 @@ class SetReplicas(Edit):
             If the workload does not exist or its kind has no replicas, or if there is neither a pod that could be
             copied nor a template, or if more than 10,000 pods would be added.
         """
-        from kschedctl.api.defaults import DEFAULT_NAMESPACE
+        from kschedctl.objects.defaults import DEFAULT_NAMESPACE
         from kschedctl.whatif.edits.set_replicas.effect import set_replicas
 
         key = (self.namespace or DEFAULT_NAMESPACE, self.name)
@@ -83,7 +83,7 @@ class SetReplicas(Edit):
 
     def things(self) -> Iterator[Thing]:
         """Yield the replicas of the workload."""
-        from kschedctl.api.kind_names import kind_by_name
+        from kschedctl.objects.kind_names import kind_by_name
         from kschedctl.whatif.targets import thing
 
         yield "replicas of", *thing(kind_by_name(self.kind), self.namespace, self.name)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.wording import counted
-from kschedctl.api.workload import StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.releases.release import Release
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.wording import counted
+from kschedctl.objects.workload import StatefulSet
 from kschedctl.whatif.pods import move_pods
 from kschedctl.whatif.targets import find_kind, not_found
 from kschedctl.whatif.workload_pods import with_pods_of

@@ -1,0 +1,212 @@
+"""The defaults that an API server sets on objects, limited to fields that scheduling reads (core/v1, storage/v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar, cast
+
+from msgspec.structs import replace
+
+from kschedctl.objects.canonical_quantity import Amount, QuantityFormat, forms
+from kschedctl.objects.container_limits import container_limits
+from kschedctl.objects.coordination import ConfigMap, Endpoints, Lease, LeaseCandidate
+from kschedctl.objects.core import Namespace, Service
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kschedctl.objects.device_defaults import (
+    default_resource_claim,
+    default_resource_claim_template,
+    default_resource_slice,
+)
+from kschedctl.objects.limits import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Container, Pod, PodSpec, ResourceRequirements
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
+from kschedctl.objects.resources import HUGEPAGES_PREFIX, RequestRules, container_requests, is_pod_level_resource
+from kschedctl.objects.storage import CSIStorageCapacity, StorageClass
+from kschedctl.objects.volume import EphemeralVolumeSource, PersistentVolume, PersistentVolumeClaim, Volume
+from kschedctl.objects.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodDisruptionBudget,
+    PodTemplate,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+
+DEFAULT_NAMESPACE: Final = "default"
+DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
+FILESYSTEM: Final = "Filesystem"
+_NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_AGGREGATE: Final = RequestRules(pod_level=False, status=False, pod_level_status=False)
+
+T = TypeVar("T", bound=ApiObject)
+
+
+def default_pod_spec(spec: PodSpec) -> PodSpec:
+    """Return a pod spec with the defaults that an API server sets.
+
+    Raises
+    ------
+    QuantityError
+        If a value is not a quantity; the error has the field's path.
+    """
+    spec = replace(
+        spec,
+        containers=_default_containers(spec.containers, spec.host_network),
+        init_containers=_default_containers(spec.init_containers, spec.host_network),
+        volumes=_default_volumes(spec.volumes),
+        scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER_NAME,
+        termination_grace_period_seconds=(
+            30 if spec.termination_grace_period_seconds is None else spec.termination_grace_period_seconds
+        ),
+    )
+    if spec.resources.requests or spec.resources.limits:
+        spec = _default_pod_level(spec)
+    return spec
+
+
+def default_pod(pod: Pod) -> Pod:
+    """Return a pod with API defaults: those of ``default_pod_spec``, and the namespace ``default`` if it has none."""
+    metadata = pod.metadata if pod.namespace else replace(pod.metadata, namespace=DEFAULT_NAMESPACE)
+    return replace(pod, metadata=metadata, spec=default_pod_spec(pod.spec))
+
+
+def default_object(obj: T) -> T:
+    """Return an object of any kind except Pod with the defaults that an API server sets."""
+    if type(obj) in NAMESPACED and not obj.namespace:
+        obj = replace(obj, metadata=replace(obj.metadata, namespace=DEFAULT_NAMESPACE))
+    default = _DEFAULTS.get(type(obj))
+    return obj if default is None else cast("T", default(obj))
+
+
+def _default_containers(containers: Iterable[Container], host_network: bool) -> tuple[Container, ...]:
+    out = []
+    for container in containers:
+        resources = container.resources
+        if resources.limits:
+            resources = replace(resources, requests={**resources.limits, **resources.requests})
+        ports = tuple(
+            replace(
+                port,
+                protocol=port.protocol or "TCP",
+                host_port=port.container_port if host_network and not port.host_port else port.host_port,
+            )
+            for port in container.ports
+        )
+        out.append(replace(container, resources=resources, ports=ports))
+    return tuple(out)
+
+
+def _default_volumes(volumes: Iterable[Volume]) -> tuple[Volume, ...]:
+    """Set the defaults of RBD and ephemeral volumes, the only volume sources whose defaults scheduling reads."""
+    return tuple(_default_source(v) if v.rbd is not None or v.ephemeral is not None else v for v in volumes)
+
+
+def _default_source(volume: Volume) -> Volume:
+    if volume.rbd is not None:
+        volume = replace(volume, rbd=replace(volume.rbd, pool=volume.rbd.pool or "rbd"))
+    template = volume.ephemeral.volume_claim_template if volume.ephemeral is not None else None
+    if template is None:
+        return volume
+    spec = replace(template.spec, volume_mode=template.spec.volume_mode or FILESYSTEM)
+    return replace(volume, ephemeral=EphemeralVolumeSource(volume_claim_template=replace(template, spec=spec)))
+
+
+def _default_pod_level(spec: PodSpec) -> PodSpec:
+    """Fill in pod-level limits and requests from each other and from the containers' (KEP-2837)."""
+    pod = Pod(spec=spec)
+    every = [container.resources for container in (*spec.containers, *spec.init_containers)]
+    written = forms([*(r.requests for r in every), *(r.limits for r in every)])
+    limits = dict(spec.resources.limits)
+    requests = dict(spec.resources.requests)
+    for name, amount in container_limits(pod).items():
+        if name.startswith(HUGEPAGES_PREFIX) and name not in requests:
+            limits.setdefault(name, str(Amount(amount, written.get(name, QuantityFormat.DECIMAL))))
+    if limits:
+        for name, amount in container_requests(pod, _AGGREGATE).items():
+            if is_pod_level_resource(name) and not name.startswith(HUGEPAGES_PREFIX):
+                requests.setdefault(name, str(Amount(amount, written.get(name, QuantityFormat.DECIMAL))))
+        for name, text in limits.items():
+            if is_pod_level_resource(name):
+                requests.setdefault(name, text)
+    return replace(spec, resources=ResourceRequirements(requests=requests, limits=limits))
+
+
+def _default_namespace(obj: Namespace) -> Namespace:
+    if not obj.name or _NAMESPACE_NAME_LABEL in obj.metadata.labels:
+        return obj
+    labels = {**obj.metadata.labels, _NAMESPACE_NAME_LABEL: obj.name}
+    return replace(obj, metadata=replace(obj.metadata, labels=labels))
+
+
+def _default_claim(obj: PersistentVolumeClaim) -> PersistentVolumeClaim:
+    return replace(
+        obj,
+        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or FILESYSTEM),
+        status=replace(obj.status, phase=obj.status.phase or "Pending"),
+    )
+
+
+def _default_volume(obj: PersistentVolume) -> PersistentVolume:
+    return replace(
+        obj,
+        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or FILESYSTEM),
+        status=replace(obj.status, phase=obj.status.phase or "Pending"),
+    )
+
+
+def _default_storage_class(obj: StorageClass) -> StorageClass:
+    return replace(obj, volume_binding_mode=obj.volume_binding_mode or "Immediate")
+
+
+def _default_limit_range(obj: LimitRange) -> LimitRange:
+    return replace(obj, spec=LimitRangeSpec(limits=tuple(map(_default_limit_range_item, obj.spec.limits))))
+
+
+def _default_limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
+    if item.type != "Container":
+        return item
+    limits = {**item.max, **item.default}
+    return replace(item, default=limits, default_request={**item.min, **limits, **item.default_request})
+
+
+NAMESPACED: Final = frozenset(
+    {
+        Service,
+        LimitRange,
+        ResourceQuota,
+        ReplicationController,
+        PodTemplate,
+        Deployment,
+        ReplicaSet,
+        StatefulSet,
+        DaemonSet,
+        Job,
+        CronJob,
+        PodDisruptionBudget,
+        PodGroup,
+        Workload,
+        CompositePodGroup,
+        PersistentVolumeClaim,
+        CSIStorageCapacity,
+        ResourceClaim,
+        ResourceClaimTemplate,
+        Lease,
+        LeaseCandidate,
+        ConfigMap,
+        Endpoints,
+    }
+)
+_DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {
+    Namespace: _default_namespace,
+    LimitRange: _default_limit_range,
+    PersistentVolumeClaim: _default_claim,
+    PersistentVolume: _default_volume,
+    StorageClass: _default_storage_class,
+    ResourceClaim: default_resource_claim,
+    ResourceClaimTemplate: default_resource_claim_template,
+    ResourceSlice: default_resource_slice,
+}

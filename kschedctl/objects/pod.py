@@ -1,0 +1,197 @@
+"""The Pod (core/v1), limited to the fields that scheduling reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import field
+
+from kschedctl.objects.core import Condition, ResourceList
+from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Int64, LabelSelector, Time
+from kschedctl.objects.node_selector import NodeAffinity
+from kschedctl.objects.volume import Volume
+
+
+class ContainerPort(ApiStruct, frozen=True):
+    container_port: Int32 = 0
+    host_port: Int32 = 0
+    host_ip: str = field(default="", name="hostIP")
+    protocol: str = ""
+
+
+class ResourceClaimRequest(ApiStruct, frozen=True):
+    """A container's use of one of the pod's resource claims."""
+
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(ApiStruct, frozen=True):
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+    claims: tuple[ResourceClaimRequest, ...] = ()
+
+
+class ContainerRestartRule(ApiStruct, frozen=True):
+    action: str = ""
+
+
+class VolumeMount(ApiStruct, frozen=True):
+    bind_mount_options: tuple[str, ...] = ()
+
+
+class Container(ApiStruct, frozen=True):
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
+
+
+class Toleration(ApiStruct, frozen=True):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: Int64 | None = None
+
+
+class PodAffinityTerm(ApiStruct, frozen=True):
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(ApiStruct, frozen=True):
+    weight: Int32 = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(ApiStruct, frozen=True):
+    """The terms of podAffinity or of podAntiAffinity, which have the same fields."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+
+
+class Affinity(ApiStruct, frozen=True):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(ApiStruct, frozen=True):
+    max_skew: Int32 = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str = ""
+    node_taints_policy: str = ""
+    match_label_keys: tuple[str, ...] = ()
+
+
+class PodSchedulingGate(ApiStruct, frozen=True):
+    name: str = ""
+
+
+class PodResourceClaim(ApiStruct, frozen=True):
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class PodSchedulingGroup(ApiStruct, frozen=True):
+    pod_group_name: str = ""
+
+
+class PodSpec(ApiStruct, frozen=True):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    node_name: str = ""
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    scheduler_name: str = ""
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    overhead: ResourceList = {}
+    resources: ResourceRequirements = ResourceRequirements()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    runtime_class_name: str = ""
+    host_network: bool = False
+    host_users: bool | None = None
+    termination_grace_period_seconds: Int64 | None = None
+    active_deadline_seconds: Int64 | None = None
+    scheduling_group: PodSchedulingGroup | None = None
+
+    @property
+    def pod_group_name(self) -> str:
+        """The PodGroup that the pod is a member of, in its own namespace; empty if none."""
+        return self.scheduling_group.pod_group_name if self.scheduling_group is not None else ""
+
+
+class ContainerStateWaiting(ApiStruct, frozen=True):
+    reason: str = ""
+
+
+class ContainerState(ApiStruct, frozen=True):
+    """The state of a container, as far as it explains why the container does not run."""
+
+    waiting: ContainerStateWaiting | None = None
+
+
+class ContainerStatus(ApiStruct, frozen=True):
+    """The state and the resources of a container; ``resources`` is ``None`` if the kubelet has not reported any."""
+
+    name: str = ""
+    state: ContainerState = ContainerState()
+    allocated_resources: ResourceList = {}
+    resources: ResourceRequirements | None = None
+
+
+class PodResourceClaimStatus(ApiStruct, frozen=True):
+    name: str = ""
+    resource_claim_name: str = ""
+
+
+class PodStatus(ApiStruct, frozen=True):
+    phase: str = ""
+    nominated_node_name: str = ""
+    start_time: Time | None = None
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: ResourceList = {}
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+
+
+class Pod(ApiObject, frozen=True, kw_only=True):
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def key(self) -> str:
+        """The pod's ``namespace/name``."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+def pod_affinity_terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
+    """Yield all terms of a pod's affinity and anti-affinity to other pods, required and preferred."""
+    if spec.affinity is None:
+        return
+    for terms in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
+        if terms is not None:
+            yield from terms.required_during_scheduling_ignored_during_execution
+            for weighted in terms.preferred_during_scheduling_ignored_during_execution:
+                yield weighted.pod_affinity_term

@@ -1,0 +1,209 @@
+"""Exact quantities (resource.Quantity), parsed to integers in nano-units; conversions round up.
+
+A quantity is an ``int`` in nano-units, the finest unit that Kubernetes stores, so that sums and comparisons are exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Any, Final, get_args
+
+import msgspec
+
+from kschedctl.common.findings.field_path import joined
+from kschedctl.common.findings.shortened import shortened
+from kschedctl.objects.core import QuantityText
+
+NANO: Final = 10**9
+#: The hint for users whose text is not a quantity.
+QUANTITY_HINT: Final = "a number with an optional suffix is expected, such as 2, 500m or 1.5Gi"
+_MILLI: Final = 10**6
+_MAX_INT64: Final = 2**63 - 1
+
+# Possessive quantifiers, so that a long text that does not match is scanned only once.
+_FORM: Final = re.compile(r"([+-]?)(\d*+)(?:\.(\d*+))?([eEinumkKMGTP]*+[+-]?\d*+)", re.ASCII)
+_FORM_TEXT: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+_EXPONENT: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
+_DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+#: Exponents are clamped this far beyond the digits of the mantissa. Values beyond exceed int64, or round up to one
+#: nano-unit.
+_EXPONENT_LIMIT: Final = 64
+#: Python parses and prints integers of slightly more digits (4,300 by default).
+_MAX_LENGTH: Final = 4000
+_CONTAINERS: Final = (msgspec.Struct, dict, tuple)
+
+
+class QuantityError(ValueError):
+    """A text that is not a quantity.
+
+    Parameters
+    ----------
+    problem : str
+        The error message.
+    path : str
+        The path of the field, if known.
+    """
+
+    def __init__(self, problem: str, path: str = "") -> None:
+        super().__init__(problem)
+        self.path = path
+
+
+def quantity_problem(text: QuantityText) -> str | None:
+    """Return the API server's message for a text that is not a quantity; ``None`` for a quantity.
+
+    Examples
+    --------
+    >>> quantity_problem("1.5Gi"), quantity_problem("1XB")
+    (None, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+    """
+    try:
+        parse_quantity(text)
+    except QuantityError:
+        pass
+    else:
+        return None
+    if not isinstance(text, str):
+        return None
+    match = _FORM.fullmatch(text.strip())
+    if match is None or not text.strip():
+        return f"quantities must match the regular expression '{_FORM_TEXT}'"
+    return "unable to parse quantity's suffix" if match[4] else "unable to parse numeric part of quantity"
+
+
+def parse_quantity(text: QuantityText) -> int:
+    """Parse a quantity as resource.ParseQuantity does.
+
+    Parameters
+    ----------
+    text : str, int or float
+        The quantity, such as ``500m``, ``1.5Gi``, ``1e3`` or ``2``.
+
+    Returns
+    -------
+    int
+        The amount in nano-units, rounded away from zero. Binary quantities are capped at the largest int64.
+
+    Raises
+    ------
+    QuantityError
+        If the text is not a quantity.
+
+    Examples
+    --------
+    >>> parse_quantity("1.5Ki")
+    1536000000000
+    >>> parse_quantity("100u")
+    100000
+    """
+    if type(text) is str:
+        text = text.strip()
+        if len(text) > _MAX_LENGTH:
+            raise QuantityError(f'"{shortened(text)}" is longer than any quantity')
+        return _parse(text)
+    if isinstance(text, bool):
+        raise QuantityError(f"{str(text).lower()} is not a quantity")
+    return _parse(repr(text))
+
+
+@lru_cache(maxsize=1 << 16)
+def _parse(text: str) -> int:
+    match = _FORM.fullmatch(text)
+    if match is None or not text:
+        raise QuantityError(f'"{shortened(text)}" is not a quantity')
+    sign, whole, fraction, suffix = match.groups(default="")
+    digits = int(whole + fraction or "0")
+    binary = _BINARY_SUFFIXES.get(suffix)
+    if binary is not None:
+        nanos = _divide_up((digits << binary) * NANO, 10 ** len(fraction))
+        nanos = min(nanos, _MAX_INT64 * NANO)
+    else:
+        exponent = _DECIMAL_SUFFIXES.get(suffix)
+        if exponent is None:
+            power = _EXPONENT.fullmatch(suffix)
+            if power is None:
+                raise QuantityError(f'"{shortened(text)}" is not a quantity')
+            digits_before, digits_after = len(whole) + _EXPONENT_LIMIT, len(fraction) + _EXPONENT_LIMIT
+            exponent = max(-digits_before, min(int(power[1]), digits_after))
+        scale = exponent + 9 - len(fraction)
+        nanos = digits * 10**scale if scale >= 0 else _divide_up(digits, 10**-scale)
+    return -nanos if sign == "-" else nanos
+
+
+def check_quantities(value: Any) -> None:
+    """Check all quantities in an API object, or in a list or map that contains quantities.
+
+    Raises
+    ------
+    QuantityError
+        If a text is not a quantity; with the path of its field.
+    """
+    for step, item in _parts(value):
+        try:
+            if isinstance(item, _CONTAINERS):
+                check_quantities(item)
+            elif item is not None:
+                parse_quantity(item)
+        except QuantityError as error:
+            path = f".{error.path}" if error.path and error.path[0] != "[" else error.path
+            raise QuantityError(str(error), f"{joined('', step)}{path}") from None
+
+
+def _parts(value: Any) -> Iterable[tuple[str | int, Any]]:
+    if isinstance(value, msgspec.Struct):
+        return [(written, getattr(value, name)) for name, written in _fields_with_quantities(type(value))]
+    parts: Iterable[tuple[str | int, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+    return parts
+
+
+@cache
+def _fields_with_quantities(type_: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
+    """Return the fields that are or contain quantities, each with its name in JSON."""
+    every = msgspec.structs.fields(type_)
+    return tuple((field.name, field.encode_name) for field in every if _has_quantities(field.type))
+
+
+def _has_quantities(type_: Any) -> bool:
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        return bool(_fields_with_quantities(type_))
+    return type_ in (QuantityText, QuantityText | None) or any(map(_has_quantities, get_args(type_)))
+
+
+def quantity_text(nanos: int) -> str:
+    """Format a quantity in the largest binary unit that divides it.
+
+    Examples
+    --------
+    >>> quantity_text(10 * 2**30 * NANO), quantity_text(1500 * NANO), quantity_text(NANO // 2)
+    ('10Gi', '1500', '500m')
+    """
+    whole, rest = divmod(nanos, NANO)
+    if rest:
+        return f"{nanos // _MILLI}m" if nanos % _MILLI == 0 else f"{nanos}n"
+    for suffix, power in reversed(_BINARY_SUFFIXES.items()):
+        if whole and whole % (1 << power) == 0:
+            return f"{whole >> power}{suffix}"
+    return str(whole)
+
+
+def value(nanos: int) -> int:
+    """Return whole units as an int64, rounded away from zero (Quantity.Value)."""
+    return _scaled(nanos, NANO)
+
+
+def milli_value(nanos: int) -> int:
+    """Return thousandths of a unit as an int64, rounded away from zero (Quantity.MilliValue)."""
+    return _scaled(nanos, _MILLI)
+
+
+def _scaled(nanos: int, unit: int) -> int:
+    scaled = _divide_up(nanos, unit) if nanos >= 0 else -_divide_up(-nanos, unit)
+    # Kubernetes treats a quantity that does not fit into an int64 as zero.
+    return scaled if -_MAX_INT64 - 1 <= scaled <= _MAX_INT64 else 0
+
+
+def _divide_up(dividend: int, divisor: int) -> int:
+    return -(-dividend // divisor)

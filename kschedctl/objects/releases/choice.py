@@ -1,0 +1,137 @@
+"""The choice of the release: the requested one, else the cluster's, else the newest modelled one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from kschedctl.common.errors import UnsupportedError
+from kschedctl.objects.releases.release import LATEST, RELEASES, Release
+
+_VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?", re.ASCII)
+
+
+class ChosenBy(StrEnum):
+    """The source of the chosen version, by descending precedence."""
+
+    OPTION = "option"
+    CONTROL_PLANE = "controlPlane"
+    KUBELET = "kubelet"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseChoice:
+    """A release and the reason why it was chosen.
+
+    Attributes
+    ----------
+    release : Release
+        The release whose rules apply.
+    chosen_by : ChosenBy
+        The source of the version.
+    cluster_version : str
+        The version of the control plane or kubelet, as the cluster reports it; empty for an option or the default.
+    nearest : bool
+        True if the cluster's own release is not modelled and this one is the nearest.
+    shown_gates : tuple of str
+        Feature gates that are on because the cluster's objects show that they are, although they are off by default.
+    """
+
+    release: Release
+    chosen_by: ChosenBy
+    cluster_version: str = ""
+    nearest: bool = False
+    shown_gates: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """The reason of the choice, in a few words."""
+        if self.shown_gates:
+            *first, last = self.shown_gates
+            gates = f"{', '.join(first)} and {last} are" if first else f"{last} is"
+            return f"{self._why}; its pod groups show that {gates} on"
+        return self._why
+
+    @property
+    def _why(self) -> str:
+        match self.chosen_by:
+            case ChosenBy.OPTION:
+                return "as requested"
+            case ChosenBy.CONTROL_PLANE:
+                return f"the control plane is {self.cluster_version}"
+            case ChosenBy.KUBELET:
+                return f"the newest kubelet is {self.cluster_version}"
+            case ChosenBy.DEFAULT:
+                return "the snapshot has no version"
+
+    @property
+    def warning(self) -> str:
+        """A warning if the cluster's release is not modelled; else empty."""
+        if not self.nearest:
+            return ""
+        return (
+            f"not modelled: the cluster's version {self.cluster_version}; the rules of Kubernetes "
+            f"{self.release.version} are the nearest, and the answer may differ from the cluster's"
+        )
+
+
+def choose_release(requested: str, server_version: str, kubelet_versions: Iterable[str]) -> ReleaseChoice:
+    """Choose the release whose rules apply.
+
+    Parameters
+    ----------
+    requested : str
+        The requested version, such as ``1.36`` or ``v1.36.3``; empty for none.
+    server_version : str
+        The control plane's version; empty if it is unknown.
+    kubelet_versions : iterable of str
+        The kubelet versions of the nodes; the newest one counts.
+
+    Raises
+    ------
+    UnsupportedError
+        If the requested version is not modelled.
+
+    Examples
+    --------
+    >>> choose_release("", "v1.35.4", ["v1.34.1"]).release.version
+    '1.35'
+    >>> choose_release("", "", ["v1.34.1", "v1.29.0"]).why
+    'the newest kubelet is v1.34.1'
+    """
+    if requested:
+        minor = _minor(requested)
+        release = RELEASES.get(f"{minor[0]}.{minor[1]}") if minor else None
+        if release is None:
+            known = ", ".join(RELEASES)
+            raise UnsupportedError(f"Kubernetes {requested} is not modelled", hint=f"the versions are {known}")
+        return ReleaseChoice(release, ChosenBy.OPTION)
+    if _minor(server_version):
+        return _nearest(ReleaseChoice(LATEST, ChosenBy.CONTROL_PLANE, server_version))
+    kubelets = [version for version in kubelet_versions if _minor(version)]
+    if kubelets:
+        newest = max(kubelets, key=_patch)
+        return _nearest(ReleaseChoice(LATEST, ChosenBy.KUBELET, newest))
+    return ReleaseChoice(LATEST, ChosenBy.DEFAULT)
+
+
+def _nearest(choice: ReleaseChoice) -> ReleaseChoice:
+    minors = {minor: release for release in RELEASES.values() if (minor := _minor(release.version)) is not None}
+    wanted = _minor(choice.cluster_version)
+    assert wanted is not None
+    bounded = min(max(wanted, min(minors)), max(minors))
+    return replace(choice, release=minors[bounded], nearest=bounded != wanted)
+
+
+def _minor(version: str) -> tuple[int, int] | None:
+    match = _VERSION.fullmatch(version.strip())
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _patch(version: str) -> tuple[int, ...]:
+    """Return a sort key for versions: major, minor, patch."""
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])

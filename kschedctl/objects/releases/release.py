@@ -1,0 +1,406 @@
+"""The differences between Kubernetes releases, as data: default plugins, feature gates, messages and formulas.
+
+Plugins read these from a ``Release``. No code compares version numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from kschedctl.common.errors import UnsupportedError
+from kschedctl.objects.releases.device_rules import (
+    DEVICES_1_33,
+    DEVICES_1_34,
+    DEVICES_1_35,
+    DEVICES_1_36,
+    DEVICES_1_37,
+    DeviceRules,
+)
+from kschedctl.objects.releases.feature_gates import gate_defaults, idle_gates, known_gates
+from kschedctl.objects.releases.pod_group_rules import (
+    GENERIC_WORKLOAD,
+    POD_GROUP_GATES_1_36,
+    POD_GROUP_GATES_1_37,
+    POD_GROUPS_1_36,
+    POD_GROUPS_1_37,
+    TOPOLOGY_AWARE,
+    PodGroupRules,
+)
+from kschedctl.objects.releases.queue_rules import QUEUE_1_34, QUEUE_1_35, QUEUE_1_36, QUEUE_1_37, QueueRules
+from kschedctl.objects.releases.validation_rules import (
+    VALIDATION_1_34,
+    VALIDATION_1_35,
+    VALIDATION_1_36,
+    VALIDATION_1_37,
+    ValidationRules,
+)
+
+#: The default profile: multiPoint plugins in order, with their weights; 0 if none is set.
+_DEFAULT_PLUGINS: Final = (
+    ("SchedulingGates", 0),
+    ("PrioritySort", 0),
+    ("NodeUnschedulable", 0),
+    ("NodeName", 0),
+    ("TaintToleration", 3),
+    ("NodeAffinity", 2),
+    ("NodePorts", 0),
+    ("NodeResourcesFit", 1),
+    ("VolumeRestrictions", 0),
+    ("NodeVolumeLimits", 0),
+    ("VolumeBinding", 0),
+    ("VolumeZone", 0),
+    ("PodTopologySpread", 2),
+    ("InterPodAffinity", 2),
+    ("DynamicResources", 0),
+    ("DefaultPreemption", 0),
+    ("NodeResourcesBalancedAllocation", 1),
+    ("ImageLocality", 1),
+    ("DefaultBinder", 0),
+)
+
+#: The modelled feature gates, with their defaults in 1.34.
+_GATES: Final = {
+    "InPlacePodVerticalScaling": True,
+    "MatchLabelKeysInPodTopologySpread": True,
+    "NodeInclusionPolicyInPodTopologySpread": True,
+    "PodLevelResources": True,
+    "StorageCapacityScoring": False,
+    "VolumeAttributesClass": True,
+}
+#: The modelled gates that are off by default in 1.33 and on in 1.34.
+_OFF_IN_1_33: Final = {"PodLevelResources": False, "VolumeAttributesClass": False}
+#: The modelled gates added in 1.35: off by default there, and on in 1.36.
+_GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
+_GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
+#: The gates of the queue, which do not affect the decision for a single pod, with their defaults in 1.34.
+_QUEUE_GATES: Final = {"SchedulerAsyncPreemption": True, "SchedulerPopFromBackoffQ": True}
+#: The plugins that gates add to the default profile: the gate, the plugin, and its weight; 0 if none is set.
+_GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures", 0),)
+#: Pairs of a plugin and an extension point that it has from 1.37 on only.
+_PRE_FILTERS_OF_1_37: Final = frozenset(
+    (name, "preFilter") for name in ("NodeName", "NodeUnschedulable", "TaintToleration")
+)
+#: Plugins for pod groups, which a configuration may list while their gates are off, with their extension points.
+_INERT_IN_1_36: Final[Mapping[str, frozenset[str]]] = {
+    "GangScheduling": frozenset({"preEnqueue", "permit"}),
+    "TopologyPlacementGenerator": frozenset({"placementGenerate"}),
+    "PodGroupPodsCount": frozenset({"placementScore"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The scheduling rules of a Kubernetes release, as far as they differ from other releases.
+
+    Attributes
+    ----------
+    version : str
+        ``major.minor``.
+    ungated_plugins : tuple of (str, int)
+        The multiPoint plugins that the default profile always has, in order, with their weights; 0 if none is set.
+    dynamic_resources_scores : bool
+        True if DynamicResources is a Score plugin.
+    balanced_allocation_compares : bool
+        True if NodeResourcesBalancedAllocation scores the change of the balance by the pod; else the balance with the
+        pod.
+    image_volumes_have_locality : bool
+        True if ImageLocality counts images mounted as volumes.
+    image_volumes_raise_threshold : bool
+        True if images mounted as volumes raise the upper threshold of ImageLocality.
+    devices_back_extended_resources : bool
+        True if a DeviceClass can back an extended resource.
+    portworx_needs_annotation : bool
+        True if Portworx volumes count as CSI volumes only on nodes whose CSINode has the migration annotation.
+    dynamic_resources_binding_timeout : bool
+        True if DynamicResources has a binding timeout (the gate DRADeviceBindingConditions).
+    capacity_ratio_follows_type : bool
+        True if NodeResourcesFit accepts ``requestedToCapacityRatio`` only with the scoring strategy of that type.
+    absent_points : frozenset of (str, str)
+        Plugins and extension points that exist in other releases, but not in this one.
+    inert_plugins : mapping of str to frozenset of str
+        Plugins that a configuration may list without effect while their feature gates are off. The values are the
+        extension points at which they may be listed.
+    bind_mount_options_are_declared : bool
+        True if ``bindMountOptions`` of a mount require a node that declares the feature.
+    resizes_count_in_totals : bool
+        True if desired, allocated and actuated resources are summed over a running pod before the maximum of each
+        resource is computed; else the maximum is computed per container.
+    gated_pods_keep_nomination : bool
+        True if a pod that PreEnqueue rejects counts on its nominated node.
+    preemption_names_node : bool
+        True if the message of a successful preemption names the node.
+    unstarted_in_order : bool
+        True if preemption determines the start of a pod once, so that pods that have not started are in the order in
+        which they came to the node, the first being the most important. Else they start at the time of each comparison,
+        which reverses the order.
+    counts_up_to_violated_budget : bool
+        True if a possible victim counts against its disruption budgets only up to the first that it violates; else
+        against all of them.
+    names_untolerated_taint : bool
+        True if the message of TaintToleration names the untolerated taint.
+    fit_gives_up : bool
+        True if NodeResourcesFit returns UnschedulableAndUnresolvable for a node with less allocatable than requested,
+        because evicting pods does not help.
+    claim_in_use : str
+        The message of VolumeRestrictions if another pod uses a ReadWriteOncePod claim.
+    absent_config_fields : frozenset of str
+        The fields of a KubeSchedulerConfiguration that this release does not know.
+    plugins_without_args : frozenset of str
+        Plugins with args in other releases only. Their args are ignored.
+    features : mapping of str to bool
+        The modelled feature gates.
+    queue_gates : mapping of str to bool
+        The modelled gates that affect many pods only: the queue and the steps around a scheduling cycle.
+    idle_gates : tuple of str
+        Gates that are set but affect no decision.
+    devices : DeviceRules
+        The rules of device allocation.
+    queue : QueueRules
+        The rules of the scheduling queue and of the steps around a scheduling cycle.
+    pod_group_rules : PodGroupRules or None
+        The rules of pod groups; ``None`` if they are not modelled in this release.
+    gate_dependencies : mapping of str to tuple of str
+        The gates that depend on others, and those.
+    validation : ValidationRules
+        The API server's validation rules that differ from other releases.
+    """
+
+    version: str
+    ungated_plugins: tuple[tuple[str, int], ...]
+    features: Mapping[str, bool]
+    queue_gates: Mapping[str, bool]
+    dynamic_resources_scores: bool
+    balanced_allocation_compares: bool
+    image_volumes_have_locality: bool
+    devices_back_extended_resources: bool
+    portworx_needs_annotation: bool
+    dynamic_resources_binding_timeout: bool
+    capacity_ratio_follows_type: bool
+    image_volumes_raise_threshold: bool
+    absent_points: frozenset[tuple[str, str]]
+    inert_plugins: Mapping[str, frozenset[str]]
+    bind_mount_options_are_declared: bool
+    resizes_count_in_totals: bool
+    gated_pods_keep_nomination: bool
+    preemption_names_node: bool
+    unstarted_in_order: bool
+    counts_up_to_violated_budget: bool
+    names_untolerated_taint: bool
+    fit_gives_up: bool
+    claim_in_use: str
+    absent_config_fields: frozenset[str]
+    plugins_without_args: frozenset[str]
+    devices: DeviceRules
+    queue: QueueRules
+    pod_group_rules: PodGroupRules | None
+    gate_dependencies: Mapping[str, tuple[str, ...]]
+    validation: ValidationRules
+    idle_gates: tuple[str, ...] = ()
+
+    @property
+    def locked_features(self) -> frozenset[str]:
+        """The modelled gates that are locked in this release."""
+        known = known_gates(self.version)
+        return frozenset(name for name in self.features if known[name].locked)
+
+    @property
+    def default_plugins(self) -> tuple[tuple[str, int], ...]:
+        """The multiPoint plugins of the default profile; those added by a feature gate come last."""
+        gated = [*_GATED_PLUGINS]
+        if self.pod_group_rules is not None:
+            gated += [
+                (self.pod_group_rules.gang_gate, "GangScheduling", 0),
+                (TOPOLOGY_AWARE, "TopologyPlacementGenerator", 0),
+                (TOPOLOGY_AWARE, "PodGroupPodsCount", 1),
+            ]
+        return self.ungated_plugins + tuple((name, weight) for gate, name, weight in gated if self.enabled(gate))
+
+    @property
+    def pod_groups(self) -> PodGroupRules | None:
+        """The rules of pod groups; ``None`` if pods are scheduled one by one, whatever group they name."""
+        return self.pod_group_rules if self.enabled(GENERIC_WORKLOAD) else None
+
+    @property
+    def gangs(self) -> bool:
+        """True if the plugin GangScheduling exists."""
+        return self.pod_group_rules is not None and self.enabled(self.pod_group_rules.gang_gate)
+
+    @property
+    def places_groups(self) -> bool:
+        """True if the placements of a group are tried one by one."""
+        return self.pod_groups is not None and self.enabled(TOPOLOGY_AWARE)
+
+    @property
+    def groups_preempt(self) -> bool:
+        """True if a group preempts as a whole."""
+        return self.pod_groups is not None and self.enabled(self.pod_groups.preemption_gate)
+
+    def enabled(self, gate: str) -> bool:
+        """Report whether a feature gate is on; a gate that is not modelled in this release is off."""
+        return self.features.get(gate, self.queue_gates.get(gate, False))
+
+    def api_server_has(self, gate: str) -> bool:
+        """Report whether a feature gate is on in the API server.
+
+        The scheduler's setting counts if the gate is modelled, else the release's default.
+        """
+        known = self.features.get(gate)
+        return gate_defaults(self.version).get(gate, False) if known is None else known
+
+    def with_features(self, gates: Mapping[str, bool]) -> Release:
+        """Return the same release with some feature gates set.
+
+        Raises
+        ------
+        UnsupportedError
+            If kube-scheduler of this release refuses a gate, or a gate would change decisions and is not modelled.
+        """
+        new = self._with_features(gates)
+        for gate, others in self.gate_dependencies.items():
+            off = [other for other in others if not new.enabled(other)]
+            if new.enabled(gate) and off:
+                text = f"{gate} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+                raise UnsupportedError(text, hint=f"add {','.join(f'{other}=true' for other in off)}")
+        return new
+
+    def _with_features(self, gates: Mapping[str, bool]) -> Release:
+        idle = idle_gates(self.version, gates, self.features)
+        modelled = {name: value for name, value in gates.items() if name in self.features}
+        queue = {name: value for name, value in gates.items() if name in self.queue_gates}
+        return replace(
+            self,
+            features=MappingProxyType({**self.features, **modelled}),
+            queue_gates=MappingProxyType({**self.queue_gates, **queue}),
+            idle_gates=idle,
+        )
+
+
+def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tuple[str, int], ...]:
+    return tuple((name, weights.get(name, weight)) for name, weight in plugins)
+
+
+def _without(plugins: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str, int], ...]:
+    return tuple(plugin for plugin in plugins if plugin[0] != name)
+
+
+def _moved(plugins: tuple[tuple[str, int], ...], name: str, *, before: str) -> tuple[tuple[str, int], ...]:
+    """Return the plugins with plugin ``name`` moved to the position before another one."""
+    moved = next(plugin for plugin in plugins if plugin[0] == name)
+    others = [plugin for plugin in plugins if plugin[0] != name]
+    at = next(i for i, plugin in enumerate(others) if plugin[0] == before)
+    return (*others[:at], moved, *others[at:])
+
+
+_V1_34: Final = Release(
+    version="1.34",
+    ungated_plugins=_DEFAULT_PLUGINS,
+    features=MappingProxyType(_GATES),
+    queue_gates=MappingProxyType(_QUEUE_GATES),
+    dynamic_resources_scores=False,
+    balanced_allocation_compares=False,
+    image_volumes_have_locality=False,
+    devices_back_extended_resources=False,
+    portworx_needs_annotation=True,
+    dynamic_resources_binding_timeout=False,
+    capacity_ratio_follows_type=False,
+    image_volumes_raise_threshold=False,
+    absent_points=_PRE_FILTERS_OF_1_37,
+    inert_plugins=MappingProxyType({}),
+    bind_mount_options_are_declared=False,
+    resizes_count_in_totals=False,
+    gated_pods_keep_nomination=False,
+    preemption_names_node=False,
+    unstarted_in_order=False,
+    counts_up_to_violated_budget=False,
+    names_untolerated_taint=False,
+    fit_gives_up=True,
+    claim_in_use=(
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another "
+        "pod"
+    ),
+    absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
+    plugins_without_args=frozenset(),
+    devices=DEVICES_1_34,
+    queue=QUEUE_1_34,
+    pod_group_rules=None,
+    gate_dependencies=MappingProxyType({}),
+    validation=VALIDATION_1_34,
+)
+_V1_33: Final = replace(
+    _V1_34,
+    version="1.33",
+    ungated_plugins=_without(_DEFAULT_PLUGINS, "DynamicResources"),
+    features=MappingProxyType(_GATES | _OFF_IN_1_33),
+    names_untolerated_taint=True,
+    fit_gives_up=False,
+    claim_in_use="node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
+    plugins_without_args=frozenset({"DynamicResources"}),
+    devices=DEVICES_1_33,
+)
+_V1_35: Final = replace(
+    _V1_34,
+    version="1.35",
+    ungated_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
+    features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, False)),
+    queue_gates=MappingProxyType(_QUEUE_GATES | {"OpportunisticBatching": True}),
+    dynamic_resources_scores=True,
+    inert_plugins=MappingProxyType({"GangScheduling": frozenset({"preEnqueue", "reserve", "permit"})}),
+    absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),
+    devices=DEVICES_1_35,
+    queue=QUEUE_1_35,
+    validation=VALIDATION_1_35,
+)
+_V1_36: Final = replace(
+    _V1_35,
+    version="1.36",
+    features=MappingProxyType(_GATES_OF_1_36 | dict.fromkeys(POD_GROUP_GATES_1_36, False)),
+    pod_group_rules=POD_GROUPS_1_36,
+    gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_36),
+    inert_plugins=MappingProxyType(_INERT_IN_1_36),
+    balanced_allocation_compares=True,
+    image_volumes_have_locality=True,
+    devices_back_extended_resources=True,
+    portworx_needs_annotation=False,
+    dynamic_resources_binding_timeout=True,
+    capacity_ratio_follows_type=True,
+    absent_config_fields=frozenset({"podGroupPostFilter"}),
+    devices=DEVICES_1_36,
+    queue=QUEUE_1_36,
+    validation=VALIDATION_1_36,
+)
+_V1_37: Final = replace(
+    _V1_36,
+    version="1.37",
+    ungated_plugins=_moved(_V1_36.ungated_plugins, "NodeName", before="NodeUnschedulable"),
+    features=MappingProxyType(
+        _GATES_OF_1_36
+        | {"StorageCapacityScoring": True, "VolumeLimitScaling": True}
+        | dict.fromkeys(POD_GROUP_GATES_1_37, False)
+    ),
+    pod_group_rules=POD_GROUPS_1_37,
+    gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_37),
+    image_volumes_raise_threshold=True,
+    absent_points=frozenset(),
+    inert_plugins=MappingProxyType(
+        {**_INERT_IN_1_36, "DeferredPodScheduling": frozenset({"preFilter", "filter", "permit"})}
+    ),
+    bind_mount_options_are_declared=True,
+    resizes_count_in_totals=True,
+    gated_pods_keep_nomination=True,
+    preemption_names_node=True,
+    unstarted_in_order=True,
+    counts_up_to_violated_budget=True,
+    absent_config_fields=frozenset(),
+    devices=DEVICES_1_37,
+    queue=QUEUE_1_37,
+    validation=VALIDATION_1_37,
+)
+
+#: The modelled releases, oldest first.
+RELEASES: Final[Mapping[str, Release]] = MappingProxyType(
+    {r.version: r for r in (_V1_33, _V1_34, _V1_35, _V1_36, _V1_37)}
+)
+LATEST: Final = _V1_37

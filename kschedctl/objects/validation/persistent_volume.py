@@ -1,0 +1,213 @@
+"""Validation of PersistentVolumes."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any, Final
+
+from kschedctl.objects import field_errors
+from kschedctl.objects.canonical_quantity import Amount
+from kschedctl.objects.names import label_problems, subdomain_problems
+from kschedctl.objects.quantity import value
+from kschedctl.objects.validation import volume_sources as sources
+from kschedctl.objects.validation.claim import VOLUME_MODES, access_modes, class_name
+from kschedctl.objects.validation.context import Found, Tree, ValidationContext
+from kschedctl.objects.validation.metadata import object_metadata
+from kschedctl.objects.validation.resources import amount_of
+from kschedctl.objects.validation.selectors import node_selector
+from kschedctl.objects.validation.values import (
+    invalid_findings,
+    label_name,
+    one_of,
+    positive_amount,
+    require,
+    subdomain_name,
+)
+from kschedctl.objects.validation.values import without_backsteps as no_backsteps
+
+_POLICIES: Final = ("Delete", "Recycle", "Retain")
+_MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
+_LONGEST_ISCSI: Final = 64
+_FORM: Final = "must be valid format"
+#: The volume types that accept mount options in an annotation.
+_WITH_OPTIONS: Final = frozenset(
+    {
+        "gcePersistentDisk",
+        "awsElasticBlockStore",
+        "glusterfs",
+        "nfs",
+        "rbd",
+        "quobyte",
+        "iscsi",
+        "cinder",
+        "cephfs",
+        "azureFile",
+        "vsphereVolume",
+        "azureDisk",
+        "photonPersistentDisk",
+    }
+)
+_SECRETS: Final = (
+    "controllerPublishSecretRef",
+    "controllerExpandSecretRef",
+    "nodePublishSecretRef",
+    "nodeExpandSecretRef",
+)
+
+
+def persistent_volume(tree: Tree, context: ValidationContext) -> Found:
+    """Yield the problems of a PersistentVolume."""
+    metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
+    yield from object_metadata(metadata, subdomain_problems, namespaced=False)
+    modes = spec.get("accessModes", ())
+    yield from require(modes, "spec.accessModes")
+    yield from access_modes(modes, "spec.accessModes")
+    yield from _capacity(spec)
+    policy = spec.get("persistentVolumeReclaimPolicy") or "Retain"
+    yield from one_of(policy, _POLICIES, "spec.persistentVolumeReclaimPolicy")
+    if "nodeAffinity" in spec:
+        yield from _node_affinity(spec["nodeAffinity"], "spec.nodeAffinity")
+    yield from _source(spec, metadata.get("name", ""), context)
+    if policy == "Recycle" and posixpath.normpath(spec.get("hostPath", {}).get("path") or ".") in ("/", "//"):
+        problem = "may not be 'recycle' for a hostPath mount of '/'"
+        yield field_errors.forbidden("spec.persistentVolumeReclaimPolicy", problem)
+    yield from class_name(spec.get("storageClassName"), "spec.storageClassName")
+    yield from one_of(spec.get("volumeMode", "Filesystem"), VOLUME_MODES, "spec.volumeMode")
+    if "volumeAttributesClassName" in spec and context.on("VolumeAttributesClass"):
+        name = spec["volumeAttributesClassName"]
+        if not name:
+            yield field_errors.required("spec.volumeAttributesClassName", "an empty string is disallowed")
+        yield from class_name(name, "spec.volumeAttributesClassName")
+        if "csi" not in spec:
+            problem = "has to be specified when using volumeAttributesClassName"
+            yield field_errors.required("spec.csi", problem)
+    if _MOUNT_OPTIONS in metadata.get("annotations", {}) and not _WITH_OPTIONS & spec.keys():
+        problem = "may not specify mount options for this volume type"
+        yield field_errors.forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", problem)
+
+
+def _capacity(spec: Tree) -> Found:
+    capacity = spec.get("capacity")
+    yield from require(capacity, "spec.capacity")
+    if not capacity or "storage" not in capacity or len(capacity) > 1:
+        shown = None if capacity is None else {name: str(amount_of(capacity[name])) for name in sorted(capacity)}
+        yield field_errors.unsupported("spec.capacity", shown, ("storage",))
+    for name, text in (capacity or {}).items():
+        amount: Amount = amount_of(text)
+        if amount.nanos < 0:
+            problem = "must be a valid resource quantity"
+            yield field_errors.invalid(f"spec.capacity[{name}]", value(amount.nanos), problem)
+        yield from positive_amount(str(amount), f"spec.capacity[{name}]")
+
+
+def _node_affinity(rules: Tree, path: str) -> Found:
+    if "required" in rules:
+        yield from node_selector(rules["required"], f"{path}.required")
+    else:
+        yield field_errors.required(f"{path}.required", "must specify required node constraints")
+
+
+def _source(spec: Tree, name: str, context: ValidationContext) -> Found:
+    rules = dict(_SOURCES)
+
+    def iscsi(source: Tree, path: str, context: ValidationContext) -> Found:
+        return _iscsi(source, name, path)
+
+    def local(source: Tree, path: str, context: ValidationContext) -> Found:
+        yield from _local(source, path)
+        if "nodeAffinity" not in spec:
+            yield field_errors.required("spec.nodeAffinity", "Local volume requires node affinity")
+
+    rules["iscsi"] = (iscsi, "iscsi", "iscsi")
+    rules["local"] = (local, "local", "local")
+    yield from sources.one_source(spec, rules, "spec", context)
+
+
+def _iscsi(source: Tree, name: str, path: str) -> Found:
+    portal = source.get("targetPortal", "")
+    yield from require(portal, f"{path}.targetPortal")
+    if "initiatorName" in source and len(f"{name}:{portal}".encode()) > _LONGEST_ISCSI:
+        problem = (
+            "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
+            "specified."
+        )
+        yield field_errors.invalid(f"{path}.targetportal", portal, problem)
+    yield from sources.iscsi(source, path, form=_FORM)
+    if "secretRef" in source:
+        yield from require(source["secretRef"].get("name"), f"{path}.secretRef.name")
+    yield from sources.initiator(source, path, form=_FORM)
+
+
+def _local(source: Tree, path: str) -> Found:
+    place = source.get("path", "")
+    if not place:
+        yield field_errors.required(f"{path}.path")
+    else:
+        yield from no_backsteps(place, f"{path}.path")
+
+
+def _glusterfs(source: Tree, path: str, context: ValidationContext) -> Found:
+    yield from sources.needs("endpoints", "path")(source, path, context)
+    if "endpointsNamespace" not in source:
+        return
+    namespace, at = source["endpointsNamespace"], f"{path}.endpointsNamespace"
+    if not namespace:
+        problem = "if the endpointnamespace is set, it must be a valid namespace name"
+        yield field_errors.invalid(at, namespace, problem)
+    else:
+        yield from invalid_findings(label_problems(namespace), namespace, at)
+
+
+def _azure_file(source: Tree, path: str, context: ValidationContext) -> Found:
+    yield from sources.needs("secretName", "shareName")(source, path, context)
+    if "secretNamespace" in source:
+        yield from require(source["secretNamespace"], f"{path}.secretNamespace")
+
+
+def _csi(source: Tree, path: str, context: ValidationContext) -> Found:
+    yield from sources.driver_name(source.get("driver", ""), f"{path}.driver", context)
+    yield from require(source.get("volumeHandle"), f"{path}.volumeHandle")
+    for field in _SECRETS:
+        if field in source:
+            yield from _secret(source[field], f"{path}.{field}")
+
+
+def _secret(secret: dict[str, Any], path: str) -> Found:
+    name, namespace = secret.get("name", ""), secret.get("namespace", "")
+    yield from subdomain_name(name, f"{path}.name") if name else require(name, f"{path}.name")
+    yield from label_name(namespace, f"{path}.namespace") if namespace else require(namespace, f"{path}.namespace")
+
+
+def _replaced(source: Tree, path: str, context: ValidationContext) -> Found:
+    return iter(())
+
+
+_SOURCES: Final = sources.table(
+    {
+        "hostPath": sources.host_path,
+        "gcePersistentDisk": sources.disk("pdName"),
+        "awsElasticBlockStore": sources.disk("volumeID"),
+        "glusterfs": _glusterfs,
+        "flocker": sources.flocker,
+        "nfs": sources.nfs,
+        "rbd": sources.needs("monitors", "image"),
+        "quobyte": sources.quobyte,
+        "cephfs": sources.needs("monitors"),
+        "iscsi": _replaced,
+        "cinder": sources.cinder("name", "namespace"),
+        "fc": sources.fibre_channel,
+        "flexVolume": sources.flex,
+        "azureFile": _azure_file,
+        "vsphereVolume": sources.needs("volumePath"),
+        "photonPersistentDisk": sources.needs("pdID"),
+        "portworxVolume": sources.needs("volumeID"),
+        "azureDisk": sources.azure_disk,
+        "scaleIO": sources.needs("gateway", "system", "volumeName"),
+        "local": _replaced,
+        "storageos": sources.storage_os("name", "namespace"),
+        "csi": _csi,
+    },
+    gcePersistentDisk=("persistentDisk", "gcePersistentDisk"),
+    cephfs=("cephfs", "cephFS"),
+    flexVolume=("flexVolume", ""),
+)

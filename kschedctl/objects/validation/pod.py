@@ -1,0 +1,295 @@
+"""Validation of pods, and of pod specs in pods and pod templates."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.objects import field_errors
+from kschedctl.objects.formats import ip_problems, range_problems
+from kschedctl.objects.names import subdomain_problems, too_long, underscored_subdomain_problems
+from kschedctl.objects.validation.annotations import MIRROR, app_armor_agrees, pod_annotations, seccomp_agrees
+from kschedctl.objects.validation.containers import (
+    ContainerValidation,
+    containers,
+    ephemeral_containers,
+    image_alone,
+    init_containers,
+)
+from kschedctl.objects.validation.context import Found, Tree, ValidationContext
+from kschedctl.objects.validation.defaults import default_pod
+from kschedctl.objects.validation.go_values import in_go
+from kschedctl.objects.validation.metadata import object_metadata
+from kschedctl.objects.validation.placement import affinity, scheduling_gates, tolerations, topology_spread
+from kschedctl.objects.validation.pod_group import scheduling_group
+from kschedctl.objects.validation.resources import overhead, pod_resources
+from kschedctl.objects.validation.security import pod_security, shared_processes
+from kschedctl.objects.validation.values import (
+    given_one_of,
+    invalid_findings,
+    label_name,
+    labels,
+    not_negative,
+    one_of,
+    qualified_name,
+)
+from kschedctl.objects.validation.volumes import pod_volumes
+from kschedctl.objects.validation.windows import containers_in_visiting_order, host_process, operating_system
+
+_RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
+_MAX_INT32: Final = 2**31 - 1
+_MOST_NAMESERVERS: Final = 3
+_MOST_SEARCHES: Final = 32
+_LONGEST_SEARCHES: Final = 2048
+_LONGEST_HOSTNAME: Final = 64
+
+
+def pod(tree: Tree, context: ValidationContext) -> Found:
+    """Yield the problems of a new Pod."""
+    metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
+    own = metadata.get("annotations", {})
+    context = context.of_pod(metadata)
+    default_pod(spec, context)
+    if context.partial:
+        metadata = {key: metadata[key] for key in ("name", "generateName", "labels") if key in metadata}
+    yield from object_metadata(metadata, subdomain_problems, namespaced=True)
+    yield from pod_annotations(own, spec, "metadata.annotations", context)
+    yield from pod_spec(spec, "spec", context, annotations=own)
+    yield from _of_pods_alone(spec, context)
+    if spec.get("ephemeralContainers"):
+        yield field_errors.forbidden("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        yield field_errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    yield from seccomp_agrees(own, spec, "spec")
+    yield from app_armor_agrees(own, spec, "spec")
+
+
+def _of_pods_alone(spec: Tree, context: ValidationContext) -> Found:
+    """Yield the problems that an API server checks for in Pods but not in pod templates."""
+    if not (spec.get("serviceAccountName") or spec.get("serviceAccount")):
+        for i, volume in enumerate(spec.get("volumes", ())):
+            for n, source in enumerate(volume.get("projected", {}).get("sources", ())):
+                if "serviceAccountToken" in source:
+                    at = f"spec.volumes[{i}].projected.sources[{n}].serviceAccountToken"
+                    yield field_errors.forbidden(at, "must not be specified when serviceAccountName is not set")
+    if context.rules.grace_period_not_negative:
+        yield from not_negative(spec.get("terminationGracePeriodSeconds"), "spec.terminationGracePeriodSeconds")
+    for name in ("containers", "initContainers"):
+        for i, container in enumerate(spec.get(name, ())):
+            yield from image_alone(container, f"spec.{name}[{i}]")
+
+
+def pod_spec(spec: Tree, path: str, context: ValidationContext, *, annotations: Tree | None = None) -> Found:
+    """Yield the problems of the spec of a pod or pod template.
+
+    Parameters
+    ----------
+    annotations : dict, optional
+        The annotations of the Pod itself.
+    """
+    context = context.of_users(spec.get("hostUsers", True))
+    volumes: dict[str, Tree] = {}
+    if "volumes" in spec:
+        yield from pod_volumes(spec["volumes"], f"{path}.volumes", context, volumes)
+    claims = {name for claim in spec.get("resourceClaims", ()) if (name := claim.get("name"))}
+    if "resourceClaims" in spec:
+        yield from _resource_claims(spec["resourceClaims"], annotations or {}, f"{path}.resourceClaims")
+    yield from _containers(ContainerValidation(spec, volumes, claims, context), path)
+    if "resources" in spec and context.on("PodLevelResources"):
+        yield from pod_resources(spec, claims, f"{path}.resources")
+    if spec.get("hostNetwork"):
+        yield from _host_network_ports(spec, path, context)
+    yield from one_of(spec.get("restartPolicy") or "Always", _RESTART_POLICIES, f"{path}.restartPolicy")
+    yield from one_of(spec.get("dnsPolicy") or "ClusterFirst", _DNS_POLICIES, f"{path}.dnsPolicy")
+    yield from _placement(spec, path, context)
+    yield from host_process(spec, path)
+    if not context.host_users:
+        yield from _users_of_their_own(spec, path, context)
+    if "hostnameOverride" in spec and context.on("HostnameOverride"):
+        yield from _hostname_override(spec, path)
+    yield from _names(spec, path)
+    yield from _classes(spec, path, context)
+    if "schedulingGroup" in spec and context.on("GenericWorkload"):
+        yield from scheduling_group(spec["schedulingGroup"], f"{path}.schedulingGroup")
+    if context.on("EnvFiles"):
+        yield from _files_of_environment(spec, path)
+
+
+def _containers(checked: ContainerValidation, path: str) -> Found:
+    yield from containers(checked, f"{path}.containers")
+    if "initContainers" in checked.spec:
+        yield from init_containers(checked, f"{path}.initContainers")
+    if "ephemeralContainers" in checked.spec:
+        yield from ephemeral_containers(checked, f"{path}.ephemeralContainers")
+
+
+def _placement(spec: Tree, path: str, context: ValidationContext) -> Found:
+    """Yield the problems of node selector, affinity, gates, topology spread, and the fields validated between them."""
+    if "nodeSelector" in spec:
+        yield from labels(spec["nodeSelector"], f"{path}.nodeSelector")
+    if "securityContext" in spec or spec.get("shareProcessNamespace"):
+        yield from pod_security(spec.get("securityContext", {}), spec, f"{path}.securityContext", context)
+    if context.rules.host_namespaces_are_of_spec:
+        yield from shared_processes(spec, path)
+    if "affinity" in spec:
+        yield from affinity(spec["affinity"], f"{path}.affinity", context)
+    yield from _dns(spec, f"{path}.dnsConfig", context)
+    for i, gate in enumerate(spec.get("readinessGates", ())):
+        yield from qualified_name(gate.get("conditionType", ""), f"{path}.readinessGates[{i}].conditionType")
+    if "schedulingGates" in spec:
+        yield from scheduling_gates(spec["schedulingGates"], f"{path}.schedulingGates")
+    if "topologySpreadConstraints" in spec:
+        at = f"{path}.topologySpreadConstraints"
+        yield from topology_spread(spec["topologySpreadConstraints"], at, context)
+
+
+def _names(spec: Tree, path: str) -> Found:
+    # The field's old name, serviceAccount, counts if the new one is absent.
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount", "")
+    node = spec.get("nodeName", "")
+    for name, value in (("serviceAccountName", account), ("nodeName", node)):
+        if value:
+            yield from invalid_findings(subdomain_problems(value), value, f"{path}.{name}")
+    seconds = spec.get("activeDeadlineSeconds")
+    if seconds is not None:
+        yield from invalid_findings(range_problems(seconds, 1, _MAX_INT32), seconds, f"{path}.activeDeadlineSeconds")
+    for name in ("hostname", "subdomain"):
+        if spec.get(name):
+            yield from label_name(spec[name], f"{path}.{name}")
+
+
+def _classes(spec: Tree, path: str, context: ValidationContext) -> Found:
+    """Yield the problems of the fields from tolerations on: host aliases, classes, overhead, operating system."""
+    if "tolerations" in spec:
+        yield from tolerations(spec["tolerations"], f"{path}.tolerations", context)
+    strict = context.on("StrictIPCIDRValidation")
+    for i, alias in enumerate(spec.get("hostAliases", ())):
+        at, ip = f"{path}.hostAliases[{i}]", alias.get("ip", "")
+        yield from invalid_findings(ip_problems(ip, strict=strict), ip, f"{at}.ip")
+        for n, name in enumerate(alias.get("hostnames", ())):
+            yield from invalid_findings(subdomain_problems(name), name, f"{at}.hostnames[{n}]")
+    if name := spec.get("priorityClassName"):
+        yield from invalid_findings(subdomain_problems(name), name, f"{path}.priorityClassName")
+    if "runtimeClassName" in spec:
+        name = spec["runtimeClassName"]
+        yield from invalid_findings(subdomain_problems(name), name, f"{path}.runtimeClassName")
+    if "preemptionPolicy" in spec:
+        yield from given_one_of(spec["preemptionPolicy"], PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
+    if "overhead" in spec:
+        yield from overhead(spec["overhead"], f"{path}.overhead")
+    if "os" in spec:
+        yield from operating_system(spec, path, context)
+
+
+def _resource_claims(claims: list[Tree], own: Tree, path: str) -> Found:
+    names: set[str] = set()
+    for i, claim in enumerate(claims):
+        at, name = f"{path}[{i}]", claim.get("name", "")
+        if MIRROR in own:
+            yield field_errors.forbidden("", "static pods do not support resource claims")
+            continue
+        if not name:
+            yield field_errors.required(f"{at}.name")
+        elif name in names:
+            yield field_errors.duplicate(f"{at}.name", name)
+        else:
+            yield from label_name(name, f"{at}.name")
+            names.add(name)
+        sources = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if field in claim]
+        shown = in_go("PodResourceClaim", claim)
+        if len(sources) == 2:
+            problem = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            yield field_errors.invalid(at, shown, problem)
+        elif not sources:
+            problem = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            yield field_errors.invalid(at, shown, problem)
+        for field in sources:
+            yield from invalid_findings(subdomain_problems(claim[field]), claim[field], f"{at}.{field}")
+
+
+def _host_network_ports(spec: Tree, path: str, context: ValidationContext) -> Found:
+    for i, container in enumerate(spec.get("containers", ())):
+        for n, port in enumerate(container.get("ports", ())):
+            host, own = port.get("hostPort", 0), port.get("containerPort", 0)
+            # On the host network, every container port is a host port by default.
+            if host and host != own:
+                problem = "must match `containerPort` when `hostNetwork` is true"
+                yield field_errors.invalid(f"{path}.containers[{i}].ports[{n}].hostPort", host, problem)
+
+
+def _dns(spec: Tree, path: str, context: ValidationContext) -> Found:
+    config = spec.get("dnsConfig")
+    servers = config.get("nameservers", ()) if config is not None else ()
+    if spec.get("dnsPolicy") == "None" and not context.partial:
+        if config is None:
+            yield field_errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not servers:
+            problem = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            yield field_errors.required(f"{path}.nameservers", problem)
+            return
+    if config is not None:
+        yield from _dns_config(config, path, context)
+
+
+def _dns_config(config: Tree, path: str, context: ValidationContext) -> Found:
+    servers = config.get("nameservers", ())
+    if len(servers) > _MOST_NAMESERVERS:
+        problem = f"must not have more than {_MOST_NAMESERVERS} nameservers"
+        yield field_errors.invalid(f"{path}.nameservers", servers, problem)
+    for i, server in enumerate(servers):
+        problems = ip_problems(server, strict=context.on("StrictIPCIDRValidation"))
+        yield from invalid_findings(problems, server, f"{path}.nameservers[{i}]")
+    searches = config.get("searches", ())
+    if len(searches) > _MOST_SEARCHES:
+        problem = f"must not have more than {_MOST_SEARCHES} search paths"
+        yield field_errors.invalid(f"{path}.searches", searches, problem)
+    if too_long(" ".join(searches), _LONGEST_SEARCHES):
+        problem = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
+        yield field_errors.invalid(f"{path}.searches", searches, problem)
+    for i, search in enumerate(searches):
+        if search != ".":
+            name = search.removesuffix(".")
+            yield from invalid_findings(underscored_subdomain_problems(name), name, f"{path}.searches[{i}]")
+    for i, option in enumerate(config.get("options", ())):
+        if not option.get("name"):
+            yield field_errors.required(f"{path}.options[{i}]", "must not be empty")
+
+
+def _users_of_their_own(spec: Tree, path: str, context: ValidationContext) -> Found:
+    problem = "when `hostUsers` is false"
+    if spec.get("hostNetwork") and not context.on("UserNamespacesHostNetworkSupport"):
+        yield field_errors.forbidden(f"{path}.hostNetwork", problem)
+    for field, shown in (("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+        if spec.get(field):
+            yield field_errors.forbidden(f"{path}.{shown}", problem)
+    for at, container in containers_in_visiting_order(spec, path):
+        if container.get("volumeDevices"):
+            yield field_errors.forbidden(f"{at}.volumeDevices", problem)
+
+
+def _hostname_override(spec: Tree, path: str) -> Found:
+    name, at = spec["hostnameOverride"], f"{path}.hostnameOverride"
+    for field in ("setHostnameAsFQDN", "hostNetwork"):
+        if spec.get(field):
+            yield field_errors.forbidden(at, f"may not be specified when {field} is true")
+    if too_long(name, _LONGEST_HOSTNAME):
+        yield field_errors.too_long(at, _LONGEST_HOSTNAME)
+    yield from invalid_findings(subdomain_problems(name), name, at)
+
+
+def _files_of_environment(spec: Tree, path: str) -> Found:
+    """Yield the problems of variables read from files, whose volumes must be of type emptyDir."""
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
+    for at, container in containers_in_visiting_order(spec, path):
+        for i, variable in enumerate(container.get("env", ())):
+            reference = variable.get("valueFrom", {}).get("fileKeyRef")
+            if reference is None:
+                continue
+            name, field = reference.get("volumeName", ""), f"{at}.env[{i}].valueFrom.fileKeyRef.volumeName"
+            volume = volumes.get(name)
+            if volume is None:
+                yield field_errors.not_found(field, name)
+            elif "emptyDir" not in volume and len(volume) > ("name" in volume):
+                yield field_errors.invalid(field, name, "referenced volume must be of type emptyDir")

@@ -1,0 +1,313 @@
+"""Validation of PodGroups, Workloads and CompositePodGroups, in each version of scheduling.k8s.io that has them.
+
+Most rules are declared at the fields (``declared``); those between templates of a Workload are functions. An API server
+applies the functions first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from kschedctl.common.findings.finding import Finding
+from kschedctl.objects import field_errors
+from kschedctl.objects.names import subdomain_problems
+from kschedctl.objects.releases.validation_rules import ValidationRules
+from kschedctl.objects.validation.context import Found, Tree, ValidationContext
+from kschedctl.objects.validation.declared import (
+    IN_PLACE,
+    Field,
+    Items,
+    Struct,
+    any_of,
+    at_least,
+    at_most,
+    long_name,
+    path_segment,
+    short_name,
+)
+from kschedctl.objects.validation.metadata import object_metadata
+from kschedctl.objects.validation.pod_rejections import FORBIDDEN, PREEMPT, computed_priority
+from kschedctl.objects.validation.values import invalid_findings, qualified_name
+
+_ALPHA_2: Final = "v1alpha2"
+_HIGHEST: Final = 1_000_000_000
+_MOST_TEMPLATES: Final = 8
+_MOST_CLAIMS: Final = 4
+_MOST_CONSTRAINTS: Final = 1
+#: The number of levels of composite groups that is too much.
+_TOO_DEEP: Final = 4
+#: The feature gates that API servers drop fields without.
+_TOPOLOGY: Final = "TopologyAwareWorkloadScheduling"
+_CLAIMS: Final = "DRAWorkloadResourceClaims"
+_POLICY: Final = "PodGroupPreemptionPolicy"
+_COMPOSITE: Final = "CompositePodGroup"
+_PREEMPTION: Final = "WorkloadAwarePreemption"
+
+GIVEN_GROUP_PRIORITY: Final = (
+    "priority set in the {} ({}) must match the priority computed ({}) based on the priority class set in the spec"
+)
+GIVEN_GROUP_POLICY: Final = (
+    "the string value of PreemptionPolicy ({}) must not be provided in {} spec; "
+    "priority admission controller computed {} from the given PriorityClass name"
+)
+
+_CHOSEN: Final = Struct()
+
+
+def _policy(minimum: str) -> Field:
+    gang = Struct((Field(minimum, at_least(1), zero=0, required=True),))
+    members = Field("basic", _CHOSEN), Field("gang", gang)
+    return Field("schedulingPolicy", Struct(members, union=("basic", "gang")), zero=IN_PLACE)
+
+
+_CONSTRAINT: Final = Struct((Field("key", qualified_name, zero="", required=True),))
+_CONSTRAINTS: Final = Field(
+    "schedulingConstraints", Struct((Field("topology", Items(lambda: _CONSTRAINT, _MOST_CONSTRAINTS)),))
+)
+_CLAIM: Final = Struct(
+    (
+        Field("name", short_name, zero="", required=True),
+        Field("resourceClaimName", long_name),
+        Field("resourceClaimTemplateName", long_name),
+    ),
+    union=("resourceClaimName", "resourceClaimTemplateName"),
+)
+_RESOURCE_CLAIMS: Final = Field("resourceClaims", Items(lambda: _CLAIM, _MOST_CLAIMS, key="name"), gate=_CLAIMS)
+_MODE: Final = Field(
+    "disruptionMode", Struct((Field("single", _CHOSEN), Field("all", _CHOSEN)), union=("single", "all"))
+)
+_OLD_MODE: Final = Field("disruptionMode", any_of(("Pod", "PodGroup")), gate=_PREEMPTION)
+_CLASS: Final = Field("priorityClassName", long_name, zero="")
+_PRIORITY: Final = Field("priority", at_most(_HIGHEST))
+_PREEMPTION_POLICY: Final = Field("preemptionPolicy", any_of(("Never", "PreemptLowerPriority")), gate=_POLICY)
+_NAME: Final = Field("name", short_name, zero="", required=True)
+_PARENT: Final = Field("parentCompositePodGroupName", long_name)
+_WORKLOAD_REF: Final = Field(
+    "workloadRef",
+    Struct(
+        (
+            Field("workloadName", long_name, zero="", required=True),
+            Field("templateName", short_name, zero="", required=True),
+        )
+    ),
+)
+_TEMPLATE_REF: Final = Field(
+    "podGroupTemplateRef",
+    Struct(
+        (
+            Field(
+                "workload",
+                Struct(
+                    (
+                        Field("workloadName", long_name, zero="", required=True),
+                        Field("podGroupTemplateName", short_name, zero="", required=True),
+                    )
+                ),
+            ),
+        ),
+        union=("workload",),
+    ),
+)
+_CONTROLLER: Final = Field(
+    "controllerRef",
+    Struct(
+        (
+            Field("apiGroup", long_name, zero=""),
+            Field("kind", path_segment, zero="", required=True),
+            Field("name", path_segment, zero="", required=True),
+        )
+    ),
+)
+#: The fields that groups and templates share.
+_OLD_COMMON: Final = (
+    _policy("minCount"),
+    replace(_CONSTRAINTS, gate=_TOPOLOGY),
+    _RESOURCE_CLAIMS,
+    _OLD_MODE,
+    replace(_CLASS, gate=_PREEMPTION),
+    replace(_PRIORITY, gate=_PREEMPTION),
+)
+_COMMON: Final = (
+    _policy("minCount"),
+    replace(_CONSTRAINTS, gate=_TOPOLOGY),
+    _RESOURCE_CLAIMS,
+    _MODE,
+    _CLASS,
+    _PRIORITY,
+    _PREEMPTION_POLICY,
+)
+_COMPOSITE_COMMON: Final = (
+    _policy("minGroupCount"),
+    _CONSTRAINTS,
+    _MODE,
+    _CLASS,
+    _PRIORITY,
+    _PREEMPTION_POLICY,
+)
+
+
+def _template(common: Iterable[Field]) -> Struct:
+    return Struct((_NAME, *(replace(field, printed=field.gate == _TOPOLOGY) for field in common)))
+
+
+_OLD_TEMPLATE: Final = _template(_OLD_COMMON)
+_TEMPLATE: Final = _template(_COMMON)
+_TEMPLATES: Final = Field("podGroupTemplates", Items(lambda: _TEMPLATE, _MOST_TEMPLATES, key="name"))
+_COMPOSITES: Final[Field] = Field(
+    "compositePodGroupTemplates",
+    Items(lambda: _COMPOSITE_TEMPLATE, _MOST_TEMPLATES, key="name"),
+    gate=_COMPOSITE,
+)
+_COMPOSITE_TEMPLATE: Final[Struct] = Struct((_NAME, *_COMPOSITE_COMMON, _TEMPLATES, _COMPOSITES))
+
+_OLD_GROUP: Final = Struct((_TEMPLATE_REF, *_OLD_COMMON))
+_GROUP: Final = Struct((replace(_PARENT, gate=_COMPOSITE), _WORKLOAD_REF, *_COMMON))
+_OLD_WORKLOAD: Final = Struct(
+    (
+        _CONTROLLER,
+        Field("podGroupTemplates", Items(lambda: _OLD_TEMPLATE, _MOST_TEMPLATES, key="name"), required=True),
+    )
+)
+_WORKLOAD: Final = Struct((_CONTROLLER, _TEMPLATES, _COMPOSITES), union=(_TEMPLATES.name, _COMPOSITES.name))
+_COMPOSITE_GROUP: Final = Struct((_PARENT, replace(_WORKLOAD_REF, required=True), *_COMPOSITE_COMMON))
+
+
+def _validated(tree: Tree, context: ValidationContext, *, struct: Struct, version: str) -> Found:
+    """Yield the problems of an object; none in a release that does not serve the version."""
+    if version not in context.rules.pod_group_versions:
+        return
+    spec: Tree = tree.get("spec", {})
+    struct.drop_disabled(spec, context)
+    yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
+    if struct is _GROUP and _PARENT.name in spec and _WORKLOAD_REF.name not in spec:
+        yield field_errors.required("spec.workloadRef", f"must be set when {_PARENT.name} is set")
+    if struct is _WORKLOAD:
+        yield from _templates_together(spec)
+    yield from struct(spec, "spec")
+
+
+old_pod_group: Final = partial(_validated, struct=_OLD_GROUP, version=_ALPHA_2)
+old_workload: Final = partial(_validated, struct=_OLD_WORKLOAD, version=_ALPHA_2)
+composite_pod_group: Final = partial(_validated, struct=_COMPOSITE_GROUP, version="v1alpha3")
+
+
+def pod_group(version: str) -> Any:
+    """Return the rule of PodGroups of a version later than v1alpha2."""
+    return partial(_validated, struct=_GROUP, version=version)
+
+
+def workload(version: str) -> Any:
+    """Return the rule of Workloads of a version later than v1alpha2."""
+    return partial(_validated, struct=_WORKLOAD, version=version)
+
+
+def group_refusals(tree: Tree, kind: str, context: ValidationContext) -> Found:
+    """Yield the rejections of a group by admission, as far as they do not depend on a cluster.
+
+    Parameters
+    ----------
+    tree : dict
+        The object. The priority that admission sets is filled in, because it is validated as well.
+    kind : str
+        The object's kind; kinds without a priority of their own have no rejections.
+    """
+    noun, gate = priority_words(kind, context.rules)
+    if not gate or not context.on(gate):
+        return
+    spec = tree.setdefault("spec", {})
+    value = computed_priority(spec)
+    if value is None:
+        return
+    priority, policy = spec.setdefault("priority", value), spec.get("preemptionPolicy")
+    if priority != value:
+        yield Finding(GIVEN_GROUP_PRIORITY.format(noun, priority, value), "spec.priority", rule=FORBIDDEN)
+    elif policy is not None and policy != PREEMPT and context.on(_POLICY):
+        problem = GIVEN_GROUP_POLICY.format(policy, noun, PREEMPT)
+        yield Finding(problem, "spec.preemptionPolicy", rule=FORBIDDEN)
+
+
+def priority_words(kind: str, rules: ValidationRules) -> tuple[str, str]:
+    """Return the noun for a kind of groups in messages, and the gate with which admission sets its priority."""
+    match kind:
+        case "PodGroup":
+            return "pod group", rules.pod_group_priority_gate
+        case "CompositePodGroup":
+            return "composite pod group", _COMPOSITE
+        case _:
+            return "", ""
+
+
+def scheduling_group(group: Tree, path: str) -> Found:
+    """Yield the problems of ``schedulingGroup`` of a pod."""
+    at, name = f"{path}.podGroupName", group.get("podGroupName")
+    if name is None:
+        yield field_errors.invalid(at, None, "must specify one of: `podGroupName`")
+    else:
+        yield from invalid_findings(subdomain_problems(name), name, at)
+
+
+def _templates_together(spec: Tree) -> Found:
+    """Yield the problems between the templates of a Workload."""
+    templates, composites = _TEMPLATES.value(spec) or [], _composites(spec)
+    path = f"spec.{_COMPOSITES.name}"
+    yield from _unique_names(composites, path, {each.get("name", "") for each in templates})
+    for i, each in enumerate(composites):
+        if _is_too_deep(each, 1):
+            inside = _COMPOSITE_TEMPLATE.printed(each, is_internal=True)["CompositePodGroupTemplates"]
+            problem = f"maximum template hierarchy depth is {_TOO_DEEP}"
+            yield field_errors.invalid(f"{path}[{i}]", inside, problem)
+    of_templates = [_priority(each) for each in templates]
+    if len(set(of_templates)) > 1:
+        yield field_errors.invalid("spec", None, "detected multiple priority configurations")
+    elif len({*of_templates, *(_priority(each) for top in composites for each in _below(top))}) > 1:
+        problem = "all priority and priorityClassName values must be identical, detected multiple values"
+        yield field_errors.invalid("spec", None, problem)
+    for i, each in enumerate(composites):
+        yield from _has_children(each, f"{path}[{i}]")
+
+
+def _composites(tree: Tree) -> list[Tree]:
+    return _COMPOSITES.value(tree) or []
+
+
+def _unique_names(composites: list[Tree], path: str, taken: set[str]) -> Found:
+    """Yield the names that a template elsewhere has; equal names in one list are found by the declared rules."""
+    for i, each in enumerate(composites):
+        if each.get("name", "") in taken:
+            yield field_errors.duplicate(f"{path}[{i}].name", each.get("name", ""))
+    taken |= {each.get("name", "") for each in composites}
+    for i, each in enumerate(composites):
+        children = _TEMPLATES.value(each) or []
+        for n, child in enumerate(children):
+            if child.get("name", "") in taken:
+                yield field_errors.duplicate(f"{path}[{i}].{_TEMPLATES.name}[{n}].name", child.get("name", ""))
+        taken |= {child.get("name", "") for child in children}
+        yield from _unique_names(_composites(each), f"{path}[{i}].{_COMPOSITES.name}", taken)
+
+
+def _is_too_deep(composite: Tree, depth: int) -> bool:
+    return depth == _TOO_DEEP or any(_is_too_deep(child, depth + 1) for child in _composites(composite))
+
+
+def _priority(template: Tree) -> tuple[str, int | None]:
+    return template.get("priorityClassName", ""), template.get("priority")
+
+
+def _below(composite: Tree) -> Iterator[Tree]:
+    """Yield a composite template and all templates below it."""
+    yield composite
+    yield from composite.get(_TEMPLATES.name, ())
+    for child in _composites(composite):
+        yield from _below(child)
+
+
+def _has_children(composite: Tree, path: str) -> Found:
+    children = _composites(composite)
+    if not children and not composite.get(_TEMPLATES.name):
+        problem = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
+        yield field_errors.invalid(path, composite.get("name", ""), problem)
+    for i, child in enumerate(children):
+        yield from _has_children(child, f"{path}.{_COMPOSITES.name}[{i}]")

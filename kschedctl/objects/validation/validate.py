@@ -1,0 +1,188 @@
+"""The entry point of this package: the errors and warnings of an API server about a manifest and its pods.
+
+Validation stops where an API server does: at a value that cannot be decoded, then at the fields of a Pod that
+admission rejects, then after all errors of the object. Warnings are reported only for an accepted object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from kschedctl.common.findings.finding import Finding, Severity
+from kschedctl.objects.names import path_segment_problems
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.schema.decode import decode_object
+from kschedctl.objects.schema.strict import is_known
+from kschedctl.objects.validation.autoscaler import horizontal_pod_autoscaler, horizontal_pod_autoscaler_v1
+from kschedctl.objects.validation.budget import pod_disruption_budget
+from kschedctl.objects.validation.claim import persistent_volume_claim
+from kschedctl.objects.validation.context import Found, Tree, ValidationContext
+from kschedctl.objects.validation.jobs import cron_job, job
+from kschedctl.objects.validation.metadata import object_metadata
+from kschedctl.objects.validation.persistent_volume import persistent_volume
+from kschedctl.objects.validation.pod import pod
+from kschedctl.objects.validation.pod_group import (
+    composite_pod_group,
+    group_refusals,
+    old_pod_group,
+    old_workload,
+    pod_group,
+    workload,
+)
+from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, label_key_refusals, pod_path, pod_refusals
+from kschedctl.objects.validation.priority_class import priority_class
+from kschedctl.objects.validation.storage_class import storage_class
+from kschedctl.objects.validation.warnings import warnings
+from kschedctl.objects.validation.workloads import (
+    daemon_set,
+    deployment,
+    pod_template_object,
+    replica_set,
+    replication_controller,
+    stateful_set,
+)
+
+Rule: TypeAlias = Callable[[Tree, ValidationContext], Found]
+#: The validation rule of each kind.
+RULES: Final[Mapping[str, Rule]] = {
+    "v1/Pod": pod,
+    "v1/PodTemplate": pod_template_object,
+    "v1/ReplicationController": replication_controller,
+    "v1/PersistentVolume": persistent_volume,
+    "v1/PersistentVolumeClaim": persistent_volume_claim,
+    "apps/v1/Deployment": deployment,
+    "apps/v1/ReplicaSet": replica_set,
+    "apps/v1/StatefulSet": stateful_set,
+    "apps/v1/DaemonSet": daemon_set,
+    "batch/v1/Job": job,
+    "batch/v1/CronJob": cron_job,
+    "policy/v1/PodDisruptionBudget": pod_disruption_budget,
+    "scheduling.k8s.io/v1/PriorityClass": priority_class,
+    "scheduling.k8s.io/v1alpha2/PodGroup": old_pod_group,
+    "scheduling.k8s.io/v1alpha2/Workload": old_workload,
+    "scheduling.k8s.io/v1alpha3/PodGroup": pod_group("v1alpha3"),
+    "scheduling.k8s.io/v1alpha3/Workload": workload("v1alpha3"),
+    "scheduling.k8s.io/v1alpha3/CompositePodGroup": composite_pod_group,
+    "scheduling.k8s.io/v1beta1/PodGroup": pod_group("v1beta1"),
+    "scheduling.k8s.io/v1beta1/Workload": workload("v1beta1"),
+    "autoscaling/v1/HorizontalPodAutoscaler": horizontal_pod_autoscaler_v1,
+    "autoscaling/v2/HorizontalPodAutoscaler": horizontal_pod_autoscaler,
+    "storage.k8s.io/v1/StorageClass": storage_class,
+}
+_POD: Final = "v1/Pod"
+_GROUPS: Final = "scheduling.k8s.io/"
+#: The kinds whose pod template is not in ``spec.template``.
+_OF_CRON_JOBS: Final = "batch/v1/CronJob"
+_OF_TEMPLATES: Final = "v1/PodTemplate"
+
+
+def validate(
+    api_version: str, kind: str, obj: Mapping[str, Any], release: Release, *, admission: bool = True
+) -> Iterator[Finding]:
+    """Yield the findings of an API server when an object is created.
+
+    Parameters
+    ----------
+    api_version, kind : str
+        The object's version and kind; for kinds that are not in ``RULES``, only decoding errors are found.
+    obj : mapping
+        The object as written: a manifest as plain data. It is not modified.
+    release : Release
+        The release of the API server.
+    admission : bool
+        True to include rejections by admission that do not depend on a cluster's classes; with a cluster,
+        ``kschedctl.admission`` finds more.
+
+    Yields
+    ------
+    Finding
+        A finding with the API server's message, in its order. Errors with the rule ``FAILED_CREATE`` are about the
+        pods of a workload that is itself accepted; errors with any other rule mean that the object is rejected.
+        Warnings are reported only for an accepted object.
+
+    Examples
+    --------
+    >>> from kschedctl.objects.releases.release import LATEST
+    >>> spec = {"minAvailable": "110%"}
+    >>> budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"}, "spec": spec}
+    >>> print(*validate("policy/v1", "PodDisruptionBudget", budget, LATEST))
+    spec.minAvailable: Invalid value: "110%": must not be greater than 100%
+    """
+    if not is_known(api_version, kind):
+        return
+    tree, unreadable = decode_object(obj, api_version, kind)
+    if unreadable is not None:
+        yield unreadable
+        return
+    yield from validate_decoded(api_version, kind, tree, release, admission=admission)
+
+
+def validate_decoded(
+    api_version: str, kind: str, tree: Tree, release: Release, *, admission: bool = True
+) -> Iterator[Finding]:
+    """Yield the findings of an API server about a decoded object, as ``validate`` does.
+
+    Parameters
+    ----------
+    tree : dict
+        The object as decoded by ``kschedctl.objects.schema.decode.decoded``. Defaults are filled in place.
+    """
+    key = f"{api_version}/{kind}"
+    rule = RULES.get(key)
+    if rule is None:
+        return
+    context = ValidationContext(release)
+    # Admission precedes validation, so a Pod or a group that admission rejects has no other findings.
+    template = _template(tree, key)
+    refusals = list(pod_refusals(template, pod_path(kind), kind)) if admission else []
+    if key.startswith(_GROUPS):
+        of_group = list(group_refusals(tree, kind, context))
+        refusals += of_group if admission else []
+    if refusals and (key == _POD or key.startswith(_GROUPS)):
+        yield from refusals
+        return
+    found = list(rule(tree, context))
+    if not found:
+        # The checks common to all kinds, where a kind's own rule is not stricter.
+        metadata = tree.get("metadata", {})
+        found = list(object_metadata(metadata, path_segment_problems, namespaced=True, known_finalizers=False))
+    yield from found
+    yield from refusals
+    if key != _POD:
+        yield from label_key_refusals(template, kind, context)
+    if not found:
+        yield from warnings(tree, key, pod_path(kind))
+
+
+def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
+    """Yield the problems of an admitted Pod, in the fields that scheduling reads.
+
+    Parameters
+    ----------
+    tree : dict
+        The Pod as plain data, without nulls; absent fields are not reported as missing.
+    """
+    for finding in pod(tree, ValidationContext(release, partial=True)):
+        hint = _DEFAULTS_HINT if ".resources." in finding.field else ""
+        yield replace(finding, hint=finding.hint or hint)
+
+
+_DEFAULTS_HINT: Final = "if a container sets no request or limit, defaults and LimitRanges can set one"
+
+
+def refuses(finding: Finding) -> bool:
+    """Report whether a finding means that the object itself is rejected, not only its pods."""
+    return finding.severity is Severity.ERROR and finding.rule != FAILED_CREATE
+
+
+def _template(tree: Tree, key: str) -> Tree | None:
+    """Return the pod template of an object, the object itself if it is a Pod, or ``None`` if there is no template."""
+    if key == _POD:
+        return tree
+    holder: Tree = tree if key == _OF_TEMPLATES else tree.get("spec", {})
+    if key == _OF_CRON_JOBS:
+        holder = holder.get("jobTemplate", {}).get("spec", {})
+    template = holder.get("template")
+    return template if isinstance(template, dict) else None

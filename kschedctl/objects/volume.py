@@ -1,0 +1,174 @@
+"""Volumes of pods, PersistentVolumes and PersistentVolumeClaims (core/v1)."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from kschedctl.objects.core import ResourceList
+from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, LabelSelector, ObjectMeta
+from kschedctl.objects.node_selector import NodeSelector
+
+
+class GCEPersistentDisk(ApiStruct, frozen=True):
+    pd_name: str = ""
+    read_only: bool = False
+    partition: Int32 = 0
+
+
+class AWSElasticBlockStore(ApiStruct, frozen=True):
+    volume_id: str = field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class AzureDisk(ApiStruct, frozen=True):
+    disk_name: str = ""
+    disk_uri: str = field(default="", name="diskURI")
+    #: The API server's default is Shared.
+    kind: str = "Shared"
+
+
+class AzureFile(ApiStruct, frozen=True):
+    share_name: str = ""
+    secret_name: str = ""
+    secret_namespace: str = ""
+
+
+class Cinder(ApiStruct, frozen=True):
+    volume_id: str = field(default="", name="volumeID")
+
+
+class VsphereVolume(ApiStruct, frozen=True):
+    volume_path: str = ""
+
+
+class PortworxVolume(ApiStruct, frozen=True):
+    volume_id: str = field(default="", name="volumeID")
+
+
+class ISCSI(ApiStruct, frozen=True):
+    iqn: str = ""
+    target_portal: str = ""
+    lun: Int32 = 0
+    read_only: bool = False
+
+
+class RBD(ApiStruct, frozen=True):
+    monitors: tuple[str, ...] = ()
+    image: str = ""
+    pool: str = ""
+    read_only: bool = False
+
+
+class InTreeVolumes(ApiStruct, frozen=True):
+    """The in-tree sources that pod volumes and PersistentVolumes have in common."""
+
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    azure_disk: AzureDisk | None = None
+    azure_file: AzureFile | None = None
+    cinder: Cinder | None = None
+    vsphere_volume: VsphereVolume | None = None
+    portworx_volume: PortworxVolume | None = None
+    iscsi: ISCSI | None = None
+    rbd: RBD | None = None
+
+
+class VolumeResourceRequirements(ApiStruct, frozen=True):
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+
+
+class TypedObjectReference(ApiStruct, frozen=True):
+    """A reference to another object: the data source of a claim, or the claim of a PersistentVolume."""
+
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
+class PersistentVolumeClaimSpec(ApiStruct, frozen=True):
+    access_modes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    resources: VolumeResourceRequirements = VolumeResourceRequirements()
+    volume_name: str = ""
+    #: ``None`` requests the default class; the empty string requests no class.
+    storage_class_name: str | None = None
+    volume_mode: str = ""
+    volume_attributes_class_name: str | None = None
+    data_source: TypedObjectReference | None = None
+    data_source_ref: TypedObjectReference | None = None
+
+
+class PersistentVolumeClaimStatus(ApiStruct, frozen=True):
+    phase: str = ""
+    capacity: ResourceList = {}
+
+
+class PersistentVolumeClaim(ApiObject, frozen=True, kw_only=True):
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+
+
+class PersistentVolumeClaimTemplate(ApiStruct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+
+
+class ClaimVolumeSource(ApiStruct, frozen=True):
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class EphemeralVolumeSource(ApiStruct, frozen=True):
+    volume_claim_template: PersistentVolumeClaimTemplate | None = None
+
+
+class CSIVolumeSource(ApiStruct, frozen=True):
+    driver: str = ""
+    volume_handle: str = ""
+
+
+class ImageVolumeSource(ApiStruct, frozen=True):
+    reference: str = ""
+
+
+class EmptyDirVolumeSource(ApiStruct, frozen=True):
+    """A directory on the pod's node, deleted together with the pod."""
+
+
+class Volume(InTreeVolumes, frozen=True, kw_only=True):
+    """A volume of a pod, with the sources that scheduling and drains read."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
+    image: ImageVolumeSource | None = None
+    empty_dir: EmptyDirVolumeSource | None = None
+
+
+class VolumeNodeAffinity(ApiStruct, frozen=True):
+    required: NodeSelector | None = None
+
+
+class PersistentVolumeSpec(InTreeVolumes, frozen=True, kw_only=True):
+    capacity: ResourceList = {}
+    access_modes: tuple[str, ...] = ()
+    claim_ref: TypedObjectReference | None = None
+    storage_class_name: str = ""
+    volume_mode: str = ""
+    volume_attributes_class_name: str | None = None
+    persistent_volume_reclaim_policy: str = ""
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSIVolumeSource | None = None
+
+
+class PersistentVolumeStatus(ApiStruct, frozen=True):
+    phase: str = ""
+
+
+class PersistentVolume(ApiObject, frozen=True, kw_only=True):
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+    status: PersistentVolumeStatus = PersistentVolumeStatus()

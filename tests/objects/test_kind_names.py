@@ -1,0 +1,45 @@
+"""The names that kubectl has for kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.objects.kind_names import is_namespaced, kind_by_name, kind_names
+from kschedctl.objects.kinds import KINDS
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("pod", "Pod"),
+        ("Pods", "Pod"),
+        ("po", "Pod"),
+        ("storageclasses", "StorageClass"),
+        ("csistoragecapacities", "CSIStorageCapacity"),
+        ("poddisruptionbudgets.policy", "PodDisruptionBudget"),
+        ("rs", "ReplicaSet"),
+        ("deployment.apps", "Deployment"),
+    ],
+)
+def test_kind_of_a_name(name: str, kind: str) -> None:
+    found = kind_by_name(name)
+    assert found is not None
+    assert found.__name__ == kind
+
+
+def test_unknown_names_are_no_kind() -> None:
+    assert kind_by_name("pot") is None
+    assert kind_by_name("pods.apps") is None
+
+
+def test_every_kind_has_names_of_its_own() -> None:
+    assert {kind_by_name(name) for name in kind_names()} == set(KINDS.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "namespaced"), [("pod", True), ("pvc", True), ("deploy", True), ("node", False), ("pv", False)]
+)
+def test_which_kinds_are_in_namespaces(name: str, namespaced: bool) -> None:
+    kind = kind_by_name(name)
+    assert kind is not None
+    assert is_namespaced(kind) is namespaced
