@@ -23,7 +23,7 @@ from benchmarks import synthetic
 from benchmarks.rows import Row, in_a_process, peak_megabytes, report, timed
 from kschedctl.common.text.yaml import documents_by_events
 from kschedctl.objects.pod import Pod
-from kschedctl.snapshot.load import load_snapshot
+from kschedctl.sources.snapshot.load import load_snapshot
 
 
 class _Pods(msgspec.Struct):
@@ -53,7 +53,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
         form = "YAML" if args.yaml else "compact JSON" if args.compact else "JSON"
         bound = ("events of libyaml", _read_events) if args.yaml else ("typed msgspec", _decode)
         ways = [("load", _load), bound]
-        if find_spec("kschedctl.snapshot.cached_load"):
+        if find_spec("kschedctl.sources.snapshot.cached_load"):
             # The first run writes the cache file.
             in_a_process(_measured, _load_cached, path)
             ways.insert(1, ("load from the cache", _load_cached))
@@ -76,7 +76,7 @@ def _wall_time(path: Path) -> float:
     """Return the wall time of a loading in a main process, in seconds, without that of the imports."""
     script = """
 import sys, time
-from kschedctl.snapshot.load import load_snapshot
+from kschedctl.sources.snapshot.load import load_snapshot
 begin = time.perf_counter()
 load_snapshot(sys.argv[1:])
 print(time.perf_counter() - begin)
@@ -115,7 +115,7 @@ def _load(path: Path) -> None:
 
 def _load_cached(path: Path) -> None:
     # Releases before 0.2 have no cache.
-    from kschedctl.snapshot.cached_load import load_cached
+    from kschedctl.sources.snapshot.cached_load import load_cached
 
     load_cached([path])
 

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from kschedctl.framework.remedy import Remedy
     from kschedctl.functions import case_configuration, decide_cases, rules, run_sweep
     from kschedctl.linting import lint
-    from kschedctl.live.context import LiveContext
     from kschedctl.loaded_cluster import LoadedCluster
     from kschedctl.loading import load
     from kschedctl.objects.meta import ApiObject
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     from kschedctl.simulate.simulation import Simulation
     from kschedctl.simulate.timeline import TimelineEntry
     from kschedctl.simulate.world import World
+    from kschedctl.sources.live.context import LiveContext
     from kschedctl.whatif.edit import PodEdit
     from kschedctl.whatif.edits import (
         Apply,
@@ -218,7 +218,7 @@ _HOMES = {
     "LabelNode": "kschedctl.whatif.edits",
     "LeaderOverview": "kschedctl.answers.leader",
     "LintReport": "kschedctl.answers.lint",
-    "LiveContext": "kschedctl.live.context",
+    "LiveContext": "kschedctl.sources.live.context",
     "LoadedCluster": "kschedctl.loaded_cluster",
     "Location": "kschedctl.common.findings.location",
     "MadePod": "kschedctl.workloads.created_pods",

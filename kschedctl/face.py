@@ -720,10 +720,10 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         InputError
             If the target cannot be written.
         """
-        from kschedctl.snapshot.anonymize import with_pseudonyms
-        from kschedctl.snapshot.capture import capture
-        from kschedctl.snapshot.capture_files import check_target, write_capture
-        from kschedctl.snapshot.cluster_reader import ClusterReader
+        from kschedctl.sources.snapshot.anonymize import with_pseudonyms
+        from kschedctl.sources.snapshot.capture import capture
+        from kschedctl.sources.snapshot.capture_files import check_target, write_capture
+        from kschedctl.sources.snapshot.cluster_reader import ClusterReader
 
         check_target(str(target), force=force)
         captured = capture(ClusterReader(self.cluster, self.snapshot.summary))

@@ -33,8 +33,8 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pending import pending_pods, scheduler_message
-from kschedctl.snapshot.load import Snapshot
-from kschedctl.snapshot.pod_choice import defaulted, given_pod, is_manifest
+from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.pod_choice import defaulted, given_pod, is_manifest
 from kschedctl.whatif.edit import PodEdit
 from kschedctl.whatif.edit_sequence import apply_pod_edits
 

@@ -21,13 +21,13 @@ from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.registry import full_registry, in_tree_registry
 from kschedctl.simulate.disruption import with_computed_status
-from kschedctl.snapshot.load import Snapshot, load_snapshot
-from kschedctl.snapshot.original_objects import OriginalObjects
-from kschedctl.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
+from kschedctl.sources.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.text_file import file_bytes
 from kschedctl.whatif.edit import Edit
 
 if TYPE_CHECKING:
-    from kschedctl.live.context import LiveContext
+    from kschedctl.sources.live.context import LiveContext
 
 
 @checked_arguments
@@ -138,7 +138,7 @@ def read_snapshot(
     written = OriginalObjects() if call_extenders else None
     if paths and note_of_cache is not None and written is None and stdin is None and not more:
         # Most runs use no cache.
-        from kschedctl.snapshot.cached_load import load_cached
+        from kschedctl.sources.snapshot.cached_load import load_cached
 
         return load_cached(paths, max_unpacked=max_unpacked, cluster=cluster, note=note_of_cache)
     if paths:
@@ -225,7 +225,7 @@ def _load_live(
     live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]], written: OriginalObjects | None
 ) -> Snapshot:
     # Most commands read no running cluster.
-    from kschedctl.live.context import LiveContext
-    from kschedctl.live.reader import load_live
+    from kschedctl.sources.live.context import LiveContext
+    from kschedctl.sources.live.reader import load_live
 
     return load_live(live or LiveContext(), more=more, written=written)

@@ -36,7 +36,7 @@ from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.testing.operands import check_operands
 
 HOSTNAME = "kubernetes.io/hostname"

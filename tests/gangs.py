@@ -12,7 +12,7 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.choice import ChosenBy, ReleaseChoice
 from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from tests.builders import make_object, make_pod
 
 RACK: Final = "example.com/rack"

@@ -10,9 +10,9 @@ from kschedctl.answers.snapshot import SnapshotInfo
 from kschedctl.completeness.missing import NOT_COUNTED, refusals
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
-from kschedctl.snapshot.reading import SnapshotReader
-from kschedctl.snapshot.standard_input import STDIN, open_stdin
-from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.sources.snapshot.reading import SnapshotReader
+from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.sources.snapshot.summary import ReadSummary
 
 
 def snapshot_info(

@@ -73,9 +73,9 @@ def simulate(
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.presentation.simulate import SimulateView
     from kschedctl.requests.manifests import load_with_manifests
-    from kschedctl.snapshot.capture import capture
-    from kschedctl.snapshot.capture_files import check_target, write_capture
-    from kschedctl.snapshot.cluster_reader import ClusterReader
+    from kschedctl.sources.snapshot.capture import capture
+    from kschedctl.sources.snapshot.capture_files import check_target, write_capture
+    from kschedctl.sources.snapshot.cluster_reader import ClusterReader
 
     handle = TerminalHandle()
     if save:

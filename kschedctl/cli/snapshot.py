@@ -112,9 +112,9 @@ def _write(
     from kschedctl.completeness.missing import refusals
     from kschedctl.objects.wording import counted
     from kschedctl.requests.capture import captured_cluster
-    from kschedctl.snapshot.anonymize import with_pseudonyms
-    from kschedctl.snapshot.capture_files import check_target, write_capture
-    from kschedctl.snapshot.mapping_file import check_mapping, write_mapping
+    from kschedctl.sources.snapshot.anonymize import with_pseudonyms
+    from kschedctl.sources.snapshot.capture_files import check_target, write_capture
+    from kschedctl.sources.snapshot.mapping_file import check_mapping, write_mapping
 
     check_target(target, force=force)
     if mapping:

@@ -17,7 +17,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.workloads.template import uid_of
 
 _OK: Final = 200

@@ -18,7 +18,7 @@ from kschedctl.extenders.go_json import GoNumber, first_value
 from kschedctl.extenders.transport import Response
 from kschedctl.framework.extender import ExtenderError, MetaVictims
 from kschedctl.objects.core import Node
-from kschedctl.snapshot.decoding import decode
+from kschedctl.sources.snapshot.decoding import decode
 
 _INT64: Final = 2**63
 _FAILED_NODES: Final = "v1.FailedNodesMap"

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.framework.config.types import ExtenderConfig, ExtenderTLSConfig
-from kschedctl.live.certificates import why_unreadable
-from kschedctl.snapshot.text_file import file_bytes
+from kschedctl.sources.live.certificates import why_unreadable
+from kschedctl.sources.snapshot.text_file import file_bytes
 
 
 def tls_context(config: ExtenderConfig, path: str, where: str = "") -> ssl.SSLContext:

@@ -21,9 +21,9 @@ from urllib3.exceptions import TimeoutError as LateError
 
 from kschedctl.common.findings.shortened import shortened
 from kschedctl.framework.extender import ExtenderError
-from kschedctl.live.http import JSON, USER_AGENT, pieces, seconds_left, sent, silence_urllib3
-from kschedctl.live.limits import MAX_ANSWER, Deadline
-from kschedctl.snapshot.unpacking import size_text
+from kschedctl.sources.live.http import JSON, USER_AGENT, pieces, seconds_left, sent, silence_urllib3
+from kschedctl.sources.live.limits import MAX_ANSWER, Deadline
+from kschedctl.sources.snapshot.unpacking import size_text
 
 _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 10

@@ -17,10 +17,10 @@ from kschedctl.common.text.json_values import decoded_json
 from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
 from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps
-from kschedctl.live.error_responses import ConflictingError, NotServedError
-from kschedctl.live.object_client import ObjectClient
 from kschedctl.objects.coordination import LeaseSpec
 from kschedctl.objects.names import subdomain_problems
+from kschedctl.sources.live.error_responses import ConflictingError, NotServedError
+from kschedctl.sources.live.object_client import ObjectClient
 
 _API_VERSION: Final = "coordination.k8s.io/v1"
 

@@ -34,7 +34,7 @@ from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import cron_job_of, deployment_of
-from kschedctl.snapshot.decoding import decode
+from kschedctl.sources.snapshot.decoding import decode
 
 #: Former API groups of kinds, with the present group.
 _FORMER_GROUPS: Final = {"extensions": "apps"}

@@ -23,7 +23,7 @@ from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.values import Steps, at
 from kschedctl.objects.wording import similar
-from kschedctl.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.text_file import file_bytes
 
 FILE: Final = ".kschedctl.yaml"
 _TOML: Final = "pyproject.toml"

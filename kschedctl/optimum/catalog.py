@@ -31,8 +31,8 @@ from kschedctl.objects.names import label_value_problems, qualified_name_problem
 from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
 from kschedctl.objects.resources import CPU, MEMORY, PODS
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.snapshot.positions import position_of
-from kschedctl.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.positions import position_of
+from kschedctl.sources.snapshot.text_file import file_bytes
 
 #: Prices are counted in millionths.
 UNIT: Final = 1_000_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.loading import scheduling_cluster
 from kschedctl.requests.cluster import ClusterSource
-from kschedctl.snapshot.capture import Capture, capture
-from kschedctl.snapshot.cluster_reader import ClusterReader
-from kschedctl.snapshot.load import ObjectReader, build_snapshot
-from kschedctl.snapshot.reading import SnapshotReader
-from kschedctl.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.sources.snapshot.capture import Capture, capture
+from kschedctl.sources.snapshot.cluster_reader import ClusterReader
+from kschedctl.sources.snapshot.load import ObjectReader, build_snapshot
+from kschedctl.sources.snapshot.reading import SnapshotReader
+from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.whatif.option_values import WhatIfs
 
 
@@ -27,7 +27,7 @@ def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: AnalysisH
         files = SnapshotReader(paths, stdin=stdin, max_unpacked=source.max_bytes, cluster=source.cluster)
         return capture(_changed(files, paths, what_ifs, handle))
     # Commands on files never import the client.
-    from kschedctl.live.reader import LiveReader
+    from kschedctl.sources.live.reader import LiveReader
 
     reader = LiveReader(source.live(handle))
     return capture(_changed(reader, (), what_ifs, handle), context=reader.name)

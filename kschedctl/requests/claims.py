@@ -18,7 +18,7 @@ from kschedctl.objects.wording import similar
 from kschedctl.requests.manifests import ManifestRequest, ObjectSubject, read_manifests
 from kschedctl.requests.pods import POD_PREFIXES, named_pod
 from kschedctl.requests.scope import NamespaceScope, SubjectRequest
-from kschedctl.snapshot.pod_choice import is_manifest
+from kschedctl.sources.snapshot.pod_choice import is_manifest
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
 _CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pod/NAME, NAME or the path of a manifest"

@@ -16,14 +16,14 @@ from kschedctl.loading import read_snapshot, scheduling_cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.meta import ApiObject
-from kschedctl.snapshot.load import Snapshot
-from kschedctl.snapshot.original_objects import OriginalObjects
-from kschedctl.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.whatif.edits import Apply
 from kschedctl.whatif.option_values import WhatIfs
 
 if TYPE_CHECKING:
-    from kschedctl.live.context import LiveContext
+    from kschedctl.sources.live.context import LiveContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +89,8 @@ class ClusterSource:
     def live(self, handle: AnalysisHandle) -> LiveContext:
         """Return the running cluster, which shows the progress of its reading through the handle."""
         # Commands on files never import the client.
-        from kschedctl.live.context import LiveContext
-        from kschedctl.live.limits import REQUEST_SECONDS
+        from kschedctl.sources.live.context import LiveContext
+        from kschedctl.sources.live.limits import REQUEST_SECONDS
 
         seconds = REQUEST_SECONDS if self.request_seconds is None else self.request_seconds
         live = LiveContext(
@@ -106,7 +106,7 @@ class ClusterSource:
         """The namespace of names without one: ``default`` for a snapshot, else that of the context, or ``default``."""
         if self.paths:
             return DEFAULT_NAMESPACE
-        from kschedctl.live.context import LiveContext, context_namespace
+        from kschedctl.sources.live.context import LiveContext, context_namespace
 
         return context_namespace(LiveContext(context=self.context, kubeconfig=self.kubeconfig)) or DEFAULT_NAMESPACE
 

@@ -24,11 +24,11 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import listed
 from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.snapshot.manifest import ManifestObject, ManifestSet, refuse
-from kschedctl.snapshot.original_objects import OriginalObjects
-from kschedctl.snapshot.reading import read_manifest
-from kschedctl.snapshot.standard_input import STDIN, open_stdin
-from kschedctl.snapshot.validation import Validation
+from kschedctl.sources.snapshot.manifest import ManifestObject, ManifestSet, refuse
+from kschedctl.sources.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.reading import read_manifest
+from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.workloads.created_pods import MadePod
 from kschedctl.workloads.daemon_set import node_of
 from kschedctl.workloads.pods import WORKLOADS

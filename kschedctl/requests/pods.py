@@ -25,7 +25,7 @@ from kschedctl.requests.group_names import named_member, names_group
 from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.requests.workload_names import named_workload, workload_kind
-from kschedctl.snapshot.pod_choice import find_pod, is_manifest
+from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
 
 POD_PREFIXES: Final = ("pod/", "pods/", "po/")
 

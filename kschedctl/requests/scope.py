@@ -13,7 +13,7 @@ from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.selectors import matches
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
-from kschedctl.snapshot.validation import Validation
+from kschedctl.sources.snapshot.validation import Validation
 
 T = TypeVar("T", bound=ApiObject)
 

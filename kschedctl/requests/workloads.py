@@ -14,8 +14,8 @@ from kschedctl.requests.manifests import ManifestRequest, Manifests, ObjectSubje
 from kschedctl.requests.scope import NamespaceScope
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.simulate.rollout import ROLLED, restarted
-from kschedctl.snapshot.pod_choice import is_manifest
-from kschedctl.snapshot.validation import Validation
+from kschedctl.sources.snapshot.pod_choice import is_manifest
+from kschedctl.sources.snapshot.validation import Validation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

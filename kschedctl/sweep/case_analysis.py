@@ -24,8 +24,8 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.scheduler.decision import Decision
 from kschedctl.simulate.drain import DrainOptions
 from kschedctl.simulate.pending import pending_pods
-from kschedctl.snapshot.pod_choice import is_manifest
-from kschedctl.snapshot.reading import read_manifest
+from kschedctl.sources.snapshot.pod_choice import is_manifest
+from kschedctl.sources.snapshot.reading import read_manifest
 from kschedctl.sweep.measurements import CaseResult
 from kschedctl.whatif.targets import find_kind
 from kschedctl.whatif.values import split_target

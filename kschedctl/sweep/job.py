@@ -13,9 +13,9 @@ from kschedctl.common.text.yaml import yaml_value
 from kschedctl.face import SchedulingCluster
 from kschedctl.loading import read_snapshot, scheduling_cluster
 from kschedctl.objects.core import Node
-from kschedctl.snapshot.load import Snapshot
-from kschedctl.snapshot.pod_choice import is_manifest
-from kschedctl.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.pod_choice import is_manifest
+from kschedctl.sources.snapshot.text_file import file_bytes
 from kschedctl.sweep.axis import EDITS_BY_NAME
 from kschedctl.sweep.case_analysis import ask
 from kschedctl.sweep.case_configuration import configured

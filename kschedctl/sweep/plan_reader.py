@@ -19,7 +19,7 @@ from kschedctl.common.text.positions import yaml_position
 from kschedctl.common.text.repeated_keys import repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.objects.wording import similar
-from kschedctl.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.text_file import file_bytes
 from kschedctl.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, read_axis
 from kschedctl.sweep.cases import Cases
 from kschedctl.sweep.columns import check_column, default_columns

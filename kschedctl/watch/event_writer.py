@@ -23,10 +23,10 @@ from typing import Any, Final
 
 from kschedctl.common.errors import KschedctlError
 from kschedctl.leaderelection.outage import Outage
-from kschedctl.live.error_responses import ConflictingError, ForbiddenError, NotServedError
-from kschedctl.live.http import JSON
-from kschedctl.live.object_client import ObjectClient
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.sources.live.error_responses import ConflictingError, ForbiddenError, NotServedError
+from kschedctl.sources.live.http import JSON
+from kschedctl.sources.live.object_client import ObjectClient
 from kschedctl.watch.event_history import CONTROLLER, EventHistory, events_path
 from kschedctl.watch.pod_answers import PendingReport
 

@@ -9,14 +9,14 @@ from time import monotonic
 from typing import Final
 
 from kschedctl.common.errors import KschedctlError
-from kschedctl.live.connection import Connection
-from kschedctl.live.discovery import Served
-from kschedctl.live.reflector import Reflector, ReflectorSettings
 from kschedctl.objects.coordination import Lease, LeaseCandidate
 from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod_group import Workload
 from kschedctl.objects.workload import CronJob, DaemonSet, Deployment, Job, PodTemplate
+from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.discovery import Served
+from kschedctl.sources.live.reflector import Reflector, ReflectorSettings
 
 Name = tuple[str, str]
 #: The kinds that no answer for a pod of the cluster depends on: workloads, quotas, and Leases of elections.

@@ -17,12 +17,12 @@ from kschedctl.common.extras import install_command
 from kschedctl.completeness.missing import missing_for_any
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.live.object_client import ObjectClient
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.selectors import matches
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.scope import NamespaceScope
+from kschedctl.sources.live.object_client import ObjectClient
 from kschedctl.watch.answer_lines import Lines, begun, standstill_line
 from kschedctl.watch.event_writer import EventWriter
 from kschedctl.watch.leadership import Alone, Elected, Leadership

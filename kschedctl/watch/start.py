@@ -11,20 +11,20 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings.location import Location
 from kschedctl.completeness.missing import permitted
-from kschedctl.live.connection import Connection
-from kschedctl.live.context import LiveContext
-from kschedctl.live.discovery import served_kinds
-from kschedctl.live.error_responses import ForbiddenError
-from kschedctl.live.limits import READING_FACTOR
-from kschedctl.live.reflector import ReflectorSettings
-from kschedctl.live.server_version import server_version
 from kschedctl.objects.kind_names import PERMISSIONS_PAGE
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.snapshot.decoding import build_decoders
-from kschedctl.snapshot.load import Snapshot
-from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.discovery import served_kinds
+from kschedctl.sources.live.error_responses import ForbiddenError
+from kschedctl.sources.live.limits import READING_FACTOR
+from kschedctl.sources.live.reflector import ReflectorSettings
+from kschedctl.sources.live.server_version import server_version
+from kschedctl.sources.snapshot.decoding import build_decoders
+from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.summary import ReadSummary
 from kschedctl.watch.cache import LeftOut, unversioned
 from kschedctl.watch.feed import NOT_WATCHED, Feed, FeedChanges
 

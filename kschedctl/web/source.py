@@ -13,7 +13,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.coordination import Lease, LeaseCandidate
 from kschedctl.objects.meta import ApiObject
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import Feed, FeedChanges
 from kschedctl.watch.loop import SETTLE

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kschedctl.common.findings.finding import Finding
-from kschedctl.snapshot.validation import Validation
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.whatif.edit import Edit, FileEdit
 from kschedctl.whatif.edits import EDITS
 

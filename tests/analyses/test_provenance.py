@@ -14,7 +14,7 @@ from kschedctl.loading import scheduling_cluster
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from tests.builders import make_cluster, make_node, make_object, make_pod
 
 CLUSTER = make_cluster([make_node("a")])

@@ -13,7 +13,7 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.decided_groups import DecidedGroups
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.pod_answers import PodAnswer
 from tests.builders import make_cluster, make_node, make_pod, make_pod_group
 

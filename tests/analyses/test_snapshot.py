@@ -14,8 +14,8 @@ from kschedctl.objects.core import Node
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.snapshot import document
 from kschedctl.render.json import as_json
-from kschedctl.snapshot.header import SnapshotHeader
-from kschedctl.snapshot.summary import ReadSummary, SkippedFile
+from kschedctl.sources.snapshot.header import SnapshotHeader
+from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
 from tests.answer_schema import validate
 from tests.presentation.printing import lines
 

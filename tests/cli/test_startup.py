@@ -40,7 +40,7 @@ UNUSED = {
     "kschedctl.devices.selectors",
     "kschedctl.diagnosis.rules.obstacles",
     "kschedctl.linter",
-    "kschedctl.live",
+    "kschedctl.sources.live",
     "kschedctl.optimum",
     "kschedctl.preemption.evaluator",
     "kschedctl.presentation.explain.charts",
@@ -161,7 +161,7 @@ def test_no_threads_wait_for_matrix_multiplications() -> None:
 def test_files_need_no_client() -> None:
     returned, modules = imported("explain", "shop/web-7", "--snapshot", SHOP)
     assert returned in (0, 1)
-    assert not modules.intersection({"kubernetes", "urllib3", "requests", "kschedctl.live.settings"})
+    assert not modules.intersection({"kubernetes", "urllib3", "requests", "kschedctl.sources.live.settings"})
 
 
 def test_lint_without_a_snapshot_needs_no_engine(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from kschedctl.live import limits
-from kschedctl.snapshot import unpacking
-from kschedctl.snapshot.captured_fields import READ_ANNOTATIONS, READ_CONDITIONS, READ_MESSAGES, kept_fields
-from kschedctl.snapshot.unpacking import size_text
+from kschedctl.sources.live import limits
+from kschedctl.sources.snapshot import unpacking
+from kschedctl.sources.snapshot.captured_fields import READ_ANNOTATIONS, READ_CONDITIONS, READ_MESSAGES, kept_fields
+from kschedctl.sources.snapshot.unpacking import size_text
 from tests.cli.in_process import run
 from tests.paths import ROOT
 

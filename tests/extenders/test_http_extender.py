@@ -24,7 +24,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod
-from kschedctl.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from tests.builders import make_node, make_pod
 from tests.extenders.server import Answer, ExtenderServer
 

@@ -41,10 +41,10 @@ from kschedctl.linter.settings import read_settings
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.render.json import as_json
-from kschedctl.snapshot.capture import capture
-from kschedctl.snapshot.decoding import decode
-from kschedctl.snapshot.load import load_snapshot
-from kschedctl.snapshot.reading import SnapshotReader, read_manifest
+from kschedctl.sources.snapshot.capture import capture
+from kschedctl.sources.snapshot.decoding import decode
+from kschedctl.sources.snapshot.load import load_snapshot
+from kschedctl.sources.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.sweep.job import SweepJob
 from kschedctl.sweep.plan_reader import read_plan
 from tests.cli.in_process import run as run_command

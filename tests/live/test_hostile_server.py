@@ -19,9 +19,9 @@ import pytest
 
 import kschedctl
 from kschedctl.common.errors import ClusterError
-from kschedctl.live.limits import Limits
-from kschedctl.live.reader import LiveReader, load_live
 from kschedctl.objects.releases.choice import ChosenBy
+from kschedctl.sources.live.limits import Limits
+from kschedctl.sources.live.reader import LiveReader, load_live
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import discovery, page
 

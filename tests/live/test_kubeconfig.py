@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import ClusterError, InputError, KschedctlError
-from kschedctl.live import context
-from kschedctl.live.context import LiveContext, context_namespace
-from kschedctl.live.reader import load_live
-from kschedctl.live.settings import ClientSettings, client_settings
+from kschedctl.sources.live import context
+from kschedctl.sources.live.context import LiveContext, context_namespace
+from kschedctl.sources.live.reader import load_live
+from kschedctl.sources.live.settings import ClientSettings, client_settings
 from tests.extenders.server import make_certificate, server_tls
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import kubeconfig

@@ -9,8 +9,8 @@ import pytest
 
 import kschedctl
 from kschedctl.common.errors import ClusterError
-from kschedctl.live.reader import load_live
 from kschedctl.objects.kinds import KINDS
+from kschedctl.sources.live.reader import load_live
 from tests.builders import make_pod
 from tests.live.plain_server import Answer, discovery, page, serving
 

@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from kschedctl.live.reader import LiveReader
+from kschedctl.sources.live.reader import LiveReader
 from tests.cli.in_process import run
 from tests.live.plain_server import discovery, kubeconfig, page, serving, usual
 

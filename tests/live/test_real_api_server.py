@@ -22,7 +22,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.schema.fields import field_names
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.snapshot.reading import read_manifest
+from kschedctl.sources.snapshot.reading import read_manifest
 from kschedctl.workloads.pods import pods_of
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets

@@ -18,14 +18,14 @@ import kschedctl
 from kschedctl.answers.verify import Match
 from kschedctl.devices.allocation import ClaimAllocation
 from kschedctl.face import SchedulingCluster
-from kschedctl.live.context import LiveContext
-from kschedctl.live.reader import LiveReader
 from kschedctl.objects.device import AllocationResult
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.plugins.dynamic_resources.allocation import allocations_on
-from kschedctl.snapshot.anonymize import anonymized
-from kschedctl.snapshot.capture import capture
-from kschedctl.snapshot.capture_files import write_capture
+from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.reader import LiveReader
+from kschedctl.sources.snapshot.anonymize import anonymized
+from kschedctl.sources.snapshot.capture import capture
+from kschedctl.sources.snapshot.capture_files import write_capture
 from tests.live.conftest import is_settled, node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 

@@ -12,10 +12,10 @@ import pytest
 from conformance.generate.groups_parts import APIS
 from kschedctl.admission.pod_group import admit_pod_group
 from kschedctl.common.errors import ManifestError
-from kschedctl.live.context import LiveContext
-from kschedctl.live.reader import load_live
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
-from kschedctl.snapshot.load import load_snapshot
+from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.reader import load_live
+from kschedctl.sources.snapshot.load import load_snapshot
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.start import start
 from tests.cli import in_process

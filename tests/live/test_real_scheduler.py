@@ -19,11 +19,11 @@ from kschedctl.answers.verify import Match
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.face import SchedulingCluster
-from kschedctl.live.context import LiveContext
-from kschedctl.live.reader import LiveReader, load_live
-from kschedctl.snapshot.anonymize import anonymized
-from kschedctl.snapshot.capture import capture
-from kschedctl.snapshot.capture_files import write_capture
+from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.reader import LiveReader, load_live
+from kschedctl.sources.snapshot.anonymize import anonymized
+from kschedctl.sources.snapshot.capture import capture
+from kschedctl.sources.snapshot.capture_files import write_capture
 from tests.live.conftest import OBJECTS, PODS, node, pod, wait_for
 from tests.live.control_plane import ControlPlane
 

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 import kschedctl
 from conformance.generate.chance import Chance
 from kschedctl.face import SchedulingCluster
-from kschedctl.live.context import LiveContext
 from kschedctl.objects.pod import Pod
 from kschedctl.simulate.batch import GATE as BATCHING
 from kschedctl.simulate.world import SCHEDULER_ALONE
+from kschedctl.sources.live.context import LiveContext
 from tests.live.busy import attempts_so_far
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, free_ports, missing_assets

@@ -14,13 +14,13 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from kschedctl.common.errors import ClusterError, KschedctlError
-from kschedctl.live import http
-from kschedctl.live.connection import Connection
-from kschedctl.live.discovery import Served
-from kschedctl.live.reflector import Reflector, ReflectorSettings
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
-from kschedctl.snapshot.decoding import build_decoders
+from kschedctl.sources.live import http
+from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.discovery import Served
+from kschedctl.sources.live.reflector import Reflector, ReflectorSettings
+from kschedctl.sources.snapshot.decoding import build_decoders
 from tests.live.plain_server import page, serving
 
 NODES = Served("Node", Node, "nodes", "/api/v1/nodes")

@@ -17,8 +17,8 @@ N_RUNS = 200
 RUNS = """
 import os, sys, faulthandler
 import kubernetes.client, kubernetes.config, urllib3, numpy
-from kschedctl.live.context import LiveContext
-from kschedctl.live.reader import load_live
+from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.reader import load_live
 kubeconfig, n_runs = sys.argv[1], int(sys.argv[2])
 sys.setswitchinterval(1e-6)
 endings = []

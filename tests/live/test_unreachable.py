@@ -12,9 +12,9 @@ from threading import Thread
 import pytest
 
 from kschedctl.common.errors import ClusterError
-from kschedctl.live.connection import Connection
-from kschedctl.live.context import LiveContext
-from kschedctl.live.object_client import ObjectClient
+from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.object_client import ObjectClient
 from tests.live.plain_server import kubeconfig
 
 HEADER = b"HTTP/1.1 200 OK\r\n"

@@ -18,8 +18,8 @@ from urllib.request import urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from kschedctl.live.context import LiveContext
 from kschedctl.loading import load
+from kschedctl.sources.live.context import LiveContext
 from kschedctl.watch.pod_answers import PendingReport, PodAnswer, PodAnswers
 
 ENTRY: Final = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"

@@ -24,8 +24,8 @@ from kschedctl.scheduler.pod_group_decision import PodGroupDecision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.snapshot.cluster_reader import ClusterReader
-from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.sources.snapshot.cluster_reader import ClusterReader
+from kschedctl.sources.snapshot.summary import ReadSummary
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, make_profile, with_groups
 from tests.example_counts import scaled
 from tests.framework.plugins import make_plugin

@@ -15,8 +15,8 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
-from kschedctl.snapshot.cluster_reader import ClusterReader
-from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.sources.snapshot.cluster_reader import ClusterReader
+from kschedctl.sources.snapshot.summary import ReadSummary
 from tests import strategies
 from tests.builders import make_cluster
 from tests.example_counts import scaled

@@ -13,7 +13,7 @@ from kschedctl.loading import scheduling_cluster
 from kschedctl.objects.core import Namespace, Node, Service
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import FeedChanges, Name
 from kschedctl.watch.pod_answers import PendingReport, PodAnswers

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.live.context import LiveContext
-from kschedctl.live.object_client import ObjectClient
 from kschedctl.scheduler.outcome import Outcome
+from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.object_client import ObjectClient
 from kschedctl.watch import event_writer
 from kschedctl.watch.event_writer import EventWriter
 from kschedctl.watch.pod_answers import PendingReport, PodAnswer

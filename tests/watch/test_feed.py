@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import ClusterError
-from kschedctl.live.connection import Connection
-from kschedctl.live.context import LiveContext
-from kschedctl.live.discovery import Served
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
+from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.discovery import Served
 from kschedctl.watch.feed import Feed
 from tests.builders import make_node, make_pod
 from tests.live.plain_server import kubeconfig

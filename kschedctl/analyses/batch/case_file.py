@@ -11,8 +11,8 @@ from typing import BinaryIO, Final
 
 from kschedctl.analyses.batch.decider import Line
 from kschedctl.common.errors import InputError
-from kschedctl.snapshot.standard_input import STDIN, open_stdin
-from kschedctl.snapshot.unpacking import PackedStream, Unpacking, bounded_lines
+from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.sources.snapshot.unpacking import PackedStream, Unpacking, bounded_lines
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 

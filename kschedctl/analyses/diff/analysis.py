@@ -29,7 +29,7 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.simulate.group_losses import group_losses
 from kschedctl.simulate.pending import pending_pods, queue_order
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
-from kschedctl.snapshot.pod_choice import is_manifest
+from kschedctl.sources.snapshot.pod_choice import is_manifest
 
 T = TypeVar("T")
 #: Namespace and name of a pod.

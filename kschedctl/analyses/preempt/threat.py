@@ -17,7 +17,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
-from kschedctl.snapshot.pod_choice import find_pod
+from kschedctl.sources.snapshot.pod_choice import find_pod
 
 
 @dataclass(frozen=True, slots=True)

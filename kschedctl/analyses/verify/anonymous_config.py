@@ -11,8 +11,8 @@ from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.objects.node_selector import NodeAffinity
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
-from kschedctl.snapshot.anonymize import renaming
-from kschedctl.snapshot.pseudonyms import Pseudonyms
+from kschedctl.sources.snapshot.anonymize import renaming
+from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 
 #: The scheduler's own words in the args of in-tree plugins; all other texts are names.
 _OWN_WORDS: Final = frozenset(

@@ -16,7 +16,7 @@ from kschedctl.cli.options.shared import (
     SelectorOption,
     ValidateOption,
 )
-from kschedctl.snapshot.validation import Validation
+from kschedctl.sources.snapshot.validation import Validation
 
 if TYPE_CHECKING:
     from kschedctl.requests.cluster import ClusterRequest

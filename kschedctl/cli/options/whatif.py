@@ -12,7 +12,7 @@ import typer
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
-from kschedctl.snapshot.validation import Validation
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.whatif.edit import Edit, Option, PodEdit
 from kschedctl.whatif.edits import EDITS
 from kschedctl.whatif.option_values import WhatIfs

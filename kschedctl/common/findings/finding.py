@@ -2,7 +2,7 @@
 
 Readers, validation and configuration report both errors and warnings as findings. Exceptions carry findings
 (``kschedctl.common.errors``). The position of a field in the text is looked up only on request
-(``kschedctl.snapshot.positions``).
+(``kschedctl.sources.snapshot.positions``).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
-from kschedctl.snapshot.standard_input import STDIN
+from kschedctl.sources.snapshot.standard_input import STDIN
 from kschedctl.whatif.edit import Edit, FileEdit
 from kschedctl.whatif.edits import EDITS, Apply
 from kschedctl.whatif.option_values import WhatIfs

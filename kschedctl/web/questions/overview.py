@@ -17,7 +17,7 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 from kschedctl.linter.run import LintRequest, LintResult, lint
 from kschedctl.linter.selection import selected_rules
-from kschedctl.snapshot.standard_input import STDIN
+from kschedctl.sources.snapshot.standard_input import STDIN
 from kschedctl.web.questions.asked import MOST_UNPACKED, Asked, NoParameters, Query
 
 #: The name of the body in findings.

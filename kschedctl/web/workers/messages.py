@@ -9,7 +9,7 @@ from typing import Any
 
 from kschedctl.common.errors import KschedctlError
 from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.cache import LeftOut
 from kschedctl.watch.feed import FeedChanges
 

@@ -6,7 +6,7 @@ import pytest
 
 from kschedctl import AnalysisHandle, CancelledError, Drain, SchedulingCluster
 from kschedctl.loading import scheduling_cluster
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from tests.builders import make_cluster, make_node, make_pod
 
 OWNER = ("apps/v1", "ReplicaSet", "web")

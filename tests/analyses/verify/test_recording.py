@@ -22,7 +22,7 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from tests.builders import make_cluster, make_node, make_pod
 
 PORT = [{"name": "secretname", "ports": [{"containerPort": 80, "hostPort": 80}]}]

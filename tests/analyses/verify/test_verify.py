@@ -20,7 +20,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.verify import document
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.sources.snapshot.load import Snapshot
 from tests.builders import GPU, make_cluster, make_node, make_pod
 from tests.devices.builders import make_claim as make_device_claim
 from tests.devices.builders import make_class, make_device, make_slice

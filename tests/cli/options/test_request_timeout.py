@@ -11,8 +11,8 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import request_seconds
-from kschedctl.live.limits import REQUEST_SECONDS
 from kschedctl.presentation.document import Question
+from kschedctl.sources.live.limits import REQUEST_SECONDS
 
 
 def suggested(values: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import kschedctl
 from kschedctl.face import SchedulingCluster
-from kschedctl.live.context import LiveContext
+from kschedctl.sources.live.context import LiveContext
 from tests.live.busy import attempts_so_far
 from tests.live.control_plane import ControlPlane, free_ports
 from tests.live.differential.scenery import GATE, Object, Scenery

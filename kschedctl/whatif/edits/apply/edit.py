@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from kschedctl.common.errors import InputError
-from kschedctl.snapshot.validation import Validation
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.whatif.edit import FileEdit, Option, Thing
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kschedctl.common.findings.finding import Finding, Place
     from kschedctl.objects.meta import ApiObject
     from kschedctl.objects.releases.release import Release
-    from kschedctl.snapshot.manifest import ManifestObject
+    from kschedctl.sources.snapshot.manifest import ManifestObject
     from kschedctl.whatif.edit import Changed
 
 _COPIES: Final = re.compile(r"(.+)\*([0-9]+)", re.ASCII)
@@ -77,8 +77,8 @@ class Apply(FileEdit):
             If the file cannot be read, or the number of copies is not in 1 to 10,000.
         """
         from kschedctl.objects.kind_names import with_namespace
-        from kschedctl.snapshot.pod_choice import STDIN
-        from kschedctl.snapshot.reading import read_manifest
+        from kschedctl.sources.snapshot.pod_choice import STDIN
+        from kschedctl.sources.snapshot.reading import read_manifest
 
         path, copies = split_source(text)
         stdin = sys.stdin.buffer if path == STDIN and sys.stdin is not None else None

@@ -26,7 +26,7 @@ from kschedctl.objects.storage import CSINode
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.snapshot.manifest import ManifestObject, refuse
+from kschedctl.sources.snapshot.manifest import ManifestObject, refuse
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.whatif.pods import move_pods
 from kschedctl.whatif.workload_pods import with_pods_of

@@ -1,0 +1,110 @@
+"""API discovery: the path at which an API server lists each kind that is relevant for scheduling."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kschedctl.common.errors import ClusterError
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.error_responses import ForbiddenError, NotServedError
+
+_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+_DISCOVERY_LIST: Final = "APIGroupDiscoveryList"
+_ROOTS: Final = ("/api", "/apis")
+
+
+class Served(NamedTuple):
+    """A kind that the server serves.
+
+    Attributes
+    ----------
+    kind : str
+        The name of the kind, such as ``Pod``.
+    type_ : type of ApiObject
+        The Python type of its objects.
+    plural : str
+        The name of the resource in paths, such as ``pods``.
+    path : str
+        The path that lists the objects of all namespaces.
+    """
+
+    kind: str
+    type_: type[ApiObject]
+    plural: str
+    path: str
+
+    def within(self, namespace: str) -> Served:
+        """Return the kind with the path that lists the objects of one namespace."""
+        before, _, resource = self.path.rpartition("/")
+        return self._replace(path=f"{before}/namespaces/{namespace}/{resource}")
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    kind: str = ""
+
+
+class _Resource(msgspec.Struct, frozen=True, rename="camel"):
+    resource: str
+    response_kind: _Kind | None = None
+    verbs: tuple[str, ...] = ()
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str
+    resources: tuple[_Resource, ...] = ()
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Group(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    versions: tuple[_Version, ...] = ()
+
+
+class _Groups(msgspec.Struct, frozen=True):
+    kind: str
+    items: tuple[_Group, ...] = ()
+
+
+_DECODER: Final = msgspec.json.Decoder(_Groups)
+
+
+def served_kinds(connection: Connection) -> list[Served]:
+    """Return the kinds of ``KINDS`` that the server serves, each in the server's preferred version.
+
+    Raises
+    ------
+    ClusterError
+        If discovery fails or the server is older than Kubernetes 1.27, which has no aggregated discovery.
+    """
+    found: dict[tuple[str, str], Served] = {}
+    for root in _ROOTS:
+        for group in _groups(connection, root):
+            for version in group.versions:
+                for resource in version.resources:
+                    key = group.metadata.name, resource.response_kind.kind if resource.response_kind else ""
+                    if key in KINDS and "list" in resource.verbs:
+                        place = f"{root}/{key[0]}".rstrip("/")
+                        path = f"{place}/{version.version}/{resource.resource}"
+                        found.setdefault(key, Served(key[1], KINDS[key], resource.resource, path))
+    return [found[key] for key in KINDS if key in found]
+
+
+def _groups(connection: Connection, root: str) -> tuple[_Group, ...]:
+    try:
+        answer = _DECODER.decode(connection.get(root, accept=_AGGREGATED))
+    except (ForbiddenError, NotServedError) as error:
+        raise ClusterError(f"{connection.host} does not report its kinds: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ClusterError(f"{connection.host}{root} does not respond like an API server: {error}") from None
+    if answer.kind != _DISCOVERY_LIST:
+        raise ClusterError(
+            f"{connection.host} is older than Kubernetes 1.27, the oldest version that kschedctl can read"
+        )
+    return answer.items

@@ -1,0 +1,285 @@
+"""Kubeconfigs as kubectl reads them: several files are merged, and the first definition of a name wins.
+
+Every field that is used has a type, so that an error is reported with its file and position before the field is used.
+The official client reports neither (tests/live/test_kubeconfig.py::test_text_that_is_no_kubeconfig), and prefers the
+last of several current contexts (tests/live/test_context.py::test_several_files_are_merged).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.text.yaml import yaml_documents
+from kschedctl.objects.meta import ApiStruct
+from kschedctl.sources.snapshot.decoding import decode, plain
+
+T = TypeVar("T")
+
+
+class ClusterEntry(ApiStruct, frozen=True, rename="kebab"):
+    """The address of a server, and the settings to verify its identity."""
+
+    server: str = ""
+    tls_server_name: str = ""
+    insecure_skip_tls_verify: bool = False
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    proxy_url: str = ""
+
+
+class ExecVariable(ApiStruct, frozen=True):
+    """A variable of a plugin's environment."""
+
+    name: str = ""
+    value: str = ""
+
+
+class ExecEntry(ApiStruct, frozen=True):
+    """A credential plugin: a program that provides credentials."""
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[ExecVariable, ...] = ()
+    api_version: str = ""
+    install_hint: str = ""
+    provide_cluster_info: bool = False
+    interactive_mode: str = ""
+
+
+class AuthProviderEntry(ApiStruct, frozen=True):
+    """An auth provider: a login method that is built into the client."""
+
+    name: str = ""
+    config: dict[str, str] = {}
+
+
+class UserEntry(ApiStruct, frozen=True, rename="kebab"):
+    """The credentials of a user, and the user to impersonate."""
+
+    token: str = ""
+    token_file: str = msgspec.field(default="", name="tokenFile")
+    username: str = ""
+    password: str = ""
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    auth_provider: AuthProviderEntry | None = None
+    exec: ExecEntry | None = None
+    # "as" is a keyword.
+    as_user: str = msgspec.field(default="", name="as")
+    as_uid: str = ""
+    as_groups: tuple[str, ...] = ()
+    as_user_extra: dict[str, tuple[str, ...]] = {}
+
+
+class ContextEntry(ApiStruct, frozen=True):
+    """A cluster, a user and a namespace."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+class _NamedCluster(ApiStruct, frozen=True):
+    name: str = ""
+    cluster: ClusterEntry = ClusterEntry()
+
+
+class _NamedUser(ApiStruct, frozen=True):
+    name: str = ""
+    user: UserEntry = UserEntry()
+
+
+class _NamedContext(ApiStruct, frozen=True):
+    name: str = ""
+    context: ContextEntry = ContextEntry()
+
+
+class _Kubeconfig(ApiStruct, frozen=True):
+    clusters: tuple[_NamedCluster, ...] = ()
+    users: tuple[_NamedUser, ...] = ()
+    contexts: tuple[_NamedContext, ...] = ()
+    current_context: str = msgspec.field(default="", name="current-context")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[T]):
+    """A named entry of a kubeconfig, with its position.
+
+    Attributes
+    ----------
+    value : ContextEntry, ClusterEntry or UserEntry
+        The entry.
+    file : str
+        The file, for error messages and for relative paths in the entry.
+    path : str
+        The path of the field in the file.
+    plain : JSON value
+        The entry as plain data, with the fields that have no type.
+    """
+
+    value: T
+    file: str
+    path: str
+    plain: Any = None
+
+    def error(self, problem: str, field: str = "", hint: str = "") -> InputError:
+        """Return an error about a field of the entry, or about the entry if ``field`` is empty."""
+        return InputError(problem, where=self.file, path=f"{self.path}.{field}" if field else self.path, hint=hint)
+
+    def resolved(self, path: str) -> str:
+        """Return a path of the entry as an absolute path: paths are relative to the directory of the kubeconfig."""
+        return str(Path(self.file).expanduser().absolute().parent / path) if path else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfigs:
+    """The merged content of kubeconfig files.
+
+    Attributes
+    ----------
+    files : str
+        The files, separated as in ``$KUBECONFIG``.
+    contexts, clusters, users : dict of str to Entry
+        The entries, by name.
+    current : str
+        The name of the current context; empty if there is none.
+    """
+
+    files: str
+    contexts: dict[str, Entry[ContextEntry]]
+    clusters: dict[str, Entry[ClusterEntry]]
+    users: dict[str, Entry[UserEntry]]
+    current: str
+
+    def chosen(self, context: str) -> tuple[str, Entry[ContextEntry]]:
+        """Return the name and the entry of a context.
+
+        Parameters
+        ----------
+        context : str
+            The name of the context; empty for the current context.
+
+        Raises
+        ------
+        InputError
+            If there is no such context.
+        """
+        if context and context not in self.contexts:
+            hint = f"the contexts are {', '.join(self.contexts)}" if self.contexts else "there are no contexts"
+            raise InputError(f"there is no context {context}", where=self.files, path="--context", hint=hint)
+        name = context or self.current
+        if not name:
+            hint = "name one with --context, or choose one: kubectl config use-context NAME"
+            raise InputError("has no current context", where=self.files, hint=hint)
+        if name not in self.contexts:
+            problem = f"there is no context {name}"
+            raise InputError(problem, where=self.files, path="current-context", hint="name one with --context")
+        return name, self.contexts[name]
+
+    def cluster(self, context: Entry[ContextEntry]) -> Entry[ClusterEntry]:
+        """Return the cluster of a context.
+
+        Raises
+        ------
+        InputError
+            If the context names no cluster, or one that does not exist.
+        """
+        name = context.value.cluster
+        if not name:
+            raise context.error("is missing", "cluster")
+        if name not in self.clusters:
+            raise context.error(f"there is no cluster {name}", "cluster")
+        return self.clusters[name]
+
+    def user(self, context: Entry[ContextEntry]) -> Entry[UserEntry]:
+        """Return the user of a context; a user without credentials if the context names none.
+
+        Raises
+        ------
+        InputError
+            If the context names a user that does not exist.
+        """
+        name = context.value.user
+        if not name:
+            return Entry(UserEntry(), context.file, f"{context.path}.user")
+        if name not in self.users:
+            raise context.error(f"there is no user {name}", "user")
+        return self.users[name]
+
+
+def read_kubeconfigs(files: str) -> Kubeconfigs:
+    """Read and merge kubeconfig files.
+
+    Parameters
+    ----------
+    files : str
+        Existing files, separated as in ``$KUBECONFIG``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or is not valid; the error names file and field.
+    """
+    out = Kubeconfigs(files, {}, {}, {}, "")
+    current = ""
+    for file in files.split(os.pathsep):
+        config, data = _read(file)
+        for found in _entries(config.contexts, "contexts", "context", file, data):
+            out.contexts.setdefault(*found)
+        for cluster in _entries(config.clusters, "clusters", "cluster", file, data):
+            out.clusters.setdefault(*cluster)
+        for user in _entries(config.users, "users", "user", file, data):
+            out.users.setdefault(*user)
+        current = current or config.current_context
+    return Kubeconfigs(files, out.contexts, out.clusters, out.users, current)
+
+
+def _read(file: str) -> tuple[_Kubeconfig, Any]:
+    try:
+        text = utf8_text(Path(file).expanduser().read_bytes(), file)
+        # kubectl reads only the first document.
+        _, document = next(yaml_documents(text, file), (0, b"null"))
+        data = plain(document)
+        if not isinstance(data, dict):
+            raise InputError("it is empty or not an object")
+        return decode(document, _Kubeconfig), data
+    except OSError as error:
+        raise InputError(f"is not a usable kubeconfig: {error.strerror or error}", where=file) from None
+    except InputError as error:
+        raise _unusable(error, file) from None
+
+
+def _unusable(error: InputError, file: str) -> InputError:
+    """Return the error of a YAML file as the error of a kubeconfig."""
+    finding = error.findings[0]
+    if finding.field:
+        return error.at(file)
+    problem = f"is not a usable kubeconfig: {finding.problem}"
+    return InputError(problem, where=file, hint=finding.hint, position=finding.position)
+
+
+def _entries(named: Sequence[Any], plural: str, single: str, file: str, data: Any) -> Iterator[tuple[str, Entry[Any]]]:
+    """Yield the names and entries of a list in a kubeconfig file.
+
+    Raises
+    ------
+    InputError
+        If a name occurs twice in the list.
+    """
+    names: set[str] = set()
+    for i, item in enumerate(named):
+        if item.name in names:
+            raise InputError(f"{item.name} occurs twice", where=file, path=f"{plural}[{i}].name")
+        names.add(item.name)
+        of_item = data[plural][i] or {}
+        yield item.name, Entry(getattr(item, single), file, f"{plural}[{i}].{single}", of_item.get(single))

@@ -1,0 +1,118 @@
+"""Limits of time and size for reading a cluster, so that no server can make a reading go on forever."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from threading import Event, Lock
+from typing import Final
+
+from kschedctl.common.errors import ClusterError
+from kschedctl.sources.snapshot.unpacking import size_text
+
+#: The default timeout of a request, in seconds.
+REQUEST_SECONDS: Final = 60.0
+#: The time limit of the whole reading, as a multiple of the timeout of a request.
+READING_FACTOR: Final = 10
+#: The maximum size of a response, in bytes (1 GiB). By default 500 pods are requested at a time; a list of all 150,000
+#: pods of a large cluster is smaller than this limit.
+MAX_ANSWER: Final = 1024**3
+#: The maximum size of all responses of a reading together, in bytes (16 GiB).
+MAX_READING: Final = 16 * 1024**3
+_MORE_TIME: Final = "allow more time with --request-timeout, or make a snapshot with kubectl"
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A deadline.
+
+    Attributes
+    ----------
+    seconds : float or None
+        The time limit, in seconds; ``None`` for no limit.
+    until : float
+        The time of the deadline, by ``time.monotonic``.
+    """
+
+    seconds: float | None
+    until: float = float("inf")
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """Return the deadline ``seconds`` from the current time; ``None`` for no limit."""
+        return cls(seconds) if seconds is None else cls(seconds, time.monotonic() + seconds)
+
+    @property
+    def left(self) -> float | None:
+        """The seconds left, at least 0; ``None`` for no limit."""
+        return None if self.seconds is None else max(self.until - time.monotonic(), 0.0)
+
+    @property
+    def passed(self) -> bool:
+        """True if the deadline has passed."""
+        return time.monotonic() >= self.until
+
+    def sooner(self, other: Deadline) -> Deadline:
+        """Return the earlier of two deadlines."""
+        return self if self.until <= other.until else other
+
+    def too_late(self, what: str) -> ClusterError:
+        """Return the error for something that was not finished by the deadline.
+
+        Parameters
+        ----------
+        what : str
+            The beginning of the message, to which ``within N s`` is appended.
+        """
+        return ClusterError(f"{what} within {self.seconds or 0:g} s", hint=_MORE_TIME)
+
+
+class Limits:
+    """The limits of a reading; its threads share them.
+
+    Parameters
+    ----------
+    request_seconds : float
+        The timeout of a request with its retries, in seconds; 0 for no timeout of requests and of the reading.
+    max_answer, max_reading : int
+        The maximum size of one response and of all responses together, in bytes.
+
+    Attributes
+    ----------
+    reading : Deadline
+        The deadline of the whole reading.
+    ended : Event
+        The event that ends the reading.
+    """
+
+    def __init__(self, request_seconds: float, max_answer: int = MAX_ANSWER, max_reading: int = MAX_READING) -> None:
+        self._request_seconds = request_seconds or None
+        self.reading = Deadline.after(request_seconds * READING_FACTOR if request_seconds else None)
+        self.ended = Event()
+        self.max_answer = max_answer
+        self._max_reading = max_reading
+        self._n_bytes = 0
+        self._lock = Lock()
+
+    def begin(self) -> None:
+        """Begin a reading: reset its deadline, the count of bytes and ``ended``."""
+        self.reading = Deadline.after(self.reading.seconds)
+        self._n_bytes = 0
+        self.ended.clear()
+
+    def request(self) -> Deadline:
+        """Return the deadline of a request that begins at the moment of the call."""
+        return Deadline.after(self._request_seconds).sooner(self.reading)
+
+    def add(self, n_bytes: int, host: str) -> None:
+        """Count bytes of a response.
+
+        Raises
+        ------
+        ClusterError
+            If all responses together are larger than ``max_reading``.
+        """
+        with self._lock:
+            self._n_bytes += n_bytes
+            if self._n_bytes > self._max_reading:
+                raise ClusterError(f"{host} sends more than {size_text(self._max_reading)}, the limit for one reading")

@@ -1,0 +1,171 @@
+"""A reader of the objects of a running cluster, with the interface of ``SnapshotReader``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from kschedctl.common.errors import ClusterError, SnapshotError
+from kschedctl.common.findings.location import Location
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.kind_names import is_namespaced
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.meta import ApiObject
+from kschedctl.sources.live.api_server import CONNECTIONS
+from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.context import LiveContext, context_namespace
+from kschedctl.sources.live.discovery import Served, served_kinds
+from kschedctl.sources.live.error_responses import ForbiddenError, NotServedError
+from kschedctl.sources.live.lists import Listing, list_objects
+from kschedctl.sources.live.progress import Progress
+from kschedctl.sources.live.server_version import server_version
+from kschedctl.sources.live.threads import Threads, result
+from kschedctl.sources.snapshot.decoding import build_decoders
+from kschedctl.sources.snapshot.load import Snapshot, build_snapshot
+from kschedctl.sources.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.summary import ReadSummary
+
+T = TypeVar("T")
+_TICK_SECONDS: Final = 0.5
+
+
+def load_live(
+    live: LiveContext,
+    *,
+    more: Iterable[tuple[ApiObject, Location]] = (),
+    written: OriginalObjects | None = None,
+) -> Snapshot:
+    """Read a running cluster.
+
+    Parameters
+    ----------
+    live : LiveContext
+        The cluster, and the parameters for reading it.
+    more : iterable of (object, place)
+        Objects to add to those of the cluster.
+    written : OriginalObjects, optional
+        The store for the objects as the server sent them.
+
+    Raises
+    ------
+    InputError
+        If the context cannot be used, or an object of ``more`` is not valid for its kind.
+    ClusterError
+        If the cluster cannot be reached or does not respond, or one of its objects is not valid for its kind.
+    """
+    reader = LiveReader(live, written)
+    source = f"context {reader.name}"
+    try:
+        return build_snapshot(reader, (source,), more=more)
+    except SnapshotError as error:
+        if str(error.findings[0].place).startswith(f"{source}, "):
+            raise ClusterError.like(error) from None
+        raise
+
+
+class LiveReader:
+    """An iterable of the objects of a running cluster.
+
+    Parameters
+    ----------
+    live : LiveContext
+        The cluster, and the parameters for reading it.
+    written : OriginalObjects, optional
+        The store for the objects as the server sent them.
+
+    Attributes
+    ----------
+    summary : ReadSummary
+        The summary of the reading; complete once the reader is exhausted.
+    name : str
+        The name of the context.
+
+    Raises
+    ------
+    InputError, ClusterError
+        If the context cannot be used.
+
+    Notes
+    -----
+    Every kind is listed at one resource version. The lists are read concurrently, but not at the same resource version;
+    the scheduler's caches are filled in the same way. Daemon threads send all requests, so the caller can stop the
+    iteration at any time.
+
+    A kind that the user is not allowed to list in all namespaces is listed in one.
+    """
+
+    def __init__(self, live: LiveContext, written: OriginalObjects | None = None) -> None:
+        self._written = written
+        self._connection = Connection(live)
+        self._page_size = live.page_size
+        self._namespace = live.namespace or context_namespace(live) or DEFAULT_NAMESPACE
+        self.name = self._connection.name
+        self._progress = Progress(self.name, live.show_progress)
+        self.summary = ReadSummary()
+
+    def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
+        summary = self.summary
+        summary.captured_at = datetime.now(UTC)
+        build_decoders(KINDS.values())
+        self._connection.limits.begin()
+        self._progress.begin()
+        threads = Threads(CONNECTIONS)
+        try:
+            summary.git_version = self._result(threads.submit(lambda: server_version(self._connection)))
+            kinds = self._result(threads.submit(lambda: served_kinds(self._connection)))
+            self._progress.begin(len(kinds))
+            # The cluster has no objects of the kinds that its server does not serve.
+            summary.listed |= {kind: "" for _, kind in KINDS}
+            lists = [(served, threads.submit(self._listing(served))) for served in kinds]
+            while lists:
+                # Drop each list once it has been yielded, to free its memory.
+                yield from self._objects(*lists.pop(0))
+        finally:
+            self._connection.close()
+            threads.close()
+            self._progress.end()
+
+    def _result(self, future: Future[T]) -> T:
+        def meanwhile() -> None:
+            overdue = self._connection.overdue()
+            if overdue is not None:
+                raise overdue
+            self._progress.waiting()
+
+        return result(future, meanwhile, _TICK_SECONDS)
+
+    def _objects(self, served: Served, listing: Future[Listing]) -> Iterator[tuple[ApiObject, Location]]:
+        try:
+            found = self._result(listing)
+        except ForbiddenError:
+            self.summary.not_listed.add(served.kind)
+            del self.summary.listed[served.kind]
+            return
+        except NotServedError:
+            return
+        if found.namespace:
+            self.summary.not_listed.add(served.kind)
+            self.summary.listed[served.kind] = found.namespace
+        self.summary.n_of_kind[served.kind] += len(found.objects)
+        yield from found.objects
+
+    def _listing(self, served: Served) -> Callable[[], Listing]:
+        def listed(so_far: int, to_come: int) -> None:
+            self._progress.listed(served.plural, so_far, to_come)
+
+        def listing(served: Served) -> Listing:
+            return list_objects(
+                self._connection, served, page_size=self._page_size, listed=listed, written=self._written
+            )
+
+        def everywhere_or_in_namespace() -> Listing:
+            try:
+                return listing(served)
+            except ForbiddenError:
+                if not is_namespaced(served.type_):
+                    raise
+                return listing(served.within(self._namespace))._replace(namespace=self._namespace)
+
+        return everywhere_or_in_namespace

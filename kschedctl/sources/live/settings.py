@@ -1,0 +1,176 @@
+"""Client settings of a context: the official client's configuration of server, certificates and credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kschedctl.common.errors import ClusterError, InputError
+from kschedctl.common.extras import install_command
+from kschedctl.sources.live.address import proxy_address, server_address
+from kschedctl.sources.live.causes import cause_of
+from kschedctl.sources.live.certificates import check_certificates, file_or_data
+from kschedctl.sources.live.context import DEFAULT_FILE, LiveContext, kubeconfig_files
+from kschedctl.sources.live.credentials import Credentials, Header
+from kschedctl.sources.live.kubeconfig import ClusterEntry, Entry, UserEntry, read_kubeconfigs
+from kschedctl.sources.live.limits import READING_FACTOR
+from kschedctl.sources.live.threads import within
+
+IN_CLUSTER: Final = "in-cluster"
+_GIVE_SNAPSHOT: Final = "give --snapshot with a file, a folder or an archive, or set KSCHEDCTL_SNAPSHOT"
+_ONE: Final = "one"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """The client settings of a context.
+
+    Attributes
+    ----------
+    name : str
+        The name of the context.
+    configuration : kubernetes.client.Configuration
+        The official client's configuration: server, certificates, and the credentials that the client manages.
+    authorization : callable
+        Returns the value of the header ``Authorization``; an empty text if the official client manages it.
+    impersonated : tuple of (str, str)
+        The impersonation headers, as names and values.
+    """
+
+    name: str
+    configuration: Any
+    authorization: Callable[[], str] = str
+    impersonated: tuple[Header, ...] = ()
+
+    def headers(self) -> list[Header]:
+        """Return the headers for authentication and impersonation; renew an expired token."""
+        own = self.authorization()
+        if own:
+            return [("authorization", own), *self.impersonated]
+        found: dict[str, Any] = self.configuration.auth_settings()
+        theirs = [(each["key"], str(each["value"]).strip()) for each in found.values() if each["in"] == "header"]
+        return [*theirs, *self.impersonated]
+
+    def pool(self) -> Any:
+        """Return the connection pool of the server, a ``urllib3.PoolManager``.
+
+        Raises
+        ------
+        InputError
+            If the kubeconfig or the environment names a proxy that cannot be used.
+        """
+        from kubernetes.client import ApiClient
+        from urllib3 import disable_warnings
+        from urllib3.exceptions import DependencyWarning, HTTPError
+
+        # A missing dependency is reported below.
+        disable_warnings(DependencyWarning)
+        try:
+            return ApiClient(self.configuration).rest_client.pool_manager
+        except ImportError:
+            problem = f"the proxy {self.configuration.proxy} needs a package that is not installed"
+            raise InputError(problem, hint="pip install pysocks") from None
+        except (HTTPError, ValueError) as error:
+            problem = f"the proxy {self.configuration.proxy} cannot be used: {error}"
+            raise InputError(problem, hint="check HTTPS_PROXY and HTTP_PROXY in the environment") from None
+
+
+def client_settings(live: LiveContext) -> ClientSettings:
+    """Return the settings for a context: the server and the credentials, including exec and OIDC plugins.
+
+    Raises
+    ------
+    InputError
+        If the official client is not installed, or the kubeconfig or the context is missing or not valid.
+    ClusterError
+        If no cluster is configured, or a login fails.
+    """
+    try:
+        from kubernetes.client import Configuration
+    except ImportError:
+        raise InputError(
+            "reading a running cluster needs the Kubernetes client, which is not installed",
+            hint=install_command("live") + (f", or {_GIVE_SNAPSHOT}" if live.snapshot_would_do else ""),
+        ) from None
+    files = kubeconfig_files(live.kubeconfig)
+    configuration = Configuration()
+    if not files:
+        return _in_cluster(live, configuration)
+    configs = read_kubeconfigs(files)
+    name, context = configs.chosen(live.context)
+    cluster, user = configs.cluster(context), configs.user(context)
+    seconds = live.request_seconds * READING_FACTOR or None
+    entry = _cluster_entry(cluster)
+    credentials = Credentials(user, cluster, seconds)
+    provider = credentials.provider
+    own = {**credentials.certificates, **({"auth-provider": provider} if provider else {})}
+    _load(configuration, entry, own, user, seconds)
+    if entry["server"].startswith("https:"):
+        check_certificates(configuration, user, cluster)
+    if provider and not configuration.api_key:
+        raise ClusterError(
+            f"{user.file}: {user.path}.auth-provider: the login with {provider['name']} returned no token"
+        )
+    return ClientSettings(name, configuration, credentials.authorization, credentials.impersonated)
+
+
+def _cluster_entry(cluster: Entry[ClusterEntry]) -> dict[str, Any]:
+    """Return a cluster entry for the official client, with absolute paths."""
+    value = cluster.value
+    entry: dict[str, Any] = {
+        "server": server_address(cluster),
+        "insecure-skip-tls-verify": value.insecure_skip_tls_verify,
+        "tls-server-name": value.tls_server_name,
+        "proxy-url": proxy_address(cluster),
+    }
+    authority = value.certificate_authority, value.certificate_authority_data
+    entry |= file_or_data(cluster, "certificate-authority", *authority)
+    return {field: given for field, given in entry.items() if given}
+
+
+def _load(
+    configuration: Any, cluster: dict[str, Any], own: dict[str, Any], user: Entry[UserEntry], seconds: float | None
+) -> None:
+    """Load a kubeconfig with one validated cluster and one validated user into the official client's configuration."""
+    from kubernetes.config import ConfigException, load_kube_config_from_dict
+    from oauthlib.oauth2 import OAuth2Error
+    from requests import RequestException
+    from urllib3.exceptions import HTTPError
+
+    given = {
+        "current-context": _ONE,
+        "contexts": [{"name": _ONE, "context": {"cluster": _ONE, "user": _ONE}}],
+        "clusters": [{"name": _ONE, "cluster": cluster}],
+        "users": [{"name": _ONE, "user": own}],
+    }
+
+    def load() -> None:
+        load_kube_config_from_dict(given, context=_ONE, client_configuration=configuration)
+
+    try:
+        if "auth-provider" in own:
+            # The renewal of a token sends a request to a server, for which the official client would wait forever:
+            # tests/live/test_kubeconfig.py::test_login_that_hangs_is_given_up.
+            within(seconds, load, f"{user.file}: {user.path}.auth-provider: the login did not end")
+        else:
+            load()
+    except (ConfigException, OAuth2Error, RequestException, HTTPError) as error:
+        raise ClusterError(f"{user.file}: {user.path}: the login failed: {cause_of(error)}") from None
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise user.error(f"cannot be used: {error}", "auth-provider") from None
+
+
+def _in_cluster(live: LiveContext, configuration: Any) -> ClientSettings:
+    from kubernetes.config import ConfigException, load_incluster_config
+
+    if live.context:
+        raise InputError(f"there is no context {live.context}: no kubeconfig was found", path="--context")
+    try:
+        load_incluster_config(client_configuration=configuration)
+    except (ConfigException, OSError, UnicodeDecodeError):
+        raise ClusterError(
+            f"no cluster is configured: there is neither $KUBECONFIG nor {DEFAULT_FILE}",
+            hint=f"{f'{_GIVE_SNAPSHOT}, or ' if live.snapshot_would_do else ''}name a kubeconfig with --kubeconfig",
+        ) from None
+    return ClientSettings(IN_CLUSTER, configuration)

@@ -1,0 +1,380 @@
+"""Anonymisation of a captured snapshot: every name is replaced by a pseudonym.
+
+Every text in an object gets a pseudonym, unless this module lists its field as one with Kubernetes' own words. A field
+that is added to the types later is therefore anonymised by default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any, Final, get_args, get_origin
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.objects import classes, coordination, core, limits, meta, pod, pod_group, storage, volume, workload
+from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
+from kschedctl.objects.core import Condition, QuantityText, Taint
+from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.kinds import CAPTURED_KINDS
+from kschedctl.objects.meta import Labels, LabelSelectorRequirement, OwnerReference
+from kschedctl.objects.node_selector import NodeSelectorRequirement
+from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.pod_group import DisruptionMode, TypedLocalObjectReference
+from kschedctl.objects.selectors import parse_int64
+from kschedctl.objects.storage import TopologySelectorLabelRequirement
+from kschedctl.objects.volume import TypedObjectReference
+from kschedctl.objects.workload import IntOrPercent, StatefulSet
+from kschedctl.sources.snapshot.anonymize_amounts import anonymous_amount
+from kschedctl.sources.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
+from kschedctl.sources.snapshot.capture import Capture
+from kschedctl.sources.snapshot.header import ServerVersion
+from kschedctl.sources.snapshot.messages import anonymous_conditions
+from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
+from kschedctl.sources.snapshot.public_names import is_kept_group
+from kschedctl.sources.snapshot.rewriting import Replacement, Rewriter, structs_in
+
+#: Fields with a fixed set of values defined by Kubernetes.
+CHOICES: Final = frozenset(
+    {
+        (core.NodeStatus, "declared_features"),
+        (pod.ContainerPort, "protocol"),
+        (pod.ContainerRestartRule, "action"),
+        (pod.Container, "restart_policy"),
+        (pod.ContainerStateWaiting, "reason"),
+        (pod.PodSpec, "preemption_policy"),
+        (pod_group.PodGroupTemplateSpec, "preemption_policy"),
+        (pod.PodStatus, "phase"),
+        (pod.TopologySpreadConstraint, "when_unsatisfiable"),
+        (pod.TopologySpreadConstraint, "node_affinity_policy"),
+        (pod.TopologySpreadConstraint, "node_taints_policy"),
+        (volume.AzureDisk, "kind"),
+        (volume.PersistentVolumeClaimSpec, "access_modes"),
+        (volume.PersistentVolumeClaimSpec, "volume_mode"),
+        (volume.PersistentVolumeClaimStatus, "phase"),
+        (volume.PersistentVolumeSpec, "access_modes"),
+        (volume.PersistentVolumeSpec, "volume_mode"),
+        (volume.PersistentVolumeStatus, "phase"),
+        (storage.StorageClass, "volume_binding_mode"),
+        (classes.PriorityClass, "preemption_policy"),
+        (limits.LimitRangeItem, "type"),
+        (limits.ResourceQuotaSpec, "scopes"),
+        (limits.ScopedResourceSelectorRequirement, "scope_name"),
+        (limits.ScopedResourceSelectorRequirement, "operator"),
+        (workload.DeploymentStrategy, "type"),
+        (workload.StatefulSetSpec, "pod_management_policy"),
+        (workload.StatefulSetUpdateStrategy, "type"),
+        (workload.JobSpec, "completion_mode"),
+        (coordination.LeaseSpec, "strategy"),
+        (coordination.LeaseCandidateSpec, "strategy"),
+        *DEVICE_CHOICES,
+    }
+)
+_COMPARING: Final = ("Gt", "Lt")
+_MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+_REVISION: Final = "deployment.kubernetes.io/revision"
+_OTHER_GROUP: Final = "example.com"
+_VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v1alpha2", "v1alpha3", "v2"})
+_PERCENT: Final = re.compile(r"[0-9]{1,9}%", re.ASCII)
+_VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
+_KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()}
+#: Kinds that are not anonymised in references.
+_KINDS: Final = frozenset({"", "VolumeSnapshot", *_KIND_NAMES.values()})
+
+
+def anonymized(captured: Capture) -> Capture:
+    """Return the same cluster with pseudonyms, as ``with_pseudonyms`` does."""
+    return with_pseudonyms(captured)[0]
+
+
+def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple[Capture, dict[str, str]]:
+    """Return the same cluster with pseudonyms; every decision is the same up to the renaming.
+
+    Parameters
+    ----------
+    captured : Capture
+        The snapshot. It is not modified.
+    names : Pseudonyms, optional
+        The collection of pseudonyms to use. A caller that passes one can register more text before, and replace it
+        afterwards.
+
+    Returns
+    -------
+    captured : Capture
+        The cluster with pseudonyms.
+    originals : dict of str to str
+        The original text of each pseudonym.
+
+    Notes
+    -----
+    Numbers, times, the names that every cluster has, and label values that are compared as numbers are kept. The
+    pseudonyms depend on nothing but the names in the snapshot.
+    """
+    names = names if names is not None else Pseudonyms()
+    everything = [obj for objects in captured.objects.values() for obj in objects]
+    for obj in everything:
+        names.word(obj.name, _KIND_NAMES[type(obj)].lower())
+        if isinstance(obj, ResourceSlice):
+            # The allocator searches pools in the order of driver and name.
+            names.word(obj.spec.driver, "driver")
+            names.word(obj.spec.pool.name, "pool")
+    rewriter = renaming(names)
+    for obj in everything:
+        rewriter.rewrite(obj)
+    for namespace in captured.header.listed_in.values():
+        names.word(namespace, "namespace")
+    names.settle(_stateful_names(everything), _claims_by_pod(everything))
+    objects = {type_: [rewriter.rewrite(obj) for obj in objects] for type_, objects in captured.objects.items()}
+    version = captured.header.server_version.git_version
+    header = replace(
+        captured.header,
+        context="",
+        anonymized=True,
+        server_version=ServerVersion(git_version=plain_version(version)),
+        listed_in={kind: names.word(where, "namespace") for kind, where in captured.header.listed_in.items()},
+    )
+    return dataclasses.replace(captured, header=header, objects=objects), names.originals()
+
+
+def renaming(names: Pseudonyms) -> Rewriter:
+    """Return a rewriter that replaces names in API objects, and in parts of them, by pseudonyms."""
+    return _Renaming(names).rewriter()
+
+
+def plain_version(text: str) -> str:
+    """Return a version without a vendor's suffix.
+
+    Examples
+    --------
+    >>> plain_version("v1.35.2-eks-3025e55"), plain_version("")
+    ('v1.35.2', '')
+    """
+    found = _VERSION.match(text)
+    return found[0] if found is not None else ""
+
+
+def _stateful_names(objects: list[Any]) -> Iterator[str]:
+    for obj in objects:
+        if isinstance(obj, StatefulSet):
+            yield obj.name
+            for template in obj.spec.volume_claim_templates:
+                yield f"{template.name}\0{obj.name}"
+
+
+def _claims_by_pod(objects: list[Any]) -> Iterator[tuple[str, str]]:
+    for obj in objects:
+        if isinstance(obj, Pod):
+            yield from ((obj.name, volume.name) for volume in obj.spec.volumes if volume.ephemeral is not None)
+
+
+class _Renaming:
+    """The replacement rules for fields, by struct type and field name, and for whole structs."""
+
+    def __init__(self, names: Pseudonyms) -> None:
+        self._names = names
+        self._fields: dict[tuple[type, str], Replacement] = {
+            (meta.ObjectMeta, "namespace"): self._category("namespace"),
+            (meta.ObjectMeta, "uid"): names.uid,
+            (meta.ObjectMeta, "annotations"): self._annotations,
+            (core.NodeSystemInfo, "kubelet_version"): plain_version,
+            (core.ContainerImage, "names"): self._each(names.image),
+            (core.NodeStatus, "conditions"): self._conditions,
+            (pod.Container, "image"): names.image,
+            (pod.ContainerPort, "host_ip"): names.address,
+            (pod.PodAffinityTerm, "topology_key"): names.key,
+            (pod.PodAffinityTerm, "match_label_keys"): self._each(names.key),
+            (pod.PodAffinityTerm, "mismatch_label_keys"): self._each(names.key),
+            (pod.PodAffinityTerm, "namespaces"): self._each(self._category("namespace")),
+            (pod.TopologySpreadConstraint, "topology_key"): names.key,
+            (pod.TopologySpreadConstraint, "match_label_keys"): self._each(names.key),
+            (pod.PodSpec, "node_name"): self._category("node"),
+            (pod.PodStatus, "conditions"): self._conditions,
+            (pod_group.PodGroupTemplateSpec, "disruption_mode"): self._disruption_mode,
+            (pod_group.TopologyConstraint, "key"): names.key,
+            (pod_group.PodGroupStatus, "conditions"): self._conditions,
+            (volume.ImageVolumeSource, "reference"): names.image,
+            (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
+            (workload.ReplicasStatus, "conditions"): self._conditions,
+            (workload.JobStatus, "conditions"): self._conditions,
+            (workload.StatefulSetStatus, "update_revision"): names.word,
+            (coordination.LeaseSpec, "holder_identity"): names.holder,
+            (coordination.LeaseSpec, "preferred_holder"): names.holder,
+            (coordination.LeaseCandidateSpec, "lease_name"): names.word,
+            (coordination.LeaseCandidateSpec, "binary_version"): plain_version,
+            (coordination.LeaseCandidateSpec, "emulation_version"): plain_version,
+        }
+        devices = DeviceRenaming(names)
+        self._fields |= devices.fields
+        resource = "extended_resource_name"
+        self._fields |= {
+            (type_, resource): names.resource
+            for type_ in (part for kind in CAPTURED_KINDS.values() for part in _all_structs(kind))
+            if resource in type_.__struct_fields__
+        }
+        self._structs: dict[type[msgspec.Struct], Replacement] = {
+            Taint: self._taint,
+            Toleration: self._toleration,
+            LabelSelectorRequirement: self._requirement,
+            NodeSelectorRequirement: self._requirement,
+            TopologySelectorLabelRequirement: self._topology,
+            OwnerReference: self._owner,
+            TypedObjectReference: self._reference,
+            TypedLocalObjectReference: self._local_reference,
+            **devices.structs,
+        }
+
+    def rewriter(self) -> Rewriter:
+        """Return a rewriter with these rules."""
+        return Rewriter(self._rule, self._structs)
+
+    def _rule(self, type_: type[msgspec.Struct], name: str) -> Replacement | None:
+        for base in type_.__mro__:
+            key = (base, name)
+            if key in CHOICES:
+                return self._choices
+            if key in self._fields:
+                return self._fields[key]
+        field = next(field for field in msgspec.structs.fields(type_) if field.name == name)
+        return self._by_type(field.type)
+
+    def _by_type(self, type_: Any) -> Replacement | None:
+        """Return the replacement for a field without a rule of its own, chosen by its type."""
+        if structs_in(type_):
+            return None
+        if get_origin(type_) is dict:
+            of = get_args(type_)[1]
+            if of is str:
+                return self._labels
+            return self._resources if of == QuantityText else self._named
+        if get_origin(type_) is tuple:
+            return self._each(self._names.word) if get_args(type_)[0] is str else None
+        if type_ in (QuantityText, QuantityText | None):
+            return self._quantity
+        if type_ is str or set(get_args(type_)) == {str, type(None)}:
+            return self._optional
+        if type_ == IntOrPercent | None:
+            return self._number_or_percent
+        return None
+
+    def _category(self, category: str) -> Replacement:
+        return lambda text: self._names.word(text, category)
+
+    def _each(self, replacement: Replacement) -> Replacement:
+        return lambda texts: tuple(map(replacement, texts))
+
+    def _choices(self, words: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        return self._names.choice(words) if isinstance(words, str) else tuple(map(self._names.choice, words))
+
+    def _number_or_percent(self, value: int | str | None) -> int | str | None:
+        return self._names.word(value) if isinstance(value, str) and not _PERCENT.fullmatch(value) else value
+
+    def _optional(self, text: str | None) -> str | None:
+        return None if text is None else self._names.word(text)
+
+    def _quantity(self, amount: Any) -> Any:
+        return None if amount is None else anonymous_amount(amount)
+
+    def _labels(self, labels: Labels) -> Labels:
+        return {self._names.key(key): self._names.value(key, value) for key, value in labels.items()}
+
+    def _resources(self, amounts: dict[str, Any]) -> dict[str, Any]:
+        return {self._names.resource(name): anonymous_amount(amount) for name, amount in amounts.items()}
+
+    def _named(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {self._names.word(name): value for name, value in values.items()}
+
+    def _annotations(self, annotations: Labels) -> Labels:
+        return {
+            key: ",".join(map(self._names.word, value.split(",")))
+            if key == _MIGRATED_PLUGINS
+            else value
+            if key == _REVISION and parse_int64(value) is not None
+            else self._leader(value)
+            if key == LEADER_ANNOTATION
+            else self._names.word(value)
+            for key, value in annotations.items()
+        }
+
+    def _leader(self, text: str) -> str:
+        """Replace the holder in a leader election record; any other text gets a pseudonym."""
+        record = lock_record(text)
+        if record is None:
+            return self._names.word(text)
+        holder = self._names.holder(record.holder_identity)
+        return msgspec.json.encode(replace(record, holder_identity=holder)).decode()
+
+    def _conditions(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        return anonymous_conditions(conditions, self._names)
+
+    def _taint(self, taint: Taint) -> Taint:
+        key, value = self._names.key(taint.key), self._names.value(taint.key, taint.value)
+        return replace(taint, key=key, value=value, effect=self._names.choice(taint.effect))
+
+    def _toleration(self, toleration: Toleration) -> Toleration:
+        names, old = self._names, toleration.key
+        if toleration.operator in _COMPARING:
+            (value,) = names.compare(old, (toleration.value,))
+        else:
+            value = names.value(old, toleration.value)
+        operator, effect = names.choice(toleration.operator), names.choice(toleration.effect)
+        return replace(toleration, key=names.key(old), value=value, operator=operator, effect=effect)
+
+    def _requirement(self, requirement: Any) -> Any:
+        names, old = self._names, requirement.key
+        if requirement.operator in _COMPARING:
+            values = names.compare(old, requirement.values)
+        else:
+            values = tuple(names.value(old, value) for value in requirement.values)
+        return replace(requirement, key=names.key(old), values=values, operator=names.choice(requirement.operator))
+
+    def _kind(self, kind: str) -> str:
+        return kind if kind in _KINDS else self._names.word(kind, "kind")
+
+    def _topology(self, requirement: TopologySelectorLabelRequirement) -> TopologySelectorLabelRequirement:
+        values = tuple(self._names.value(requirement.key, value) for value in requirement.values)
+        return replace(requirement, key=self._names.key(requirement.key), values=values)
+
+    def _owner(self, owner: OwnerReference) -> OwnerReference:
+        group, _, version = owner.api_version.rpartition("/")
+        known = version in _VERSIONS and is_kept_group(group)
+        return replace(
+            owner,
+            api_version=owner.api_version if known else f"{_OTHER_GROUP}/v1",
+            kind=self._kind(owner.kind),
+            name=self._names.word(owner.name),
+            uid=self._names.uid(owner.uid),
+        )
+
+    def _disruption_mode(self, mode: str | DisruptionMode | None) -> str | DisruptionMode | None:
+        return self._names.choice(mode) if isinstance(mode, str) else mode
+
+    def _local_reference(self, reference: TypedLocalObjectReference) -> TypedLocalObjectReference:
+        return replace(
+            reference,
+            api_group=self._group(reference.api_group),
+            kind=self._kind(reference.kind),
+            name=self._names.word(reference.name),
+        )
+
+    def _group(self, group: str) -> str:
+        return group if is_kept_group(group) else _OTHER_GROUP
+
+    def _reference(self, reference: TypedObjectReference) -> TypedObjectReference:
+        return replace(
+            reference,
+            api_group=self._group(reference.api_group),
+            kind=self._kind(reference.kind),
+            name=self._names.word(reference.name),
+            namespace=self._names.word(reference.namespace, "namespace"),
+            uid=self._names.uid(reference.uid),
+        )
+
+
+def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    """Yield a struct type and the types of all structs inside it."""
+    yield type_
+    for field in msgspec.structs.fields(type_):
+        for part in structs_in(field.type):
+            yield from _all_structs(part)

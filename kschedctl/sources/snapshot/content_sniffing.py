@@ -1,0 +1,202 @@
+"""Recognition of skipped files and invalid values that were probably meant to be part of a cluster."""
+
+from __future__ import annotations
+
+import binascii
+import re
+import zlib
+from collections.abc import Hashable, Iterator
+from typing import Any, Final
+
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.encoding import utf8_text
+from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.kinds import KINDS
+from kschedctl.sources.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
+from kschedctl.sources.snapshot.summary import SkippedFile
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+ZIP_MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_TAR_MAGIC: Final = b"ustar"
+_TAR_MAGIC_AT: Final = 257
+#: The number of bytes that are inspected to recognise objects or an archive.
+HEAD: Final = 16 * 1024
+_ANY_GZIP: Final = 31
+#: The number of values of a document that are searched for objects.
+_MOST_VALUES: Final = 10_000
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/\s]{32,}+={0,2}\s*")
+#: The beginning of a table that ``kubectl get`` prints.
+_TABLE: Final = re.compile(r"(?:NAMESPACE +)?NAME +[A-Z]")
+#: The first line of a fenced code block of Markdown.
+_FENCE: Final = re.compile(rb"^[ \t]*(?:```|~~~)[^\n]*\n", re.MULTILINE)
+
+_GROUPS: Final = frozenset(group for group, _ in KINDS) | {"extensions"}
+_KIND_WORDS: Final = frozenset(
+    word for _, kind in KINDS for word in (kind.lower().encode(), f"{kind.lower()}list".encode())
+) | {b"list"}
+_JSON_KIND: Final = re.compile(rb'"kind"\s*:\s*"(\w+)"')
+_JSON_LISTS: Final = re.compile(rb'\s*\{\s*"(?:nodes|pods|items|kschedctlVersion)"\s*:')
+_YAML_KIND: Final = re.compile(rb"""^(?:- |  )?["']?kind["']?[ \t]*:[ \t]*["']?(\w+)""", re.MULTILINE)
+#: The first significant line of YAML: a key, or an item that begins with one.
+_YAML_BEGINNING: Final = re.compile(
+    rb"""(?:\s++|#[^\n]*+\n|%[^\n]*+\n|---[^\n]*+\n)*+(?:- )?["']?[\w./-]++["']?[ \t]*+:(?:\s|$)"""
+)
+
+
+def is_tar(head: bytes) -> bool:
+    """Report whether the first bytes of a file are those of a tar archive."""
+    return head[_TAR_MAGIC_AT:].startswith(_TAR_MAGIC)
+
+
+def unzipped_head(head: bytes) -> bytes:
+    """Return the beginning of gzip data, decompressed; return other or broken data unchanged."""
+    if not head.startswith(GZIP_MAGIC):
+        return head
+    try:
+        return zlib.decompressobj(_ANY_GZIP).decompress(head, HEAD)
+    except zlib.error:
+        return head
+
+
+def seems_cluster(head: bytes) -> bool:
+    r"""Report whether a file with these first bytes contains objects that scheduling depends on, or is an archive.
+
+    Parameters
+    ----------
+    head : bytes
+        The first ``HEAD`` bytes of the file, not decompressed.
+
+    Examples
+    --------
+    >>> seems_cluster(b"apiVersion: v1\nkind: Pod\n"), seems_cluster(b"==== START logs\nkind: Pod\n")
+    (True, False)
+    """
+    head = unzipped_head(head)
+    return is_tar(head) or _begins_object(head) or _begins_object(_from_base64(head))
+
+
+def passed_file(name: str, reason: str, head: bytes, identity: Hashable = None) -> SkippedFile:
+    """Return a file that is skipped for its name or place, as part of the cluster if its first bytes look like it."""
+    if reason == OTHER_NAME and has_object_block(head):
+        return SkippedFile(name, MARKDOWN, True, identity)
+    return SkippedFile(name, reason, reason in IS_ONE or seems_cluster(head), identity)
+
+
+def has_object_block(head: bytes) -> bool:
+    r"""Report whether a Markdown text with these first bytes has a code block with objects that scheduling depends on.
+
+    Examples
+    --------
+    >>> has_object_block(b"# Pods\n```yaml\napiVersion: v1\nkind: Pod\n```\n"), has_object_block(b"kind: Pod")
+    (True, False)
+    """
+    return any(_begins_object(block) for block in _FENCE.split(head)[1:])
+
+
+def _begins_object(head: bytes) -> bool:
+    try:
+        text = utf8_text(head[: len(head) // 2 * 2], "").lstrip()
+    except InputError:
+        return False
+    if text.startswith((b"{", b"[")):
+        found = _JSON_KIND.search(text)
+        return _JSON_LISTS.match(text) is not None or _is_known(found, text)
+    return _YAML_BEGINNING.match(text) is not None and _is_known(_YAML_KIND.search(text), text)
+
+
+def _from_base64(head: bytes) -> bytes:
+    """Return the text that base64 encodes; empty for any other text."""
+    if _BASE64.fullmatch(head) is None:
+        return b""
+    digits = b"".join(head.split())
+    try:
+        return unzipped_head(binascii.a2b_base64(digits[: len(digits) // 4 * 4]))
+    except binascii.Error:
+        return b""
+
+
+def _is_known(kind: re.Match[bytes] | None, text: bytes) -> bool:
+    # Logs and audit events contain kinds too, so only the first one counts.
+    return kind is not None and kind[1].lower() in _KIND_WORDS and b"apiVersion" in text
+
+
+def seems_object(value: Any) -> bool:
+    """Report whether a JSON value that is not a Kubernetes object was probably meant as one or as a list of them.
+
+    Examples
+    --------
+    >>> seems_object([{"kind": "Pod"}]), seems_object({"metadata": {"name": "web"}}), seems_object({"replicas": 2})
+    (True, True, False)
+    >>> seems_object({"type": "ADDED", "object": {"apiVersion": "v1", "kind": "Pod"}})
+    True
+    >>> seems_object('{"apiVersion": "v1", "kind": "Pod"}'), seems_object("NAME   READY   STATUS web-0   1/1")
+    (True, True)
+    """
+    if isinstance(value, str) and _TABLE.match(value) is not None:
+        return True
+    return any(map(_has_name_or_kind, _top_objects(value))) or _contains_object(value)
+
+
+def _top_objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield a value, its elements if it is a list, and its items if it has any; objects only."""
+    for each in value if isinstance(value, list) else (value,):
+        if isinstance(each, dict):
+            yield each
+            items = each.get("items")
+            yield from (item for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
+
+
+def _has_name_or_kind(value: dict[str, Any]) -> bool:
+    kind, metadata = value.get("kind"), value.get("metadata")
+    if isinstance(kind, str) and kind.lower().encode() in _KIND_WORDS:
+        return True
+    return isinstance(metadata, dict) and ("name" in metadata or "generateName" in metadata)
+
+
+def _contains_object(value: Any) -> bool:
+    """Report whether there is a whole object at any depth, also as text: a watch event, or items under another key."""
+    waiting = [value]
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            break
+        here = waiting.pop()
+        if isinstance(here, dict):
+            kind = here.get("kind")
+            if isinstance(kind, str) and "apiVersion" in here and kind.lower().encode() in _KIND_WORDS:
+                return True
+            waiting += here.values()
+        elif isinstance(here, list):
+            waiting += here
+        elif isinstance(here, str) and seems_cluster(here[:HEAD].encode(errors="replace")):
+            return True
+    return False
+
+
+def meant_kind(api_version: str, kind: str) -> str:
+    """Return the kind that was probably meant by an unknown one; empty if it may be a custom resource.
+
+    Parameters
+    ----------
+    api_version : str
+        The version, such as ``core/v1``.
+    kind : str
+        The kind, such as ``pod``.
+
+    Examples
+    --------
+    >>> meant_kind("v1", "pod"), meant_kind("core/v1", "Pod"), meant_kind("serving.knative.dev/v1", "Service")
+    ('Pod (v1)', 'Pod (v1)', '')
+    """
+    group = api_version.rpartition("/")[0]
+    # The group of a custom resource has a dot.
+    if "." in group and group not in _GROUPS:
+        return ""
+    lower = kind.lower()
+    type_ = kind_by_name(kind) or kind_by_name(lower.removesuffix("list"))
+    return next(iter(_written(type_)), "")
+
+
+def _written(type_: type | None) -> Iterator[str]:
+    for (group, kind), each in KINDS.items():
+        if each is type_:
+            yield f"{kind} ({group}/v1)" if group else f"{kind} (v1)"

@@ -1,0 +1,260 @@
+"""The documents of one file, each with its envelope (kind, version, items) and its position in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.location import Location, Position
+from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.common.text.positions import json_position, position_in_tree
+from kschedctl.common.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
+from kschedctl.common.text.tree import Step, YamlNode, read_tree
+from kschedctl.common.text.yaml import yaml_documents, yaml_values
+from kschedctl.common.text.yaml_header import Shorten, Unread
+from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, plain, shown
+
+_JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
+T = TypeVar("T")
+
+
+class ObjectHeader(msgspec.Struct, Generic[T], rename="camel", gc=False):
+    """The fields that determine how an object is decoded; if the document is text, ``items`` are not decoded."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    items: list[T] | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class NoObjectError(InputError):
+    """The error of a document that is not an object, or has kind or items of a wrong type; ``value`` is its content."""
+
+    value: Any = None
+
+
+_ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
+
+
+class YamlText:
+    """The YAML text of a file; lookups are done on first use and cached.
+
+    Attributes
+    ----------
+    text : bytes
+        The text in UTF-8, with the line numbers of the whole file.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self._trees: dict[tuple[int, tuple[Step, ...]], YamlNode | None] = {}
+
+    @cached_property
+    def repeated(self) -> Mapping[int, Sequence[RepeatedKey]]:
+        """The duplicate keys, by the number of their document."""
+        found: dict[int, list[RepeatedKey]] = {}
+        for nth, key in repeated_in_yaml(self.text):
+            found.setdefault(nth, []).append(key)
+        return found
+
+    def tree(self, nth: int, inside: tuple[Step, ...]) -> YamlNode | None:
+        """Return the positions of the values on the path to ``inside`` and below it, in the ``nth`` document."""
+        if (nth, inside) not in self._trees:
+            self._trees[nth, inside] = read_tree(self.text, nth, inside)
+        return self._trees[nth, inside]
+
+
+@dataclass(eq=False)
+class Document:
+    """A document of a file.
+
+    Attributes
+    ----------
+    location : Location
+        Its file and number, starting at 1.
+    value : JsonValue
+        The content as JSON text, also if the file is YAML, or as plain data.
+    first_look : ObjectHeader or None
+        The envelope; ``None`` if the content does not decode to one.
+    text : bytes or YamlText
+        The text of the file: ``bytes`` for JSON, ``YamlText`` for YAML.
+    at : int
+        The offset in the text for JSON; the number of the document in the text, starting at 1, for YAML.
+    may_repeat : bool
+        True if the document may have duplicate keys.
+    """
+
+    location: Location
+    value: JsonValue
+    first_look: ObjectHeader[Any] | None
+    text: bytes | YamlText
+    at: int
+    may_repeat: bool = True
+
+    @cached_property
+    def envelope(self) -> ObjectHeader[Any]:
+        """The envelope of a document that is an object.
+
+        For other documents, it raises the same errors as ``read_envelope``.
+        """
+        return self.first_look if self.first_look is not None else read_envelope(self.value)
+
+    @cached_property
+    def repeated(self) -> Sequence[RepeatedKey]:
+        """The document's duplicate keys."""
+        if isinstance(self.text, YamlText):
+            return self.text.repeated.get(self.at, ()) if self.may_repeat else ()
+        assert isinstance(self.value, memoryview)
+        return tuple(repeated_in_json(bytes(self.value)))
+
+    def position(self, field: str, inside: tuple[Step, ...] = (), *, key: bool = False) -> Position | None:
+        """Return the position of a field or of its nearest parent; parameters are those of ``json_position``."""
+        if not isinstance(self.text, YamlText):
+            return json_position(self.text, field, start=self.at, inside=inside, key=key)
+        tree = self.text.tree(self.at, inside)
+        return None if tree is None else position_in_tree(tree, self.text.text, field, inside=inside, key=key)
+
+
+def documents(
+    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None, shorten: Shorten | None = None
+) -> Iterator[Document | InputError]:
+    """Yield the documents of a file.
+
+    Parameters
+    ----------
+    content : bytes
+        JSON, JSON Lines or YAML; the format is detected from the content, as in kubectl.
+    file : str
+        The file name for errors. If the text is valid in neither format, its suffix decides which format's error is
+        raised.
+    as_data : bool
+        True to decode YAML to plain data, which takes many times the memory of its text, instead of JSON.
+    is_unread : Unread, optional
+        The YAML documents of which only ``apiVersion`` and ``kind`` are needed, as for ``yaml_documents``; not with
+        ``as_data``.
+    shorten : Shorten, optional
+        The shortening of objects that other processes read, as for ``yaml_documents``.
+
+    Yields
+    ------
+    Document or InputError
+        An error for a document that is not an object; the documents after it still follow.
+
+    Raises
+    ------
+    InputError
+        If the text is broken, so that the rest cannot be read.
+    """
+    for document in any_documents(content, file, as_data=as_data, is_unread=is_unread, shorten=shorten):
+        try:
+            _ = document.envelope
+        except InputError as error:
+            placed = error.at(document.location)
+            if isinstance(error, NoObjectError) and isinstance(placed, NoObjectError):
+                placed.value = error.value
+            yield placed
+        else:
+            yield document
+
+
+def any_documents(
+    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None, shorten: Shorten | None = None
+) -> Iterator[Document]:
+    """Yield the documents of a file, objects or not; parameters and errors are those of ``documents``."""
+    text = utf8_text(content, file)
+    begin = skip_blanks(text, 0)
+    if text[begin : begin + 1] not in (b"{", b"["):
+        yield from _yaml(text, file, as_data=as_data, is_unread=is_unread, shorten=shorten)
+        return
+    number = end = 0
+    try:
+        for number, document, envelope in json_documents(text, _ENVELOPES):
+            start = skip_blanks(text, end)
+            end = start + len(document)
+            yield Document(Location(file, number), document, envelope, text, start)
+    except NotJsonError as broken:
+        if number and not text[broken.start :].startswith(b"---"):
+            raise broken.error(text, file) from None
+        # Flow style YAML starts like JSON, and YAML documents can be JSON.
+        if file.removesuffix(".gz").lower().endswith(_JSON_SUFFIXES) and not number:
+            raise broken.error(text, file) from None
+        if not number:
+            yield from _yaml(text, file, broken=broken, as_data=as_data)
+        else:
+            # Empty lines in place of the JSON keep the line numbers of errors correct.
+            rest = b"\n" * text.count(b"\n", 0, broken.start) + text[broken.start :]
+            yield from _yaml(rest, file, number + 1, as_data=as_data)
+
+
+def _yaml(
+    text: bytes,
+    file: str,
+    first: int = 1,
+    *,
+    broken: NotJsonError | None = None,
+    as_data: bool,
+    is_unread: Unread | None = None,
+    shorten: Shorten | None = None,
+) -> Iterator[Document]:
+    whole = YamlText(text)
+    try:
+        if as_data:
+            for number, value, may_repeat in yaml_values(text, file, first):
+                envelope = _first_look(value)
+                yield Document(Location(file, number), value, envelope, whole, number - first + 1, may_repeat)
+        else:
+            for number, json in yaml_documents(text, file, first, is_unread, shorten):
+                yield Document(Location(file, number), memoryview(json), _first_look(json), whole, number - first + 1)
+    except InputError:
+        if broken is None:
+            raise
+        raise broken.error(text, file) from None
+
+
+def _first_look(value: JsonValue) -> ObjectHeader[Any] | None:
+    try:
+        if isinstance(value, TEXTS):
+            return _ENVELOPES.decode(value)
+        return msgspec.convert(value, ObjectHeader[Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _no_object(value: Any, problem: str, *, path: str = "", hint: str = "") -> NoObjectError:
+    error = NoObjectError(problem, path=path, hint=hint)
+    error.value = value
+    return error
+
+
+def read_envelope(value: JsonValue) -> ObjectHeader[Any]:
+    """Return the envelope of any value.
+
+    Parameters
+    ----------
+    value : JsonValue
+        Well-formed JSON text, or plain data.
+
+    Raises
+    ------
+    InputError
+        If the value is not an object, or its kind or version is not text; the error has no location.
+    """
+    if (envelope := _first_look(value)) is not None:
+        return envelope
+    value = plain(value)
+    if not isinstance(value, dict):
+        hint = "a list of objects is written as kind: List with items" if isinstance(value, list) else ""
+        raise _no_object(value, f"{shown(value)} is not a Kubernetes object", hint=hint)
+    for name in ("apiVersion", "kind"):
+        if not isinstance(value.get(name), str | None):
+            raise _no_object(value, f"{shown(value[name])} is not text", path=name)
+    kind = value.get("kind") or ""
+    if kind.endswith("List") and not isinstance(value.get("items"), list | None):
+        raise _no_object(value, f"{shown(value['items'])} is not a list", path="items")
+    # The field "items" of an object that is not a list may have any type.
+    return ObjectHeader(value.get("apiVersion"), kind)

@@ -1,0 +1,292 @@
+"""Anonymisation of the scheduler's messages in conditions: every word that is not the scheduler's own is replaced."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.objects.core import Condition
+from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
+
+#: The conditions that the scheduler writes, of pods and of pod groups.
+_SCHEDULED: Final = frozenset({"PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled"})
+#: The reasons whose messages have known words; messages of errors and of other programs can contain anything.
+_SCHEDULER_REASONS: Final = frozenset({"Unschedulable", "SchedulingGated"})
+_SCHEDULER_TEXTS: Final = re.compile(
+    r"0/[0-9]+ (?:nodes|placements) are available|no nodes available|Scheduling is blocked|no feasible placements found"
+    r"|pod group (?:is|preemption)\b|minCount \([0-9]+\) cannot be satisfied"
+    r"|waiting for (?:minCount pods|pods's pod group|the preemption for this pod group)"
+)
+#: The reasons that Kubernetes itself sets.
+_REASONS: Final = _SCHEDULER_REASONS | {
+    "",
+    "SchedulerError",
+    "Infeasible",
+    "Deferred",
+    "PreemptionByScheduler",
+    "DeletionByTaintManager",
+    "DeletionByPodGC",
+    "EvictionByEvictionAPI",
+    "TerminationByKubelet",
+    "FailedCreate",
+    "FailedDelete",
+    "CompletionsReached",
+    "BackoffLimitExceeded",
+    "DeadlineExceeded",
+}
+_OTHER_REASON: Final = "Other"
+_STATUSES: Final = frozenset({"True", "False"})
+_PARTS: Final = re.compile(
+    r'"(?P<quoted>[^"]*)"|\{(?P<taint>[^{}]*)\}'
+    r"|(?P<insufficient>Insufficient )(?P<resource>[^\s,]+)|(?P<token>[\w./-]+)"
+)
+_NUMBER: Final = re.compile(r"[0-9]+(?:/[0-9]+)?", re.ASCII)
+#: The words of kube-scheduler's messages. They reveal nothing, even if one is also the name of an object.
+_WORDS: Final = frozenset(
+    [
+        "Never",
+        "No",
+        "NodeAffinity",
+        "PVC",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "PersistentVolumeClaims",
+        "Pod",
+        "Preemption",
+        "ReadWriteOncePod",
+        "ResourceClaim",
+        "ResourceClaims",
+        "Scheduling",
+        "Too",
+        "a",
+        "access",
+        "affinity",
+        "all",
+        "allocate",
+        "already",
+        "and",
+        "another",
+        "anti-affinity",
+        "appear",
+        "are",
+        "asked",
+        "available",
+        "aware",
+        "be",
+        "being",
+        "bind",
+        "blocked",
+        "bound",
+        "by",
+        "cannot",
+        "claim",
+        "claims",
+        "class",
+        "complete",
+        "completed",
+        "conflict",
+        "constraints",
+        "controller",
+        "could",
+        "count",
+        "create",
+        "created",
+        "deallocate",
+        "deallocation",
+        "deleted",
+        "deletion",
+        "device",
+        "did",
+        "didn",
+        "disk",
+        "does",
+        "due",
+        "eligible",
+        "enabled",
+        "encountered",
+        "enough",
+        "ephemeral",
+        "exceed",
+        "exist",
+        "existing",
+        "extended",
+        "feasible",
+        "features",
+        "find",
+        "finished",
+        "first",
+        "fit",
+        "for",
+        "found",
+        "free",
+        "from",
+        "gang",
+        "gates",
+        "group",
+        "groups",
+        "had",
+        "has",
+        "have",
+        "helpful",
+        "immediate",
+        "in",
+        "in-use",
+        "incoming",
+        "invalid",
+        "is",
+        "label",
+        "limitation",
+        "looking",
+        "many",
+        "match",
+        "max",
+        "minCount",
+        "missing",
+        "mode",
+        "more",
+        "name",
+        "new",
+        "no",
+        "node",
+        "nodes",
+        "nominated",
+        "non-empty",
+        "non-existent",
+        "not",
+        "of",
+        "on",
+        "one",
+        "ongoing",
+        "or",
+        "owner",
+        "persistent",
+        "persistentvolume",
+        "persistentvolumeclaim",
+        "placement",
+        "placement-based",
+        "placements",
+        "plugin",
+        "plugins",
+        "pod",
+        "podgroup",
+        "pods",
+        "pools",
+        "ports",
+        "preempting",
+        "preemption",
+        "preemptionPolicy",
+        "preemptor",
+        "pv",
+        "pvc",
+        "queue",
+        "rejected",
+        "remaining",
+        "request",
+        "requested",
+        "required",
+        "resource",
+        "resourceclaim",
+        "rules",
+        "s",
+        "satisfied",
+        "satisfy",
+        "schedulable",
+        "schedule",
+        "scheduled",
+        "scheduler-enforced",
+        "scheduling",
+        "selector",
+        "spread",
+        "status",
+        "still",
+        "storage",
+        "storageClass",
+        "storageclass.storage.k8s.io",
+        "supported",
+        "t",
+        "taint",
+        "taints",
+        "terminating",
+        "terms",
+        "the",
+        "this",
+        "to",
+        "topology",
+        "type",
+        "unavailable",
+        "unbound",
+        "unknown",
+        "unschedulable",
+        "untolerated",
+        "up",
+        "victims",
+        "volume",
+        "volumes",
+        "wait",
+        "waiting",
+        "was",
+        "were",
+        "with",
+        "workload",
+        "yet",
+        "zone",
+    ]
+)
+
+
+def anonymous_conditions(conditions: tuple[Condition, ...], names: Pseudonyms) -> tuple[Condition, ...]:
+    """Return the conditions with pseudonyms in the scheduler's messages, and without any other message.
+
+    Parameters
+    ----------
+    conditions : tuple of Condition
+        The conditions of a node or a pod, as captured.
+    names : Pseudonyms
+        The pseudonyms.
+    """
+    return tuple(
+        replace(
+            condition,
+            status=condition.status if condition.status in _STATUSES else "Unknown",
+            reason=condition.reason if condition.reason in _REASONS else _OTHER_REASON,
+            message=_anonymous_message(condition, names),
+        )
+        for condition in conditions
+    )
+
+
+def _anonymous_message(condition: Condition, names: Pseudonyms) -> str:
+    known = condition.type in _SCHEDULED and condition.reason in _SCHEDULER_REASONS
+    if not known or not _SCHEDULER_TEXTS.match(condition.message):
+        return ""
+
+    def renamed(part: re.Match[str]) -> str:
+        if (quoted := part["quoted"]) is not None:
+            return f'"{names.word(quoted)}"'
+        if (taint := part["taint"]) is not None:
+            key, colon, value = taint.partition(": ")
+            return f"{{{names.key(key)}{colon}{names.value(key, value)}}}"
+        if part["insufficient"] is not None:
+            resource = part["resource"].rstrip(".")
+            return f"{part['insufficient']}{names.resource(resource)}{part['resource'][len(resource) :]}"
+        token = part["token"].rstrip(".")
+        return f"{_renamed_token(token, names)}{part['token'][len(token) :]}"
+
+    return _PARTS.sub(renamed, condition.message)
+
+
+def _renamed_token(token: str, names: Pseudonyms) -> str:
+    """Return the pseudonym of a bare word; the scheduler's own words and numbers are kept.
+
+    A name may have the prefix ``namespace/``.
+    """
+    if token in _WORDS or _NUMBER.fullmatch(token) or not token:
+        return token
+    if (pseudonym := names.known(token)) is not None:
+        return pseudonym
+    namespace, slash, name = token.partition("/")
+    if slash:
+        return f"{_renamed_token(namespace, names)}/{_renamed_token(name, names)}"
+    return names.word(token)

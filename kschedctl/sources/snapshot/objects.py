@@ -1,0 +1,497 @@
+"""Reading of files into typed objects, by the layout of their documents (``layouts``), with all errors collected."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Final
+
+import msgspec
+
+from kschedctl.common.errors import InputError, SnapshotError
+from kschedctl.common.findings.finding import Finding, ObjectRef, Severity, Subject, Where
+from kschedctl.common.findings.location import Location
+from kschedctl.objects.coordination import LEADER_ANNOTATION
+from kschedctl.objects.kinds import file_type, kind_type, lock_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.wording import listed
+from kschedctl.sources.snapshot.clusters import PART_OF_KIND, Part, clusters_in
+from kschedctl.sources.snapshot.content_sniffing import meant_kind, seems_object
+from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, shown, top_level
+from kschedctl.sources.snapshot.documents import Document, NoObjectError, ObjectHeader, documents, read_envelope
+from kschedctl.sources.snapshot.file_state import check_unchanged
+from kschedctl.sources.snapshot.layouts import layout_of
+from kschedctl.sources.snapshot.list_stream import NotStreamableError, stream_list
+from kschedctl.sources.snapshot.names import SUFFIXES
+from kschedctl.sources.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.shortening import shortened
+from kschedctl.sources.snapshot.sources import STDIN_NAME, Source, cannot_read, read_sources, whole_source
+from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
+from kschedctl.sources.snapshot.templates import BRACES, unrendered
+from kschedctl.sources.snapshot.unpacking import Unpacking
+
+MAX_PROBLEMS: Final = 10
+#: The number of clusters that an error names.
+MOST_CLUSTERS: Final = 20
+NO_OBJECTS: Final = "holds no Kubernetes objects"
+EMPTY: Final = "empty"
+
+_LIST: Final = "List"
+#: The kind of a document with the control plane's version in ``gitVersion``.
+_VERSION_KIND: Final = "Info"
+_KIND: Final = re.compile("[A-Za-z][A-Za-z0-9-]*", re.ASCII)
+_STATUS: Final = "Status"
+#: Kinds that stand for objects without being them, and the reason why they are not read.
+CARRIERS: Final = {
+    ("meta.k8s.io", "Table"): "a Table, which lacks the fields that scheduling reads",
+    ("meta.k8s.io", "PartialObjectMetadata"): "metadata alone, without the fields that scheduling reads",
+    ("template.openshift.io", "Template"): "a Template, which is not processed",
+    ("", "WatchEvent"): "an event of a watch, not an object",
+    ("meta.k8s.io", "WatchEvent"): "an event of a watch, not an object",
+    ("", _STATUS): "an error of the API server in place of objects",
+}
+_LEADER: Final = LEADER_ANNOTATION.encode()
+#: The field that makes any object a list, in YAML whose first lines determine its kind.
+_ITEMS_LINE: Final = b"\nitems:"
+#: YAML that may hide a time or the annotation of a lock: escapes of their characters, an escaped line break within
+#: them, and the beginnings of tags, one of which encodes text.
+_ESCAPES: Final = re.compile(rb"\\[xuU/\n]")
+_TAGS: Final = (b"!!", b"!<")
+
+
+class _EnoughError(Exception):
+    """The maximum number of reported problems (``MAX_PROBLEMS``) is exceeded."""
+
+
+class Reading:
+    """The reading of one input.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files, folders and archives; ``-`` is standard input.
+    stdin : BinaryIO or None
+        Standard input.
+    summary : ReadSummary
+        The summary to fill while reading.
+    error : type of InputError
+        The error type to raise for problems of this input.
+    max_unpacked : int, optional
+        The maximum number of bytes to unpack, or to hold of a file that cannot be streamed.
+    written : OriginalObjects, optional
+        The collection that records the originals of objects.
+    cluster : str
+        The path of a cluster inside folders and archives, which is read alone; empty to read all files.
+
+    Attributes
+    ----------
+    parts : dict of str to dict of str to Part
+        The files of each folder or archive that have parts of a cluster, by their paths inside.
+    """
+
+    #: True to read each file as a whole, and to decode YAML to plain data.
+    _as_data: ClassVar = False
+    #: True if the objects are those of one cluster.
+    _of_one_cluster: ClassVar = True
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        stdin: BinaryIO | None,
+        summary: ReadSummary,
+        error: type[InputError] = SnapshotError,
+        *,
+        max_unpacked: int | None = None,
+        written: OriginalObjects | None = None,
+        cluster: str = "",
+    ) -> None:
+        self._paths = paths
+        self._stdin = stdin
+        self._cluster = cluster
+        self.parts: dict[str, dict[str, Part]] = {}
+        self.summary = summary
+        self._error = error
+        self._unpacking = Unpacking(max_unpacked)
+        self._findings: list[Finding] = []
+        self._written = written
+
+    def objects(self) -> Iterator[tuple[ApiObject, Location]]:
+        """Read the objects, each with its location.
+
+        Raises
+        ------
+        InputError
+            If there are problems: an error of the given type with the first ``MAX_PROBLEMS`` (10) of them.
+        """
+        try:
+            for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking, cluster=self._cluster):
+                if isinstance(source, InputError):
+                    self.note(source)
+                    continue
+                for read in self._of_source(source):
+                    # After a problem, the rest is only searched for more problems.
+                    if not self._findings:
+                        yield read
+                # Release this text before the next one is read.
+                del source
+        except _EnoughError:
+            more = Finding(f"only the first {MAX_PROBLEMS} errors are shown", severity=Severity.INFO)
+            raise self._error.together([*self._findings, more]) from None
+        except MemoryError:
+            raise self._error(
+                "not enough memory for the text of its largest file",
+                where=", ".join(map(str, self._paths)),
+                hint="give a folder of smaller files, such as kschedctl snapshot writes",
+            ) from None
+        self._error.raise_any(self._findings)
+        if self._of_one_cluster:
+            self._check_clusters()
+        if not self.summary.n_objects and not self._may_be_empty():
+            raise self._nothing_found()
+
+    def _of_source(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        """Read a file, and record its content in the summary."""
+        summary = self.summary
+        before, header = summary.left_out.copy(), summary.header
+        part = Part(0)
+        for read in self._large_file(source) if source.path else self._file(source):
+            summary.n_of_kind[type(read[0]).__name__] += 1
+            summary.files[source.name] += 1
+            part |= PART_OF_KIND.get(type(read[0]), Part(0))
+            yield read
+        if summary.header is not header:
+            part |= Part.HEADER
+        if source.inside:
+            own = self.parts.setdefault(source.name.removesuffix(source.inside), {})
+            if part:
+                own[source.inside] = part
+        if summary.files.get(source.name) == 0:
+            summary.left_out_of[source.name] = summary.left_out - before
+
+    def clusters(self) -> dict[str, list[str]]:
+        """Return the paths of the clusters inside each folder or archive, known once the objects are read."""
+        return {root: [each for each in clusters_in(parts) if each] for root, parts in self.parts.items()}
+
+    def _check_clusters(self) -> None:
+        """Raise an error if a folder or archive has several clusters, or not the one that is to be read."""
+        if self._cluster and not self.parts:
+            # Clusters are looked for by name before, unless the input is standard input.
+            hint = "give the path inside: standard input is read only once"
+            raise self._error(f'there is no cluster "{self._cluster}"', where=STDIN_NAME, hint=hint)
+        for root, found in self.clusters().items():
+            if found:
+                problem = f"holds {len(found)} clusters: {listed(found, most=MOST_CLUSTERS)}"
+                hint = "choose one with --cluster NAME; name the parts of one cluster one by one, each with --snapshot"
+                raise self._error(problem, where=root.rstrip(f":/{os.sep}"), hint=hint)
+
+    def _may_be_empty(self) -> bool:
+        """Report whether input without any object that scheduling depends on is valid."""
+        return False
+
+    def note(self, error: InputError, where: Where = "") -> None:
+        """Record the problems of an error, up to ``MAX_PROBLEMS``."""
+        for finding in error.findings:
+            if len(self._findings) == MAX_PROBLEMS:
+                raise _EnoughError
+            placed = finding.at(where)
+            if placed not in self._findings:
+                self._findings.append(placed)
+
+    def _large_file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        """Stream a file if it is a list; read any other file as a whole."""
+        summary = self.summary
+        left_out, findings = summary.left_out.copy(), list(self._findings)
+        n_read = n_items = 0
+        location = Location(source.name, 1)
+        assert source.state is not None
+        try:
+            if self._as_data:
+                raise NotStreamableError
+            with open(source.path, "rb") as stream:
+                check_unchanged(stream.fileno(), source.path, source.state)
+                for piece in stream_list(stream):
+                    for read in self._list(piece.envelope, piece.items, location, n_items):
+                        n_read += 1
+                        yield read
+                    n_items += len(piece.items)
+                check_unchanged(stream.fileno(), source.path, source.state)
+        except NotStreamableError:
+            summary.left_out, self._findings = left_out, findings
+            try:
+                whole = whole_source(source, self._unpacking)
+            except (InputError, OSError) as error:
+                self.note(error if isinstance(error, InputError) else cannot_read(source.path, error))
+                return
+            yield from islice(self._file(whole), n_read, None)
+        except (InputError, OSError) as error:
+            self.note(error if isinstance(error, InputError) else cannot_read(source.path, error), location)
+        else:
+            self._count_file(source)
+
+    def _count_file(self, source: Source) -> None:
+        self.summary.files[source.name] += 0
+        self.summary.identities.add(source.identity)
+
+    def _file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        n_findings = len(self._findings)
+        try:
+            yield from self._documents_of(source)
+        finally:
+            wrong = len(self._findings) > n_findings
+            if wrong and (template := unrendered(source.content, source.name)) is not None:
+                self._findings[n_findings:] = [template]
+
+    def _documents_of(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        no_objects: list[InputError] = []
+        n_met = n_documents = 0
+        seems = False
+        try:
+            is_unread = None if self._as_data else self._is_unread
+            shorten = self._shorten if self._written is None else None
+            for document in documents(
+                source.content, source.name, as_data=self._as_data, is_unread=is_unread, shorten=shorten
+            ):
+                n_documents += 1
+                if isinstance(document, InputError):
+                    problem = document
+                    seems |= isinstance(document, NoObjectError) and seems_object(document.value)
+                elif (read := self._document(document)) is not None:
+                    n_met += 1
+                    yield from read
+                    continue
+                else:
+                    problem = _not_an_object(document.location, document.envelope)
+                    seems = seems or seems_object(_plain(document.value))
+                if len(no_objects) <= MAX_PROBLEMS:
+                    no_objects.append(problem)
+        except InputError as error:
+            n_met += 1
+            self.note(error, source.name)
+        # A file in a folder that contains no object at all belongs to another program.
+        if not n_met and not source.named:
+            # A failed command leaves an empty file.
+            passed = (
+                SkippedFile(source.name, NO_OBJECTS, seems) if n_documents else SkippedFile(source.name, EMPTY, True)
+            )
+            self.summary.passed.append(passed)
+            return
+        for problem in no_objects:
+            self.note(problem)
+        self._count_file(source)
+
+    def _is_unread(self, api_version: str, kind: str, text: bytes) -> bool:
+        """Report whether an object, given as YAML, is only counted: nothing in its text changes the result."""
+        return (
+            is_only_counted(api_version, kind)
+            and (lock_type(api_version, kind) is None or _LEADER not in text)
+            and BRACES.encode() not in text
+            and _ITEMS_LINE not in text
+            and _ESCAPES.search(text) is None
+            and not any(tag in text for tag in _TAGS)
+            and not self.summary.may_have_newer(text)
+        )
+
+    def _shorten(self, text: bytes) -> bytes | None:
+        """Shorten an object, as ``Shorten`` describes it; called in other processes."""
+        return shortened(text, self.summary)
+
+    def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
+        """Return the objects of a document, or ``None`` if its format is unknown."""
+        location, envelope = document.location, document.envelope
+        if envelope.kind and envelope.api_version:
+            return self._by_kind(document.value, envelope, location)
+        if envelope.kind or envelope.api_version:
+            return None
+        try:
+            fields = top_level(document.value)
+            layout = layout_of(fields)
+            if layout is None:
+                return None
+            self.summary.layouts[location.file] = layout.name
+            return layout.read(self, document, fields)
+        except InputError as error:
+            self.note(error, location)
+            return ()
+
+    def _by_kind(
+        self, value: JsonValue, envelope: ObjectHeader[Any], location: Location
+    ) -> Iterable[tuple[ApiObject, Location]]:
+        """Return the objects of a document with kind and version: one object, or a list.
+
+        As for kubectl, any object with ``items`` is a list, whatever its kind.
+        """
+        api_version, kind, items = envelope.api_version or "", envelope.kind or "", envelope.items
+        if items is not msgspec.UNSET:
+            return self._list(envelope, items or (), location)
+        if kind.endswith(_LIST) and _is_list_kind(api_version, kind):
+            self.note(_without_items(value), described(location, api_version, kind, value))
+            return ()
+        read = self._object(value, api_version, kind, location)
+        return () if read is None else (read,)
+
+    def _list(
+        self, envelope: ObjectHeader[Any], items: Sequence[JsonValue], location: Location, n_before: int = 0
+    ) -> Iterable[tuple[ApiObject, Location]]:
+        """Return the items of a list; the first of them has the number ``n_before + 1``."""
+        kind = envelope.kind or _LIST
+        if kind == _LIST:
+            return self.typed_items(items, "", "", location, n_before)
+        if kind.endswith(_LIST):
+            kind = kind.removesuffix(_LIST)
+            self.summary.listed.setdefault(kind, "")
+        return self.typed_items(items, envelope.api_version or "", kind, location, n_before)
+
+    def typed_items(
+        self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location, n_before: int = 0
+    ) -> Iterator[tuple[ApiObject, Location]]:
+        """Yield the items of a list, with the given version and kind if they have none of their own."""
+        for number, item in enumerate(items, n_before + 1):
+            # An item of a list inside a list has the number of the outer item.
+            place = location if location.item is not None else Location(location.file, location.document, number)
+            try:
+                envelope = read_envelope(item)
+            except InputError as error:
+                self.note(error, place)
+                continue
+            envelope.api_version, envelope.kind = envelope.api_version or api_version, envelope.kind or kind
+            if envelope.kind and envelope.api_version:
+                yield from self._by_kind(item, envelope, place)
+            else:
+                self.note(_not_an_object(place, envelope))
+
+    def _object(
+        self, value: JsonValue, api_version: str, kind: str, location: Location
+    ) -> tuple[ApiObject, Location] | None:
+        if isinstance(value, TEXTS):
+            self.summary.note_times(value)
+        type_ = self._type_of(value, api_version, kind)
+        if type_ is None:
+            self._other_kind(value, api_version, kind, location)
+            return None
+        try:
+            read = decode(value, type_)
+        except InputError as error:
+            self.note(error, described(location, api_version, kind, value))
+            return None
+        if read.metadata.name and BRACES not in read.metadata.name:
+            if self._written is not None:
+                self._written.keep(read, json_text(value))
+            return read, location
+        where = described(location, api_version, kind, value)
+        if read.metadata.name:
+            self.note(InputError(f'"{read.metadata.name}" is not a valid name', where=where, path="metadata.name"))
+            return None
+        self.note(InputError("is missing", where=where, path="metadata.name", hint="every object needs a name"))
+        return None
+
+    def _type_of(self, value: JsonValue, api_version: str, kind: str) -> type[ApiObject] | None:
+        """Return the type of a kind that scheduling depends on, or ``None``.
+
+        A lock is read only if it has a leader election record.
+        """
+        if (type_ := kind_type(api_version, kind) or file_type(api_version, kind)) is not None:
+            return type_
+        type_ = lock_type(api_version, kind)
+        return type_ if type_ is not None and _LEADER in json_text(value) else None
+
+    def _other_kind(self, value: JsonValue, api_version: str, kind: str, location: Location) -> None:
+        """Count an object of a kind that scheduling does not depend on."""
+        group = api_version.rpartition("/")[0]
+        if is_only_counted(api_version, kind):
+            self.summary.left_out[f"{kind}.{group}" if group else kind] += 1
+            return
+        if _KIND.fullmatch(kind) is None:
+            where = described(location, api_version, kind, value)
+            hint = "a kind has letters and digits alone, such as Pod"
+            self.note(InputError(f"{shown(kind)} is not a kind", where=where, path="kind", hint=hint))
+            return
+        if (reason := CARRIERS.get((group, kind), "")) and (kind != _STATUS or _is_failure(value)):
+            self.summary.passed.append(SkippedFile(str(location), reason, True))
+            return
+        if meant := meant_kind(api_version, kind):
+            problem = f"no API server serves the kind {kind} ({api_version})"
+            where = described(location, api_version, kind, value)
+            self.note(InputError(problem, where=where, hint=f"did you mean {meant}?"))
+            return
+        if kind == _VERSION_KIND:
+            self.summary.note_version(plain(value))
+            self.summary.layouts[location.file] = "version of the control plane"
+            return
+        self.summary.left_out[f"{kind}.{group}" if group else kind] += 1
+
+    def _looked_for(self) -> str:
+        """Return the file names that would have been read, if there is no file at all."""
+        if self.summary.files or self.summary.passed:
+            return ""
+        return f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
+
+    def _nothing_found(self) -> InputError:
+        summary = self.summary
+        counts = [f"{len(summary.files)} read"]
+        counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
+        left_out = ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items()))
+        return self._error(
+            "no object that kschedctl reads was found",
+            where=", ".join(map(str, self._paths)),
+            hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
+        )
+
+
+@lru_cache
+def is_only_counted(api_version: str, kind: str) -> bool:
+    """Report whether objects of a kind are counted, and nothing else of them is read but times and locks."""
+    group = api_version.rpartition("/")[0]
+    return not (
+        kind_type(api_version, kind)
+        or file_type(api_version, kind)
+        or kind.endswith(_LIST)
+        or kind == _VERSION_KIND
+        or (group, kind) in CARRIERS
+        or _KIND.fullmatch(kind) is None
+        or meant_kind(api_version, kind)
+    )
+
+
+def _is_list_kind(api_version: str, kind: str) -> bool:
+    return kind == _LIST or kind_type(api_version, kind.removesuffix(_LIST)) is not None
+
+
+def _without_items(value: JsonValue) -> InputError:
+    """Return the error of a list without the field ``items``, which may be there under another name."""
+    other = next((name for name, each in top_level(value).items() if _is_list(each)), "")
+    hint = f'the list "{other}" is not read: lists of objects are in items' if other else "an empty list has items: []"
+    return InputError("is missing", path="items", hint=hint)
+
+
+def _is_list(value: JsonValue) -> bool:
+    return isinstance(_plain(value), list)
+
+
+def _is_failure(value: JsonValue) -> bool:
+    data = _plain(value)
+    return isinstance(data, dict) and data.get("status") == "Failure"
+
+
+def _plain(value: JsonValue) -> Any:
+    try:
+        return plain(value)
+    except InputError:
+        return None
+
+
+def _not_an_object(location: Location, envelope: ObjectHeader[Any]) -> InputError:
+    missing = "kind" if not envelope.kind else "apiVersion"
+    return InputError("is missing", where=location, path=missing, hint="every object needs apiVersion and kind")
+
+
+def described(location: Location, api_version: str, kind: str, value: JsonValue) -> Subject:
+    """Return a location with the object at it, and its name if it has one."""
+    data = _plain(value)
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    names = [metadata.get(key) for key in ("name", "namespace")] if isinstance(metadata, dict) else []
+    name, namespace = (name if isinstance(name, str) else "" for name in names or ("", ""))
+    return Subject(location, ObjectRef(kind, name, namespace, api_version))

@@ -1,0 +1,61 @@
+"""Positions of findings: the file is read again to find the line and column of a field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings.location import Location, Position
+from kschedctl.sources.snapshot.documents import any_documents
+from kschedctl.sources.snapshot.layouts import SIMULATOR_LISTS, steps_to
+from kschedctl.sources.snapshot.sources import read_sources
+from kschedctl.sources.snapshot.summary import ReadSummary
+from kschedctl.sources.snapshot.unpacking import Unpacking
+
+
+def position_of(finding: Finding, *, key: bool = False) -> Position | None:
+    """Return the position of a finding's field in its file.
+
+    Parameters
+    ----------
+    key : bool
+        True for the position of the field's name, not of its value.
+
+    Returns
+    -------
+    Position or None
+        The position of the field's value or, if the field is absent, of its nearest parent
+        (``kschedctl.common.text.positions``). ``None`` if the object is not from a file that can be read again: a member of an
+        archive, standard input, a cluster.
+
+    Notes
+    -----
+    The position may be wrong if the file has changed in the meantime. An object of a list inside a list has the item
+    number of the outer list, so its position is that of the inner list.
+    """
+    if finding.position is not None:
+        return finding.position
+    # A place given as text, such as the file name of a configuration, means the first document.
+    place = finding.place if isinstance(finding.place, Location) else Location(finding.place)
+    name, _, key_of_list = place.file.rpartition(":")
+    file = name if key_of_list in SIMULATOR_LISTS else place.file
+    content = _content(file)
+    if content is None:
+        return None
+    try:
+        found = next((each for each in any_documents(content, file) if each.location.document == place.document), None)
+    except InputError:
+        return None
+    return None if found is None else found.position(finding.field, steps_to(place, file), key=key)
+
+
+def _content(file: str) -> bytes | None:
+    """Return a file's content, decompressed; ``None`` if it is not a file, or is an archive."""
+    if not Path(file).is_file():
+        return None
+    for source in read_sources([file], None, ReadSummary(), Unpacking()):
+        if isinstance(source, InputError) or source.name != file:
+            return None
+        return Path(file).read_bytes() if source.path else source.content
+    return None

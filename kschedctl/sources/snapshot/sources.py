@@ -1,0 +1,355 @@
+"""Sources of a snapshot's text: folders, files, archives and standard input."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from io import BytesIO, FileIO
+from pathlib import Path
+from typing import BinaryIO, Final, TypeAlias
+
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.encoding import utf8_text
+from kschedctl.sources.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
+from kschedctl.sources.snapshot.clusters import outside, path_inside
+from kschedctl.sources.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, passed_file
+from kschedctl.sources.snapshot.file_state import State, check_unchanged, state
+from kschedctl.sources.snapshot.names import (
+    CACHE_PREFIX,
+    FOLDER_LINK,
+    HIDDEN,
+    NOT_A_FILE,
+    NOT_REACHED,
+    VERSION_CONTROL,
+    why_not_read,
+)
+from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
+from kschedctl.sources.snapshot.unpacking import Unpacking, drained, size_text
+
+#: Returns the reason for leaving out a path, and an empty text to read it; the second argument is true for a folder.
+Exclusion: TypeAlias = Callable[[str, bool], str]
+STDIN: Final = "-"
+STDIN_NAME: Final = "standard input"
+#: The size in bytes from which an uncompressed file is streamed.
+LARGE: Final = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The content of one file.
+
+    Parameters
+    ----------
+    name : str
+        The name as the user would write it; members of archives as ``dump.tar.gz:nodes.json``.
+    content : bytes
+        The decompressed content; empty if ``path`` is set.
+    named : bool
+        True if the user named this file itself, False if it was found in a folder or archive.
+    path : str
+        The path of a file that is too large to be read as a whole; empty for all others.
+    state : State or None
+        The state of the large file when it was found.
+    identity : hashable
+        The identity of the file, independent of its name.
+    inside : str
+        The path inside the folder or archive that the user named; empty if ``named``.
+    """
+
+    name: str
+    content: bytes
+    named: bool
+    path: str = ""
+    state: State | None = field(default=None, compare=False)
+    identity: Hashable = field(default=None, compare=False)
+    inside: str = ""
+
+
+def read_sources(
+    paths: Sequence[str | Path],
+    stdin: BinaryIO | None,
+    summary: ReadSummary,
+    unpacking: Unpacking,
+    exclusion_below: Callable[[str], Exclusion] | None = None,
+    *,
+    contents: bool = True,
+    cluster: str = "",
+) -> Iterator[Source | InputError]:
+    """Yield the files at the given paths, one at a time, in a fixed order.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files, folders and archives; ``-`` is standard input. Folders are read recursively in the order of names,
+        archives in their own.
+    stdin : BinaryIO or None
+        The stream to read for ``-``.
+    summary : ReadSummary
+        Records the skipped files of folders and archives, and the reasons.
+    unpacking : Unpacking
+        The limits on decompressed data.
+    exclusion_below : callable or None
+        Returns the paths to leave out below a folder of ``paths``; ``None`` to read all.
+    contents : bool
+        False to yield each regular file by its path only, as if it were large; archives are not opened.
+    cluster : str
+        The path of a cluster inside folders and archives, whose other files are skipped; empty to read all.
+
+    Yields
+    ------
+    Source or InputError
+        An error for each file that cannot be read; the files after it still follow.
+    """
+    for path in paths:
+        root = STDIN_NAME if str(path) == STDIN else str(path)
+        is_other = outside(root, cluster) if cluster else _read_all
+        exclusion = exclusion_below(root) if exclusion_below is not None else is_other
+        n_passed = len(summary.passed)
+        for source in _read_path(path, stdin, summary, unpacking, exclusion, contents=contents):
+            if isinstance(source, InputError) or source.named:
+                yield source
+            elif why := is_other(source.name, False):
+                summary.passed.append(SkippedFile(source.name, why))
+            else:
+                yield replace(source, inside=path_inside(source.name, root))
+        if cluster:
+            # Nothing is missing if a file of another cluster is not read.
+            summary.passed[n_passed:] = [
+                each._replace(doubtful=each.doubtful and not is_other(each.name, False))
+                for each in summary.passed[n_passed:]
+            ]
+
+
+def _read_path(
+    path: str | Path,
+    stdin: BinaryIO | None,
+    summary: ReadSummary,
+    unpacking: Unpacking,
+    exclusion: Exclusion,
+    *,
+    contents: bool,
+) -> Iterator[Source | InputError]:
+    name = str(path)
+    try:
+        if name == STDIN:
+            yield from _read_stdin(stdin, summary, unpacking)
+        elif Path(path).is_dir():
+            yield from _read_folder(name, summary, unpacking, exclusion, LARGE if contents else 0)
+        else:
+            with open(path, "rb", buffering=0) as raw:
+                yield from _read_named(raw, name, summary, unpacking, contents=contents)
+    except (OSError, ValueError) as error:
+        # A path with a NUL is a ValueError.
+        yield cannot_read(name, error)
+    except InputError as error:
+        yield error
+
+
+def cannot_read(name: str, error: OSError | ValueError) -> InputError:
+    """Return the error for a file that the operating system does not let us read."""
+    if isinstance(error, FileNotFoundError):
+        return InputError("there is no such file or folder", where=name)
+    return InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=name)
+
+
+def _read_stdin(stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
+    if stdin is None:
+        raise InputError("standard input is not available here", where=STDIN, hint="name a file or a folder")
+    yield from _read_endless(stdin, STDIN_NAME, summary, unpacking)
+
+
+def _read_named(
+    raw: FileIO, name: str, summary: ReadSummary, unpacking: Unpacking, *, contents: bool
+) -> Iterator[Source | InputError]:
+    """Read a file that the user named, which may also be a pipe or a device."""
+    before = os.fstat(raw.fileno())
+    if not stat.S_ISREG(before.st_mode):
+        yield from _read_endless(raw, name, summary, unpacking)
+        return
+    head = os.pread(raw.fileno(), HEAD, 0)
+    if not contents or (before.st_size >= LARGE and not _is_packed(head)):
+        yield Source(name, b"", True, name, state(before), (before.st_dev, before.st_ino))
+        return
+    try:
+        yield from _read_stream(raw, name, before, summary, unpacking)
+    except InputError:
+        # A file that changed while being read may look broken.
+        check_unchanged(raw.fileno(), name, state(before))
+        raise
+    check_unchanged(raw.fileno(), name, state(before))
+
+
+def _read_endless(
+    stream: BinaryIO | FileIO, name: str, summary: ReadSummary, unpacking: Unpacking
+) -> Iterator[Source | InputError]:
+    """Read a stream without a known end."""
+    counted = unpacking.counted(stream, name)
+    head = counted.peek(HEAD)
+    if not _is_packed(head):
+        # Fail early on binary data: a device may yield zeros without end.
+        utf8_text(head[: len(head) // 2 * 2], name)
+        yield Source(name, drained(counted), True)
+        return
+    content = BytesIO(drained(counted))
+    yield from _read_stream(content, name, None, summary, unpacking)
+
+
+def _is_packed(head: bytes) -> bool:
+    return head.startswith((GZIP_MAGIC, *ZIP_MAGICS)) or is_tar(head)
+
+
+def _read_stream(
+    raw: FileIO | BytesIO,
+    name: str,
+    of: os.stat_result | None,
+    summary: ReadSummary,
+    unpacking: Unpacking,
+) -> Iterator[Source | InputError]:
+    """Read a file, with its format detected from its first bytes, not from its name."""
+    identity = None if of is None else (of.st_dev, of.st_ino)
+    head = raw.read(HEAD)
+    raw.seek(0)
+    if head.startswith(ZIP_MAGICS):
+        yield from _members(read_zip(raw, name, unpacking), name, summary)
+    elif head.startswith(GZIP_MAGIC):
+        import gzip
+
+        # Closing the reader must not close the file, whose state is checked later.
+        with gzip.GzipFile(fileobj=raw) as unzipped:
+            with compressed(name):
+                stream = unpacking.counted(unzipped, name, raw.tell)
+                packs_tar = is_tar(stream.peek(HEAD))
+                content = b"" if packs_tar else drained(stream)
+            if packs_tar:
+                yield from _members(read_tar(stream, name, unpacking), name, summary)
+            else:
+                yield Source(name, content, True, identity=identity)
+    elif is_tar(head):
+        yield from _members(read_tar(raw, name, unpacking), name, summary)
+    else:
+        yield Source(name, raw.read(), True, identity=identity)
+
+
+def _members(
+    members: Iterator[Member | InputError | SkippedFile], archive: str, summary: ReadSummary
+) -> Iterator[Source | InputError]:
+    for member in members:
+        if isinstance(member, InputError):
+            yield member
+        elif isinstance(member, SkippedFile):
+            summary.passed.append(member)
+        else:
+            # A link may point to a member, or to a folder that contains it.
+            parts = member.name.split("/")
+            summary.identities |= {f"{archive}:{'/'.join(parts[:n])}" for n in range(1, len(parts))}
+            name = f"{archive}:{member.name}"
+            yield Source(name, member.content, False, identity=name)
+
+
+def _read_all(_: str, __: bool) -> str:
+    return ""
+
+
+def _read_folder(
+    folder: str, summary: ReadSummary, unpacking: Unpacking, exclusion: Exclusion, large: int
+) -> Iterator[Source | InputError]:
+    # A stack instead of recursion, as folders can be nested deeper than Python calls.
+    waiting: list[tuple[str, bool]] = [(folder, False)]
+    while waiting:
+        path, hidden = waiting.pop()
+        try:
+            is_folder = path == folder or stat.S_ISDIR(os.lstat(path).st_mode)
+            if path != folder and (why := exclusion(path, is_folder)):
+                summary.passed.append(SkippedFile(path, why))
+                continue
+            if is_folder:
+                entries = sorted(os.listdir(path))
+        except OSError as error:
+            yield cannot_read(path, error)
+            continue
+        if not is_folder:
+            yield from _read_entry(path, summary, unpacking, large, hidden=hidden)
+            continue
+        if not hidden:
+            of = os.stat(path)
+            summary.identities.add((of.st_dev, of.st_ino))
+        for name in reversed(entries):
+            if name.startswith(CACHE_PREFIX):
+                continue
+            if name in VERSION_CONTROL:
+                summary.passed.append(SkippedFile(os.path.join(path, name), HIDDEN))
+            else:
+                waiting.append((os.path.join(path, name), hidden or name.startswith(".")))
+
+
+def _read_entry(
+    path: str, summary: ReadSummary, unpacking: Unpacking, large: int, *, hidden: bool
+) -> Iterator[Source | InputError]:
+    """Read a file that was found in a folder."""
+    reason = HIDDEN if hidden else why_not_read(os.path.basename(path))
+    try:
+        of = os.stat(path)
+    except OSError as error:
+        if reason is None:
+            yield cannot_read(path, error)
+        else:
+            # Without an extension, it could have been a folder.
+            lost = not hidden and not os.path.splitext(path)[1]
+            summary.passed.append(SkippedFile(path, f"{reason}, {NOT_REACHED}", lost))
+        return
+    identity = of.st_dev, of.st_ino
+    if stat.S_ISDIR(of.st_mode):
+        # Following a link to a folder could lead into a cycle.
+        summary.passed.append(SkippedFile(path, FOLDER_LINK, not hidden, identity))
+    elif not stat.S_ISREG(of.st_mode):
+        # A pipe may never yield data, and a device may never end.
+        summary.passed.append(SkippedFile(path, NOT_A_FILE, reason is None, identity))
+    elif reason is not None:
+        summary.passed.append(_passed_file(path, reason, identity))
+    else:
+        try:
+            yield _found(path, unpacking, large)
+        except (OSError, InputError) as error:
+            yield error if isinstance(error, InputError) else cannot_read(path, error)
+
+
+def _passed_file(path: str, reason: str, identity: Hashable) -> SkippedFile:
+    try:
+        with open(path, "rb") as stream:
+            return passed_file(path, reason, stream.read(HEAD), identity)
+    except OSError:
+        return SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity)
+
+
+def _found(path: str, unpacking: Unpacking, large: int) -> Source:
+    with open(path, "rb", buffering=0) as raw:
+        of = os.fstat(raw.fileno())
+        identity = of.st_dev, of.st_ino
+        if of.st_size >= large and not (large and path.endswith(".gz")):
+            return Source(path, b"", False, path, state(of), identity)
+        content = gunzipped(raw.read(), path, unpacking)
+        check_unchanged(raw.fileno(), path, state(of))
+        return Source(path, content, False, identity=identity)
+
+
+def whole_source(source: Source, unpacking: Unpacking) -> Source:
+    """Return a large file with its content, if it cannot be streamed.
+
+    Raises
+    ------
+    InputError
+        If the file is larger than ``unpacking.limit``, binary, or has changed in the meantime.
+    """
+    assert source.state is not None
+    with open(source.path, "rb") as stream:
+        # A binary file is recognised by its beginning.
+        utf8_text(stream.read(HEAD), source.name)
+        if os.fstat(stream.fileno()).st_size > unpacking.limit:
+            problem = f"is more than {size_text(unpacking.limit)} and not a list that can be read in pieces"
+            unpacking.refuse(problem, source.name)
+        stream.seek(0)
+        content = stream.read()
+        check_unchanged(stream.fileno(), source.path, source.state)
+    return Source(source.name, content, source.named, identity=source.identity)

@@ -1,0 +1,165 @@
+"""The summary of reading a snapshot: the outcome for each file, and the possible gaps in the data."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from kschedctl.cluster.unread_objects import Unread
+from kschedctl.common.findings.shortened import shortened
+from kschedctl.objects.wording import counted, listed
+from kschedctl.sources.snapshot.decoding import JsonText
+from kschedctl.sources.snapshot.header import SnapshotHeader
+from kschedctl.sources.snapshot.names import MARKDOWN
+
+#: Fields with times of the past. A deletionTimestamp, or the startTime of a maintenance window, may be still to come.
+_PAST: Final = re.compile(
+    rb'"(?:creationTimestamp|allocationTimestamp|renewTime|time|eventTime|lastTimestamp|last[A-Z][A-Za-z]*Time)"'
+    rb':\s*"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z"'
+)
+#: A time in any text, to the second, with its date before it.
+_TIME: Final = re.compile(rb"T(?=[0-9]{2}:[0-9]{2}:[0-9]{2})(?<=[0-9]{4}-[0-9]{2}-[0-9]{2}T)")
+#: The value of ``Unread.kind`` for files, whose kinds are unknown.
+FILE: Final = "File"
+
+
+class SkippedFile(NamedTuple):
+    """A file or folder that was found and skipped.
+
+    Parameters
+    ----------
+    name : str
+        The name as the user would write it.
+    reason : str
+        The reason for skipping it.
+    doubtful : bool
+        True if it looks like part of the cluster.
+    identity : hashable
+        Its identity, independent of its name: if it was read under another name, nothing is missing.
+    """
+
+    name: str
+    reason: str
+    doubtful: bool = False
+    identity: Hashable = None
+
+
+@dataclass
+class ReadSummary:
+    """The summary of a reading; complete once the reader is exhausted.
+
+    Parameters
+    ----------
+    files : Counter
+        The files with objects, each with its number of objects of kinds that scheduling depends on.
+    passed : list of SkippedFile
+        Files of folders and archives that were skipped.
+    identities : set
+        The identities of everything that was read, independent of names.
+    n_of_kind : Counter
+        The number of objects of kinds that scheduling depends on, by kind.
+    left_out : Counter
+        The number of objects of other kinds, by kind and group as kubectl writes them (``Deployment.apps``).
+    left_out_of : dict of str to Counter
+        The objects in ``left_out`` of each file that has no others.
+    layouts : dict of str to str
+        The layout of each file whose documents have no kind, such as ``kubectl version -o json``.
+    captured_at : datetime or None
+        The time at which the state was captured: now for a running cluster, else as the header records it.
+    newest : bytes
+        The newest past time in the objects, to the second; empty if there is none.
+    git_version : str
+        The control plane's version, such as ``v1.36.1``; empty if the snapshot does not contain it.
+    scheduler_config : dict or None
+        The KubeSchedulerConfiguration in an export of kube-scheduler-simulator.
+    header : SnapshotHeader or None
+        The header of a captured snapshot.
+    announced : Counter
+        The number of objects of each kind according to the headers of captured snapshots.
+    listed : dict of str to str
+        Kinds of which the input has every object, each with the only namespace that was listed, empty for all. If it
+        has no object of such a kind, the cluster has none.
+    not_listed : set of str
+        Kinds that the user is not allowed to list in all namespaces.
+    """
+
+    files: Counter[str] = field(default_factory=Counter)
+    passed: list[SkippedFile] = field(default_factory=list)
+    identities: set[Hashable] = field(default_factory=set)
+    n_of_kind: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    left_out_of: dict[str, Counter[str]] = field(default_factory=dict)
+    layouts: dict[str, str] = field(default_factory=dict)
+    captured_at: datetime | None = None
+    newest: bytes = b""
+    git_version: str = ""
+    scheduler_config: dict[str, Any] | None = None
+    header: SnapshotHeader | None = None
+    announced: Counter[str] = field(default_factory=Counter)
+    listed: dict[str, str] = field(default_factory=dict)
+    not_listed: set[str] = field(default_factory=set)
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects of kinds that scheduling depends on."""
+        return self.n_of_kind.total()
+
+    @property
+    def taken_at(self) -> datetime | None:
+        """The time of the state: that of its capture, else the newest past time in its objects.
+
+        The modification times of the files do not count, because copying changes them.
+        """
+        try:
+            newest = datetime.fromisoformat(f"{self.newest.decode()}+00:00") if self.newest else None
+        except ValueError:
+            newest = None
+        return self.captured_at or newest
+
+    def note_times(self, text: JsonText) -> bytes:
+        """Record the past times in an object, given as JSON, and return the newest; empty if there is none."""
+        newest: bytes = max(_PAST.findall(text), default=b"")
+        self.newest = max(self.newest, newest)
+        return newest
+
+    def may_have_newer(self, text: bytes) -> bool:
+        """Report whether a text, JSON or not, contains any time newer than the newest past time."""
+        return any(text[at.start() - 10 : at.start() + 9] > self.newest for at in _TIME.finditer(text))
+
+    def note_version(self, value: dict[str, Any]) -> None:
+        """Record the server version from the output of ``kubectl version`` or of an API server's ``/version``."""
+        server = value.get("serverVersion", value)
+        version = server.get("gitVersion") if isinstance(server, dict) else None
+        if isinstance(version, str):
+            self.git_version = version
+
+    @property
+    def not_read(self) -> Counter[str]:
+        """The number of skipped files, by reason."""
+        return Counter(passed.reason for passed in self.passed)
+
+    def unread(self) -> Iterator[Unread]:
+        """Yield data that seems to belong to the cluster and was not read; if there is any, results are incomplete."""
+        for kind, number in self.announced.items():
+            if (found := self.n_of_kind[kind]) < number:
+                yield Unread(kind, f"its header counts {counted(number, kind)}, but {found} were found")
+        by_reason: dict[str, list[str]] = {}
+        for passed in self.doubtful():
+            by_reason.setdefault(passed.reason, []).append(passed.name)
+        for reason, names in by_reason.items():
+            verb = "was" if len(names) == 1 else "were"
+            yield Unread(FILE, f"{listed(list(map(shortened, names)))} {verb} not read ({reason})")
+
+    def drop_markdown(self) -> None:
+        """Leave out Markdown: beside manifests it is documentation with examples, and no part of a cluster."""
+        self.passed = [passed for passed in self.passed if passed.reason != MARKDOWN]
+
+    def doubtful(self) -> Iterator[SkippedFile]:
+        """Yield the skipped files that look like part of the cluster."""
+        for passed in self.passed:
+            if passed.doubtful and (passed.identity is None or passed.identity not in self.identities):
+                yield passed
