@@ -19,12 +19,12 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.rows import Row, profiled, report, timed
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.stateful_set import another
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.drain import DrainOptions, drain
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.workloads.stateful_set import another
 
 KINDS = ("plain", "spread", "anti")
 N_DEPLOYMENTS: Final = 10

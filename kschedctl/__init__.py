@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kschedctl.admission.changes import Admitted
     from kschedctl.analyses.handle import AnalysisHandle, CancelledError
     from kschedctl.analyses.snapshot_info import snapshot_info
     from kschedctl.answers.base import Answer, AnswerOutcome
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from kschedctl.common.findings.finding import Finding, ObjectRef, Severity, Subject
     from kschedctl.common.findings.location import Location
     from kschedctl.completeness.missing import Missing
+    from kschedctl.controllers.admission.changes import Admitted
+    from kschedctl.controllers.workloads.created_pods import MadePod
     from kschedctl.face import SchedulingCluster
     from kschedctl.framework.config.load import SchedulerConfiguration
     from kschedctl.framework.cycle_state import NotModelled
@@ -85,7 +86,6 @@ if TYPE_CHECKING:
         Tolerate,
     )
     from kschedctl.why.proof import Suggestion
-    from kschedctl.workloads.created_pods import MadePod
 
     __version__: str
 
@@ -183,7 +183,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Admitted": "kschedctl.admission.changes",
+    "Admitted": "kschedctl.controllers.admission.changes",
     "Aftermath": "kschedctl.simulate.aftermath",
     "Answer": "kschedctl.answers.base",
     "AnswerOutcome": "kschedctl.answers.base",
@@ -221,7 +221,7 @@ _HOMES = {
     "LiveContext": "kschedctl.sources.live.context",
     "LoadedCluster": "kschedctl.loaded_cluster",
     "Location": "kschedctl.common.findings.location",
-    "MadePod": "kschedctl.workloads.created_pods",
+    "MadePod": "kschedctl.controllers.workloads.created_pods",
     "Missing": "kschedctl.completeness.missing",
     "NodeDescription": "kschedctl.answers.nodes",
     "NodeVerdict": "kschedctl.scheduler.decision",

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import structs
 
-from kschedctl.admission.changes import Admitted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.findings.finding import ObjectRef, Subject, Where, found_at, subject_of
 from kschedctl.completeness.missing import Missing, find_missing, require_listed
+from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.devices.extended_resources import without_extended_claim
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.extender import Extender
@@ -39,9 +39,9 @@ from kschedctl.whatif.edit import PodEdit
 from kschedctl.whatif.edit_sequence import apply_pod_edits
 
 if TYPE_CHECKING:
+    from kschedctl.controllers.workloads.created_pods import MadePod
     from kschedctl.simulate.simulation import Simulation
     from kschedctl.simulate.world import World
-    from kschedctl.workloads.created_pods import MadePod
 
 
 class LoadedCluster:
@@ -157,7 +157,7 @@ class LoadedCluster:
         if (is_known and found.spec.priority is not None) or not self.admission:
             return Admitted(self._edited(found, where), (), (), ())
         # Pods that are in the cluster, as most are, need no admission.
-        from kschedctl.admission.chain import admit
+        from kschedctl.controllers.admission.chain import admit
 
         before = [edit for edit in self.pod_edits if not edit.after_admission]
         after = [edit for edit in self.pod_edits if edit.after_admission]
@@ -274,10 +274,10 @@ class LoadedCluster:
         ManifestError
             If the object is no workload, or an API server would refuse it.
         """
-        from kschedctl.workloads.claims import replica_named
-        from kschedctl.workloads.daemon_set import node_of
-        from kschedctl.workloads.ownership import pods_made_by
-        from kschedctl.workloads.pods import pods_of
+        from kschedctl.controllers.workloads.claims import replica_named
+        from kschedctl.controllers.workloads.daemon_set import node_of
+        from kschedctl.controllers.workloads.ownership import pods_made_by
+        from kschedctl.controllers.workloads.pods import pods_of
 
         made = pods_of(workload, self.cluster, where=where)
         if not isinstance(workload, DaemonSet):
@@ -302,8 +302,8 @@ class LoadedCluster:
         name : str
             The name of the other replica, which differs in nothing else.
         """
-        from kschedctl.workloads.claims import replica_named
-        from kschedctl.workloads.created_pods import MadePod
+        from kschedctl.controllers.workloads.claims import replica_named
+        from kschedctl.controllers.workloads.created_pods import MadePod
 
         if name == pod.name:
             return self, pod

@@ -15,6 +15,10 @@ from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.capacity import GangCopiesData, NodeCopiesData, PodCapacity, ZoneCopiesData
 from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
+from kschedctl.controllers.workloads.replicas import SCALABLE
+from kschedctl.controllers.workloads.stateful_set import another
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.well_known import zone_of
@@ -23,10 +27,6 @@ from kschedctl.objects.workload import Job
 from kschedctl.simulate.capacity import CopyCount
 from kschedctl.simulate.capacity import capacity as count_copies
 from kschedctl.simulate.gang_capacity import GangCount
-from kschedctl.workloads.created_pods import MadePod
-from kschedctl.workloads.ownership import MAKERS, pods_made_by
-from kschedctl.workloads.replicas import SCALABLE
-from kschedctl.workloads.stateful_set import another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,13 @@ from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.capacity import DomainCopiesData, GangCopiesData
 from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.controllers.workloads.created_pods import check_number
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.pod import Pod, PodStatus
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.simulate.gang_capacity import Gang, GangCount, gang_capacity
-from kschedctl.workloads.created_pods import check_number
-from kschedctl.workloads.ownership import workload_of
 
 
 def group_to_copy(cluster: LoadedCluster, pod: Pod) -> PodGroup | None:

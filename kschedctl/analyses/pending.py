@@ -22,6 +22,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing, not_listed
 from kschedctl.completeness.required_kinds import Part
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
@@ -45,7 +46,6 @@ from kschedctl.why.recreated_pods import pending_words
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import MOST as DEFAULT_CHANGES
 from kschedctl.why.unblocking_changes import Unblocking, UnblockingResult, unblock
-from kschedctl.workloads.ownership import workload_of
 
 #: Groups that no change helps get suggestions for their first pod: the 3 largest, 2 suggestions each.
 _MOST_ALONE: Final = 3

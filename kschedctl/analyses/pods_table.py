@@ -10,9 +10,9 @@ import numpy as np
 
 from kschedctl.answers.amounts import unit_name
 from kschedctl.common.frames import Cell, ColumnType, Table
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.resources import PODS, RequestRules
-from kschedctl.workloads.ownership import workload_of
 
 _COLUMNS: Final[dict[str, ColumnType]] = {
     "namespace": str,

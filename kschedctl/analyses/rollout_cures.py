@@ -17,6 +17,9 @@ from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.findings.finding import Where
+from kschedctl.controllers.workloads.ownership import pods_made_by
+from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
+from kschedctl.controllers.workloads.update_strategy import RECREATE, ROLLING, deployment_rolling, stateful_set_rolling
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Risk
@@ -36,9 +39,6 @@ from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
-from kschedctl.workloads.ownership import pods_made_by
-from kschedctl.workloads.stateful_set import REVISION_HASH
-from kschedctl.workloads.update_strategy import RECREATE, ROLLING, deployment_rolling, stateful_set_rolling
 
 #: The most suggestions of an answer, and the most changes of the pod that are tried.
 _MOST: Final = 6

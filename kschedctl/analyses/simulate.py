@@ -33,6 +33,7 @@ from kschedctl.answers.simulate import (
 )
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.pod import Pod
@@ -44,7 +45,6 @@ from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
-from kschedctl.workloads.ownership import workload_of
 
 #: Cures are searched for one pod of each of the 3 largest groups, 2 each.
 _MOST_CURED: Final = 3

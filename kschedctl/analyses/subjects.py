@@ -62,8 +62,8 @@ def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> WorkloadPod
         If an API server would refuse the workload.
     """
     # Most questions name no workload.
+    from kschedctl.controllers.workloads.daemon_set import node_of
     from kschedctl.whatif.workload_pods import workload_pods
-    from kschedctl.workloads.daemon_set import node_of
 
     where = workload.ref
     found = workload_pods(cluster.cluster, workload, where=where)

@@ -277,7 +277,7 @@ def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
 
 def _lacks_class(cluster: Cluster, name: str) -> bool:
     # The pods of a cluster have a priority: its API server knew the class.
-    from kschedctl.admission.priority import priority_class
+    from kschedctl.controllers.admission.priority import priority_class
 
     return priority_class(cluster, name) is None
 

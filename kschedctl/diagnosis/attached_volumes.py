@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
 from kschedctl.framework.remedy import Risk
@@ -14,7 +15,6 @@ from kschedctl.objects.storage import VolumeAttachment
 from kschedctl.objects.volume import PersistentVolume
 from kschedctl.objects.wording import listed
 from kschedctl.volumes.pod_claims import claim_uses, group_claims, pod_claims
-from kschedctl.workloads.ownership import workload_of
 
 _ONE_NODE: Final = {"ReadWriteOnce"}
 _MOST: Final = 3

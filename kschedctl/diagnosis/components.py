@@ -11,8 +11,8 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodRecord
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.node_health import condition_of_pod, since
-from kschedctl.workloads.ownership import workload_of
 
 #: The names of pods of network plugins (CNI).
 _NETWORK_PLUGIN: Final = re.compile(

@@ -15,6 +15,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.budget_limits import (
+    always_forbids,
+    desired_healthy,
+    enough_pods,
+    forbids,
+    needs_scale,
+)
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import PodDisruptionBudget
@@ -22,13 +29,6 @@ from kschedctl.simulate.budgeted_pods import BudgetedPods
 from kschedctl.simulate.disruption import counted_budget, is_healthy, is_unready
 from kschedctl.simulate.eviction import covering_budgets
 from kschedctl.simulate.pods import pod_at
-from kschedctl.workloads.budget_limits import (
-    always_forbids,
-    desired_healthy,
-    enough_pods,
-    forbids,
-    needs_scale,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

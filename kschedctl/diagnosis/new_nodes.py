@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.diagnosis.node_health import PROBLEMS
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Change, Create, Remedy, Risk, created
@@ -25,7 +26,6 @@ from kschedctl.objects.tolerations import OWN_TAINTS
 from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
 from kschedctl.objects.wording import counted, listed
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
-from kschedctl.workloads.replacement import NODE_BOUND
 
 #: The family of remedies that add nodes.
 NEW_NODE: Final = "node"

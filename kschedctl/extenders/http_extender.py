@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.extenders.responses import SentBackNode, binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.extenders.tls import tls_context
 from kschedctl.extenders.transport import Response, Transport
@@ -18,7 +19,6 @@ from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.workloads.template import uid_of
 
 _OK: Final = 200
 _DEFAULT_TIMEOUT: Final = Duration.seconds(5)

@@ -15,6 +15,8 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import pod_group_of
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceClaim
@@ -23,8 +25,6 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
-from kschedctl.workloads.ownership import workload_of
-from kschedctl.workloads.replacement import NODE_BOUND
 
 #: A JSON Patch operation (RFC 6902): add, replace or remove.
 Operation: TypeAlias = dict[str, Any]

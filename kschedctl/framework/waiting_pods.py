@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.pod import Pod
-from kschedctl.workloads.template import uid_of
 
 
 class _Timer(msgspec.Struct, frozen=True):

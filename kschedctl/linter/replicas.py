@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from kschedctl.controllers.workloads.budget_limits import share
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.values import Steps, at, is_rendered, mapping, text, whole
-from kschedctl.workloads.budget_limits import share
 
 HPA: Final = "autoscaling/HorizontalPodAutoscaler"
 SCALED_OBJECT: Final = "keda.sh/ScaledObject"

@@ -15,6 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.answers.optimum import Lever
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.quantity import NANO, parse_quantity
@@ -23,7 +24,6 @@ from kschedctl.optimum.comparison import Comparison, placement_of, running, simu
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEvent
-from kschedctl.workloads.ownership import workload_of
 
 #: The shares to which the requests of stranded workloads are cut, in percent.
 _SHARES: Final = (95, 90, 80, 70, 60, 50)

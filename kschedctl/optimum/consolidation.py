@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.objects.wording import listed
 from kschedctl.optimum.comparison import simulate_pending
 from kschedctl.optimum.goals import Evictions, Goal, GoalResult, nodes_in_use
@@ -31,7 +32,6 @@ from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.drain import DrainedNode, DrainOptions, drain
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import is_recreated
-from kschedctl.workloads.replacement import NODE_BOUND
 
 #: The options of the drain: DaemonSet pods stay, and the contents of emptyDir volumes are lost.
 OPTIONS: Final = DrainOptions(ignore_daemon_sets=True, delete_empty_dir_data=True)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.program import Linear, total
 from kschedctl.optimum.question import PlacementQuestion
-from kschedctl.workloads.replacement import NODE_BOUND
 
 if TYPE_CHECKING:
     from kschedctl.optimum.model import Model

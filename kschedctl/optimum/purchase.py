@@ -14,6 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import DaemonSet
@@ -29,7 +30,6 @@ from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pods import on_node
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import running
-from kschedctl.workloads.pods import pods_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.replacement import fresh_pod
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.runtime import Framework
@@ -34,7 +35,6 @@ from kschedctl.simulate.pods import age, pod_at, without_nomination
 from kschedctl.simulate.world import is_recreated
 from kschedctl.whatif.pods import move_pods
 from kschedctl.whatif.workload_pods import successor
-from kschedctl.workloads.replacement import fresh_pod
 
 _PREEMPTION: Final = "DefaultPreemption"
 #: The number of pairs of a kind and a node above which evicted pods are not placed again.

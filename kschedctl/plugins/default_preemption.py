@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import (
@@ -23,7 +24,6 @@ from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.workloads.template import uid_of
 
 ASYNC_PREEMPTION: Final = "SchedulerAsyncPreemption"
 UNDER_WAY: Final = "waiting for the preemption for this pod to be finished"

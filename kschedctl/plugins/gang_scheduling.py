@@ -7,6 +7,7 @@ from typing import Final
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.framework.cycle_state import CycleState, PodsToActivate
 from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
@@ -16,7 +17,6 @@ from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
-from kschedctl.workloads.template import uid_of
 
 NO_GROUP: Final = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'
 TOO_FEW: Final = "waiting for minCount pods from a gang to appear in scheduling queue"

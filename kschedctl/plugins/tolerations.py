@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.cluster.node_selection import required_node_selector
+from kschedctl.controllers.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.framework.remedy import (
     Operation,
     Remedy,

@@ -13,12 +13,12 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.extender import Extender, ExtenderError, MetaVictims, Victims
 from kschedctl.framework.interface import PluginsRunner
 from kschedctl.objects.pod import Pod
 from kschedctl.preemption.dry_run_preemption import DryRun
-from kschedctl.workloads.template import uid_of
 
 #: A candidate's victims by index, and the number of evictions that violate a budget.
 _Found = tuple[tuple[int, ...], int]

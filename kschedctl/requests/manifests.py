@@ -17,6 +17,10 @@ from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Subject, Where
 from kschedctl.common.findings.location import Location
 from kschedctl.completeness.missing import require_listed
+from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.daemon_set import node_of
+from kschedctl.controllers.workloads.pods import WORKLOADS
+from kschedctl.controllers.workloads.replicas import SCALABLE
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.kind_names import with_namespace
 from kschedctl.objects.meta import ApiObject
@@ -29,10 +33,6 @@ from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.reading import read_manifest
 from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.sources.snapshot.validation import Validation
-from kschedctl.workloads.created_pods import MadePod
-from kschedctl.workloads.daemon_set import node_of
-from kschedctl.workloads.pods import WORKLOADS
-from kschedctl.workloads.replicas import SCALABLE
 
 T = TypeVar("T", bound=ApiObject)
 

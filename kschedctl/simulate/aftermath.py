@@ -8,6 +8,8 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from kschedctl.cluster.records import PodRecord
+from kschedctl.controllers.workloads.claims import with_own_claims
+from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.objects.meta import OwnerReference
 from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
 from kschedctl.preemption.result import Candidate
@@ -20,8 +22,6 @@ from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.simulate.world import grace_seconds
 from kschedctl.whatif.pods import move_pods
 from kschedctl.whatif.workload_pods import successor
-from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.created_pods import MadePod
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.budget_limits import WITHOUT_SCALE
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.replicas import SCALABLE, wanted_replicas
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import SelectorError, parse_label_selector
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.pods import pod_at
-from kschedctl.workloads.budget_limits import WITHOUT_SCALE
-from kschedctl.workloads.ownership import workload_of
-from kschedctl.workloads.replicas import SCALABLE, wanted_replicas
 
 #: The kinds of workloads with a number of replicas.
 #: Kind, namespace and name of a workload.

@@ -16,6 +16,8 @@ from msgspec.structs import replace
 
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.errors import InputError
+from kschedctl.controllers.workloads.claims import with_own_claims
+from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import FilterPlugin
 from kschedctl.objects.pod import Pod
@@ -26,8 +28,6 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE
-from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.created_pods import MadePod
 
 #: The filters that depend on the node alone; NodeResourcesFit depends on the node's free capacity.
 _OF_THE_NODE: Final = frozenset(

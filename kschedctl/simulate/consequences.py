@@ -8,6 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from kschedctl.common.clock import VirtualClock
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.framework.cycle_state import PodsToActivate
 from kschedctl.framework.effects import ObjectChange, changed_objects
@@ -26,7 +27,6 @@ from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.simulated_cluster import SimulatedCluster
 from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.simulate.world import World
-from kschedctl.workloads.template import uid_of
 
 
 class Consequences(SimulatedCluster):

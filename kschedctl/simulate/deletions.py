@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.replicas import wanted_replicas
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import DaemonSet, StatefulSet
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.world import is_recreated_after_deletion
-from kschedctl.workloads.replicas import wanted_replicas
 
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 

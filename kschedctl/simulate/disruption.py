@@ -20,11 +20,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.budget_limits import desired_healthy, needs_scale
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.budgeted_pods import BudgetedPods, limit_of
-from kschedctl.workloads.budget_limits import desired_healthy, needs_scale
 
 #: The ``observedGeneration`` of a computed status. It is older than any generation, so that the status is computed
 #: again whenever the cluster is loaded again, with other changes or from a saved file.

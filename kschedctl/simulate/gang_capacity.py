@@ -13,6 +13,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.common.arrays import Int64Array
+from kschedctl.controllers.workloads.claims import with_own_claims
+from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup, PodGroupStatus
 from kschedctl.scheduler.decide_in_group import decide_in_group
@@ -22,8 +24,6 @@ from kschedctl.scheduler.pod_group_decision import group_of
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE
-from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.created_pods import MadePod
 
 
 @dataclass(frozen=True, slots=True)

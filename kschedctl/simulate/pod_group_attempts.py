@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
 from kschedctl.framework.pod_groups import PodGroupInfo
 from kschedctl.framework.status import Code
@@ -31,7 +32,6 @@ from kschedctl.simulate.queued_pod_group import QueuedPodGroupInfo
 from kschedctl.simulate.rejectors import rejector_plugins
 from kschedctl.simulate.timeline import TimelineEvent
 from kschedctl.simulate.world import World
-from kschedctl.workloads.template import uid_of
 
 #: Returns the tie-breaking rule for an attempt at a group, by its ``namespace/name``. Unlike other rules, it is also
 #: called for searches that find no node, without nodes to choose from.

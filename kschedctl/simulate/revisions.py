@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.admission.resource_quota import quota_refusals
+from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Final
 
+from kschedctl.controllers.workloads.update_strategy import DeploymentRolling
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import parse_int64
 from kschedctl.simulate.pods import age
@@ -21,7 +22,6 @@ from kschedctl.simulate.revisions import MakePod, Revisions
 from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.world import replacement
 from kschedctl.whatif.workload_pods import successor
-from kschedctl.workloads.update_strategy import DeploymentRolling
 
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 

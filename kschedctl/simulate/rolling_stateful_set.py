@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 
+from kschedctl.controllers.workloads.update_strategy import StatefulSetRolling
 from kschedctl.objects.pod import Pod
 from kschedctl.simulate.revisions import MakePod, Revisions
 from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.world import replacement
 from kschedctl.whatif.workload_pods import successor
-from kschedctl.workloads.update_strategy import StatefulSetRolling
 
 
 class RollingStatefulSet:

@@ -15,6 +15,13 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Where
+from kschedctl.controllers.workloads.created_pods import MOST_MADE, MadePod, check_number
+from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
+from kschedctl.controllers.workloads.pods import pods_of
+from kschedctl.controllers.workloads.replicas import wanted_replicas
+from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
+from kschedctl.controllers.workloads.template import generated_name
+from kschedctl.controllers.workloads.update_strategy import deployment_rolling, stateful_set_rolling
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.meta import ApiObject
@@ -39,13 +46,6 @@ from kschedctl.simulate.rollout_loop import RollingController, Rollout, owned_by
 from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import World
-from kschedctl.workloads.created_pods import MOST_MADE, MadePod, check_number
-from kschedctl.workloads.ownership import intermediate_owners, pods_made_by
-from kschedctl.workloads.pods import pods_of
-from kschedctl.workloads.replicas import wanted_replicas
-from kschedctl.workloads.stateful_set import REVISION_HASH
-from kschedctl.workloads.template import generated_name
-from kschedctl.workloads.update_strategy import deployment_rolling, stateful_set_rolling
 
 #: The kinds whose rollout is modelled.
 ROLLED: Final = (Deployment, StatefulSet)

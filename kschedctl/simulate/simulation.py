@@ -14,6 +14,7 @@ from typing import Final
 
 from kschedctl.common.clock import VirtualClock
 from kschedctl.common.notebook import ShownInNotebooks
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.alike_pods import AlikePods, RankedDecision
@@ -27,7 +28,6 @@ from kschedctl.simulate.rejectors import rejector_plugins
 from kschedctl.simulate.simulated_cluster import TICK
 from kschedctl.simulate.timeline import TimelineEvent, TimelineTable
 from kschedctl.simulate.world import World
-from kschedctl.workloads.template import uid_of
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: The seconds after which a pod that no event has woken is retried: 5 minutes, and a flush period of 30 seconds.

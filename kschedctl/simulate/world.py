@@ -9,10 +9,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.controllers.workloads.replacement import fresh_pod
+from kschedctl.controllers.workloads.template import generated_name
 from kschedctl.objects.core import Condition
 from kschedctl.objects.pod import Pod, PodSpec
-from kschedctl.workloads.replacement import fresh_pod
-from kschedctl.workloads.template import generated_name
 
 #: The default that an API server writes into a pod without terminationGracePeriodSeconds.
 _DEFAULT_GRACE_SECONDS: Final = 30

@@ -19,6 +19,8 @@ from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.sweep import Ask
 from kschedctl.common.errors import ManifestError
 from kschedctl.completeness.missing import require_listed
+from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.scheduler.decision import Decision
@@ -29,8 +31,6 @@ from kschedctl.sources.snapshot.reading import read_manifest
 from kschedctl.sweep.measurements import CaseResult
 from kschedctl.whatif.targets import find_kind
 from kschedctl.whatif.values import split_target
-from kschedctl.workloads.created_pods import MadePod
-from kschedctl.workloads.pods import WORKLOADS
 
 _DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
 

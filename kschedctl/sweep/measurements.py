@@ -10,14 +10,14 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.well_known import ZONE, zone_of
 from kschedctl.sweep.columns import DOMAINS, SKEW, UTILISATION, split_utilisation
-from kschedctl.workloads.ownership import workload_of
-from kschedctl.workloads.replacement import NODE_BOUND
 
 #: The number of decimal places to which numbers are rounded.
 _DIGITS: Final = 6

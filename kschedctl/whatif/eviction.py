@@ -8,11 +8,11 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.wording import counted
 from kschedctl.whatif.pods import PodChanges, move_pods
 from kschedctl.whatif.workload_pods import successor
-from kschedctl.workloads.replacement import NODE_BOUND
 
 _STATEFUL_SET: Final = "StatefulSet"
 

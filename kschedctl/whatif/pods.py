@@ -9,13 +9,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.claims import with_own_claims
+from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.devices.inventory import with_claims
 from kschedctl.objects.device import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
-from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.created_pods import MadePod
 
 _POD: Final = "Pod"
 _PODS: Final = "pods"

@@ -13,11 +13,20 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from kschedctl.admission.chain import admit
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings.finding import Where
+from kschedctl.controllers.admission.chain import admit
+from kschedctl.controllers.workloads.claims import replica_named
+from kschedctl.controllers.workloads.created_pods import MOST_MADE, MadePod, check_number
+from kschedctl.controllers.workloads.daemon_set import node_of
+from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
+from kschedctl.controllers.workloads.pods import pods_of
+from kschedctl.controllers.workloads.replacement import fresh_pod
+from kschedctl.controllers.workloads.replicas import SCALABLE, Scalable, wanted_replicas
+from kschedctl.controllers.workloads.stateful_set import MOST_ORDINALS, another, gets_newer_template, ordinal_of
+from kschedctl.controllers.workloads.template import as_in_template, generated_name
 from kschedctl.objects.defaults import default_object
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.meta import ApiObject, OwnerReference
@@ -33,15 +42,6 @@ from kschedctl.objects.workload import (
     StatefulSet,
     StatefulSetOrdinals,
 )
-from kschedctl.workloads.claims import replica_named
-from kschedctl.workloads.created_pods import MOST_MADE, MadePod, check_number
-from kschedctl.workloads.daemon_set import node_of
-from kschedctl.workloads.ownership import MAKERS, pods_made_by
-from kschedctl.workloads.pods import pods_of
-from kschedctl.workloads.replacement import fresh_pod
-from kschedctl.workloads.replicas import SCALABLE, Scalable, wanted_replicas
-from kschedctl.workloads.stateful_set import MOST_ORDINALS, another, gets_newer_template, ordinal_of
-from kschedctl.workloads.template import as_in_template, generated_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
 from kschedctl.diagnosis.situation import Situation
@@ -34,7 +35,6 @@ from kschedctl.objects.wording import counted, listed
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
-from kschedctl.workloads.replacement import NODE_BOUND
 
 #: At most 16 kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.framework.remedy import Patch, Risk
 from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.resources import CPU, MEMORY
@@ -13,7 +14,6 @@ from kschedctl.objects.wording import counted
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.recreated_pods import recreation_consequences
 from kschedctl.why.rollout_trial import pod_to_delete, rollout_in_words, untried_rollout
-from kschedctl.workloads.ownership import workload_of
 
 #: The kinds whose controllers replace the running pods when the template changes.
 _RESTARTED: Final = ("Deployment", "StatefulSet", "DaemonSet")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
@@ -16,7 +17,6 @@ from kschedctl.scheduler.outcome import Outcome
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.volumes.pod_claims import claim_uses
-from kschedctl.workloads.ownership import workload_of
 
 _AMOUNT: Final = r"\d+(\.\d+)?(m|[KMGTPE]i?)?"
 

@@ -15,6 +15,10 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.replicas import wanted_replicas, with_replicas
+from kschedctl.controllers.workloads.stateful_set import REVISION_HASH, update_revision
+from kschedctl.controllers.workloads.update_strategy import ON_DELETE, PARALLEL
 from kschedctl.framework.remedy import Patch, Remedy, Risk
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.pod import Pod
@@ -29,10 +33,6 @@ from kschedctl.whatif.patches import make_changes
 from kschedctl.whatif.workload_pods import workload_pods
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.template import through_templates
-from kschedctl.workloads.ownership import workload_of
-from kschedctl.workloads.replicas import wanted_replicas, with_replicas
-from kschedctl.workloads.stateful_set import REVISION_HASH, update_revision
-from kschedctl.workloads.update_strategy import ON_DELETE, PARALLEL
 
 #: Rollouts of up to 100 pods are tried, to bound the running time.
 MOST_REPLICAS: Final = 100

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, Risk
 from kschedctl.framework.remedy_scope import RemedyScope
@@ -36,7 +37,6 @@ from kschedctl.why.recreated_pods import recreated_pods
 from kschedctl.why.rollout_trial import try_rollout
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
-from kschedctl.workloads.created_pods import MadePod
 
 #: The default number of changes that are proven and shown.
 MOST: Final = 3

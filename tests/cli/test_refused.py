@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.workloads import created_pods
+from kschedctl.controllers.workloads import created_pods
 from tests.cli.in_process import run
 from tests.objects.validation.probes import BASES, Probe, probes
 from tests.paths import ROOT

@@ -35,7 +35,7 @@ UNUSED = {
     "concurrent.futures",
     "jinja2",
     "rich.console",
-    "kschedctl.admission.chain",
+    "kschedctl.controllers.admission.chain",
     "kschedctl.devices.inventory",
     "kschedctl.devices.selectors",
     "kschedctl.diagnosis.rules.obstacles",

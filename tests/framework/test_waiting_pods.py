@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.framework.interface import MAX_PERMIT_SECONDS
 from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
-from kschedctl.workloads.template import uid_of
 from tests.builders import make_cluster, make_pod
 from tests.framework.plugins import make_framework
 

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.admission.chain import admit
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
+from kschedctl.controllers.admission.chain import admit
+from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.objects.canonical_quantity import Amount
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
@@ -23,7 +24,6 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.schema.fields import field_names
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.sources.snapshot.reading import read_manifest
-from kschedctl.workloads.pods import pods_of
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 

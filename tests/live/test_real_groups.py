@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from conformance.generate.groups_parts import APIS
-from kschedctl.admission.pod_group import admit_pod_group
 from kschedctl.common.errors import ManifestError
+from kschedctl.controllers.admission.pod_group import admit_pod_group
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.sources.live.context import LiveContext
 from kschedctl.sources.live.reader import load_live

@@ -8,6 +8,7 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.replacement import fresh_pod
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches, parse_label_selector
 from kschedctl.objects.workload import PodDisruptionBudget
@@ -15,7 +16,6 @@ from kschedctl.optimum.trial import place
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import pod_at
 from kschedctl.whatif.pods import move_pods
-from kschedctl.workloads.replacement import fresh_pod
 
 #: A placement: pairs of a pod's key and its node.
 Where = frozenset[tuple[str, str]]

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.admission.chain import admit
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
+from kschedctl.controllers.admission.chain import admit
+from kschedctl.controllers.workloads.pods import pods_of as made_by
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.meta import ApiObject, OwnerReference
 from kschedctl.objects.pod import Pod
@@ -21,7 +22,6 @@ from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.rollout import restarted, roll_out
 from kschedctl.simulate.rollout_loop import Rollout
-from kschedctl.workloads.pods import pods_of as made_by
 from tests.builders import (
     make_claim,
     make_cluster,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kschedctl.controllers.workloads.replacement import fresh_pod
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
 from kschedctl.objects.pod import Pod
 from kschedctl.whatif.pods import move_pods
-from kschedctl.workloads.replacement import fresh_pod
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.devices.builders import claiming_pod, make_claim, make_class, make_slice, request
 

@@ -14,6 +14,8 @@ from conformance import generate
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.common.errors import KschedctlError
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
@@ -26,8 +28,6 @@ from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.scheduler.decision import Decision
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest
-from kschedctl.workloads.ownership import workload_of
-from kschedctl.workloads.replacement import NODE_BOUND
 
 #: The fields that a pod exists for; they are never removed.
 PURPOSE = ("/spec/schedulingGates", "/spec/resourceClaims")

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.admission.chain import admit
 from kschedctl.analyses.explain.suggestions import suggestion_data
+from kschedctl.controllers.admission.chain import admit
+from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.meta import ApiObject
@@ -21,7 +22,6 @@ from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import unblock
-from kschedctl.workloads.pods import pods_of
 from tests.builders import HOSTNAME, LONG_AGO, decide, make_cluster, make_node, make_object, make_pod
 from tests.whatif.test_workload_pods import APP, SELECTOR, deployment, template, web
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
+from kschedctl.controllers.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.framework.remedy import Patch
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kschedctl.analyses.drain.trials import DrainChange, Trials
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.evictions import BlockedEviction, replicas_to_evict, with_limit
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.loaded_cluster import LoadedCluster
@@ -24,7 +25,6 @@ from kschedctl.simulate.rollout import restarted, roll_out
 from kschedctl.volumes.attach_once import attach_once_claims
 from kschedctl.whatif.edits.set_replicas.effect import set_replicas
 from kschedctl.whatif.patches import make_changes
-from kschedctl.workloads.ownership import workload_of
 
 #: A workload is scaled to at most this multiple of its replicas; a larger one is no cure for a drain.
 _MOST_TIMES: Final = 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from kschedctl.admission.changes import Admitted
 from kschedctl.analyses.diagnosis import diagnosis_data
 from kschedctl.analyses.explain.summary import summary
 from kschedctl.analyses.explain.usage import usage_data
@@ -32,6 +31,7 @@ from kschedctl.answers.explain import (
     VerdictData,
 )
 from kschedctl.answers.pod_group import PodGroupData
+from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.framework.extension_point import ExtensionPoint

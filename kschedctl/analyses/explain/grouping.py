@@ -7,17 +7,17 @@ from itertools import groupby
 
 import msgspec
 
-from kschedctl.admission.changes import Admitted
 from kschedctl.analyses.explain.answer import explanation, node_data
 from kschedctl.analyses.provenance import Provenance, provenance
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.explain import Explanation, NodeData, WorkloadData
 from kschedctl.answers.operands import encode_operands
 from kschedctl.answers.workload import T, standing_for
+from kschedctl.controllers.admission.changes import Admitted
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
-from kschedctl.workloads.ownership import workload_of
 
 CountPlaced = Callable[[LoadedCluster, Sequence[PodSubject]], tuple[int | None, str]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from kschedctl.admission.resource_quota import quota_refusals
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
+from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.resources import RequestRules
 from kschedctl.whatif.workload_pods import fresh_names

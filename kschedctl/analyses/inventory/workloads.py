@@ -13,12 +13,12 @@ from kschedctl.answers.inventory import WorkloadDescription, WorkloadItem, Workl
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
+from kschedctl.controllers.workloads.ownership import MAKERS, workload_of
+from kschedctl.controllers.workloads.replicas import SCALABLE, wanted_replicas
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.volumes.pod_claims import claim_uses
-from kschedctl.workloads.ownership import MAKERS, workload_of
-from kschedctl.workloads.replicas import SCALABLE, wanted_replicas
 
 #: Kind, namespace and name.
 _Key = tuple[str, str, str]

@@ -16,10 +16,10 @@ from kschedctl.answers.nodes import (
 )
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.node_health import is_unhealthy
 from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.resources import CPU, PODS, RequestRules
-from kschedctl.workloads.ownership import workload_of
 
 
 class NodeCapacity:

@@ -18,6 +18,7 @@ from kschedctl.answers.optimum import (
     WayData,
 )
 from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.wording import counted
 from kschedctl.optimum.adjustments import Adjustment
 from kschedctl.optimum.comparison import Comparison, stranded
@@ -25,7 +26,6 @@ from kschedctl.optimum.gangs import notes_of
 from kschedctl.optimum.goals import Goal, ScoreGoal, Violations
 from kschedctl.optimum.trial import PlacementStep
 from kschedctl.simulate.world import is_recreated
-from kschedctl.workloads.ownership import workload_of
 
 
 def optimum_answer(

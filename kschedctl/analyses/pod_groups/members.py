@@ -8,9 +8,9 @@ from dataclasses import replace
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.pod import Pod
-from kschedctl.workloads.ownership import workload_of
 
 
 def with_new_members(cluster: LoadedCluster, asked: Sequence[PodSubject]) -> tuple[LoadedCluster, Sequence[PodSubject]]:

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from kschedctl.cluster.records import LOST, PENDING
+from kschedctl.controllers.workloads.replicas import wanted_replicas
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.framework.remedy import Risk
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.workloads.replicas import wanted_replicas
 
 _PARALLEL: Final = "Parallel"
 #: At most this many ordinals of a StatefulSet are looked at.

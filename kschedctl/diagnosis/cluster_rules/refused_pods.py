@@ -15,10 +15,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.admission.chain import admit
-from kschedctl.admission.changes import Admitted
-from kschedctl.admission.quota_shares import QuotaShare, quota_shares
 from kschedctl.common.errors import InputError, SnapshotError
+from kschedctl.controllers.admission.chain import admit
+from kschedctl.controllers.admission.changes import Admitted
+from kschedctl.controllers.admission.quota_shares import QuotaShare, quota_shares
+from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.replicas import wanted_replicas
+from kschedctl.controllers.workloads.stateful_set import another
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
@@ -35,10 +39,6 @@ from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.simulate.capacity import capacity
 from kschedctl.whatif.workload_pods import workload_pods
-from kschedctl.workloads.created_pods import MadePod
-from kschedctl.workloads.ownership import workload_of
-from kschedctl.workloads.replicas import wanted_replicas
-from kschedctl.workloads.stateful_set import another
 
 _BY_QUOTA: Final = "refused-by-quota"
 _FAILURE: Final = "ReplicaFailure"

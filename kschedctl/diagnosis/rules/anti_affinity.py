@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.controllers.workloads.ownership import pods_made_by, workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
@@ -20,7 +21,6 @@ from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
-from kschedctl.workloads.ownership import pods_made_by, workload_of
 
 _PLUGIN: Final = "InterPodAffinity"
 _KINDS: Final = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet)}

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.framework.remedy import Risk
 from kschedctl.objects.workload import Deployment
 from kschedctl.plugins.volume_restrictions import ClaimInUse
-from kschedctl.workloads.ownership import workload_of
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import requested_devices
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
@@ -22,7 +23,6 @@ from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.pod_group_decision import group_of
-from kschedctl.workloads.ownership import workload_of
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.common.arrays import Mask
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
@@ -19,7 +20,6 @@ from kschedctl.framework.remedy import Operation, Remedy, Risk, replace_operatio
 from kschedctl.objects.pod import Container, ContainerPort, Pod
 from kschedctl.objects.wording import listed
 from kschedctl.plugins.node_ports import HostPort, PortInUse, host_ports
-from kschedctl.workloads.ownership import workload_of
 
 _PLUGIN: Final = "NodePorts"
 #: The reasons of at most 50 nodes are looked at.

@@ -13,15 +13,15 @@ from itertools import islice
 from typing import Final
 
 from kschedctl.common.errors import ManifestError
+from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
+from kschedctl.controllers.workloads.replica_set import revision
+from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.framework.remedy import Risk
 from kschedctl.framework.status import Code
 from kschedctl.objects.workload import Deployment, ReplicaSet
-from kschedctl.workloads.ownership import intermediate_owners, pods_made_by
-from kschedctl.workloads.replica_set import revision
-from kschedctl.workloads.update_strategy import deployment_rolling
 
 #: The places of at most 10 old pods are tried.
 _MOST: Final = 10

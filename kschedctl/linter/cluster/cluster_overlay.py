@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from kschedctl.admission.priority import default_priority_class, priority_class
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.common.errors import InputError
+from kschedctl.controllers.admission.priority import default_priority_class, priority_class
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
@@ -27,8 +29,6 @@ from kschedctl.objects.workload import PodTemplate
 from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.whatif.edit_sequence import apply_edits
 from kschedctl.whatif.edits import Apply
-from kschedctl.workloads.ownership import workload_of
-from kschedctl.workloads.pods import WORKLOADS
 
 
 class ClusterOverlay:

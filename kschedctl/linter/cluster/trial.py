@@ -9,10 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
-from kschedctl.admission.changes import Admitted
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.finding import Finding
 from kschedctl.common.findings.location import Location
+from kschedctl.controllers.admission.changes import Admitted
+from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
@@ -21,8 +23,6 @@ from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.scheduler.decision import Decision
 from kschedctl.whatif.workload_pods import fresh_names
-from kschedctl.workloads.created_pods import MadePod
-from kschedctl.workloads.ownership import MAKERS, pods_made_by
 
 #: The maximum number of replicas that are tried.
 MOST: Final = 200

@@ -93,7 +93,7 @@ def validate(
         The release of the API server.
     admission : bool
         True to include rejections by admission that do not depend on a cluster's classes; with a cluster,
-        ``kschedctl.admission`` finds more.
+        ``kschedctl.controllers.admission`` finds more.
 
     Yields
     ------

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.metrics import PodMetrics
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import parse_resources, scheduler_units
-from kschedctl.workloads.ownership import workload_of
 
 
 def highest_usage(cluster: Cluster, pod: Pod, resource: str) -> int | None:

@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 
 from kschedctl.analyses.inventory.workloads import pods_by_workload
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import MAKERS
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.presentation.document import Question
 from kschedctl.web.pages.visit import Visit, path_of
-from kschedctl.workloads.ownership import MAKERS
 
 #: The pages of kinds, by kind; those of workloads have the kind in their path.
 _PAGES: Final[Mapping[str, str]] = {

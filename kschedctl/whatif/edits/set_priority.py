@@ -111,7 +111,7 @@ class SetPriority(PodEdit):
 
 
 def _find(cluster: Cluster, name: str) -> PriorityClass:
-    from kschedctl.admission.priority import priority_class
+    from kschedctl.controllers.admission.priority import priority_class
     from kschedctl.objects.classes import SYSTEM_CLASSES, PriorityClass
     from kschedctl.whatif.targets import near
 

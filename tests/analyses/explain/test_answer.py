@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kschedctl.admission.chain import admit
 from kschedctl.analyses.explain.answer import explanation
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.explain import ConstraintData, Explanation, ExplanationList
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import find_missing
+from kschedctl.controllers.admission.chain import admit
 from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.pod import Pod

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.admission.runtime_class import admit_runtime_class
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.admission.runtime_class import admit_runtime_class
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.classes import RuntimeClass
 from kschedctl.objects.pod import Pod

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.controllers.workloads.budget_limits import WITHOUT_SCALE, needs_scale
 from kschedctl.linter.budgets import selected, threshold
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import at, items
-from kschedctl.workloads.budget_limits import WITHOUT_SCALE, needs_scale
 
 FAILS = """policy/v1 PodDisruptionBudget agent
 maxUnavailable: 1  # <-

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.controllers.workloads.daemon_set import eligible_nodes, with_daemon_tolerations
 from kschedctl.linter.cluster.queries import readable_trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
@@ -23,7 +24,6 @@ from kschedctl.linter.rule import Problem
 from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedctl.objects.wording import listed
 from kschedctl.objects.workload import DaemonSet
-from kschedctl.workloads.daemon_set import eligible_nodes, with_daemon_tolerations
 
 FAILS = """apps/v1 DaemonSet agent
 spec:  # <-

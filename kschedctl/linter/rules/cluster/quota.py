@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.admission.quota_shares import quota_shares
 from kschedctl.common.findings.finding import Finding, Severity
+from kschedctl.controllers.admission.quota_shares import quota_shares
 from kschedctl.linter.api_server import validation_findings
 from kschedctl.linter.cluster.queries import overlay_of, trial_of
 from kschedctl.linter.cluster.trial import Trial

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.controllers.workloads.budget_limits import share
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import host_ports
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import at
-from kschedctl.workloads.budget_limits import share
 
 FAILS = """apps/v1 DaemonSet agent
 updateStrategy:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kschedctl.admission.chain import admit
-from kschedctl.admission.pod_group import admit_pod_group
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import with_default_class
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.finding import Place, Subject
+from kschedctl.controllers.admission.chain import admit
+from kschedctl.controllers.admission.pod_group import admit_pod_group
+from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
+from kschedctl.controllers.workloads.replacement import fresh_pod
+from kschedctl.controllers.workloads.stateful_set import update_revision
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_object, default_pod
 from kschedctl.objects.device import ResourceSlice
@@ -30,9 +33,6 @@ from kschedctl.sources.snapshot.manifest import ManifestObject, refuse
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.whatif.pods import move_pods
 from kschedctl.whatif.workload_pods import with_pods_of
-from kschedctl.workloads.ownership import MAKERS, pods_made_by
-from kschedctl.workloads.replacement import fresh_pod
-from kschedctl.workloads.stateful_set import update_revision
 
 if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed

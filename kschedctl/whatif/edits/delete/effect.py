@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import MAKERS, intermediate_owners, pods_made_by, workloads
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.kind_names import is_namespaced
@@ -14,7 +15,6 @@ from kschedctl.objects.wording import counted
 from kschedctl.whatif.nodes import without_nodes
 from kschedctl.whatif.pods import freed_in_words, move_pods
 from kschedctl.whatif.targets import find_kind, find_node, not_found
-from kschedctl.workloads.ownership import MAKERS, intermediate_owners, pods_made_by, workloads
 
 if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed

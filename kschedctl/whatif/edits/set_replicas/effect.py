@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
+from kschedctl.controllers.workloads.ownership import pods_made_by, workloads
+from kschedctl.controllers.workloads.replicas import SCALABLE, Scalable, with_replicas
+from kschedctl.controllers.workloads.stateful_set import ordinal_of
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.wording import counted
@@ -20,9 +23,6 @@ from kschedctl.objects.workload import StatefulSet
 from kschedctl.whatif.pods import move_pods
 from kschedctl.whatif.targets import find_kind, not_found
 from kschedctl.whatif.workload_pods import with_pods_of
-from kschedctl.workloads.ownership import pods_made_by, workloads
-from kschedctl.workloads.replicas import SCALABLE, Scalable, with_replicas
-from kschedctl.workloads.stateful_set import ordinal_of
 
 if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed

@@ -1,0 +1,1 @@
+"""What admission and the controllers of a cluster make of objects."""
