@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.rows import Row, profiled, report, timed
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 
 KINDS = ("plain", "spread", "anti", "preempt")
 SIZES = (3, 15, 100, 5_000)

@@ -15,7 +15,7 @@ from benchmarks.rows import Row, profiled, report, timed
 from benchmarks.synthetic import Object
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.objects.pod import PodResourceClaim
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 
 DRIVER = "gpu.example.com"
 NAMESPACE = synthetic.pod_to_place("plain").namespace

@@ -15,16 +15,16 @@ from benchmarks.cycle import with_other_request
 from benchmarks.rows import Row, profiled, report, timed
 from benchmarks.synthetic import Object
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.runtime import Framework
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.scheduler.pod_group_cycle import schedule_pod_group
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.runtime import Framework
 
 KINDS: Final = {"nodes": "any node", "racks": "one of the racks", "preempt": "nodes full of pods of low priority"}
 GPU: Final = "nvidia.com/gpu"

@@ -21,7 +21,7 @@ from benchmarks.rows import Row, profiled, report, timed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.stateful_set import another
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.drain import DrainOptions, drain
 from kschedctl.simulate.simulation import Simulation

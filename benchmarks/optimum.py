@@ -26,7 +26,7 @@ from kschedctl.optimum.comparison import placement_of, simulate_pending
 from kschedctl.optimum.goals import FinalGoal, goals_of
 from kschedctl.optimum.question import no_evictions, pose
 from kschedctl.optimum.search import best
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.timeline import TimelineEvent
 
 N_WORKLOADS: Final = 20

@@ -11,7 +11,7 @@ from benchmarks import synthetic
 from benchmarks.rows import Row, report, timed
 from benchmarks.suggestions import waiting
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.unblocking_changes import unblock
 

@@ -27,7 +27,7 @@ from benchmarks.rows import Row, report, timed
 from conformance.builds import built
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 
 #: Turns of the pods that preempt; each has one pod.
 N_PREEMPTING: Final = 5

@@ -15,7 +15,7 @@ from benchmarks.rows import Row, report, timed
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod, TopologySpreadConstraint
 from kschedctl.objects.well_known import ZONE
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import unblock

@@ -22,7 +22,7 @@ from kschedctl.analyses.batch.sequence_answer import sequence_answer
 from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 
 #: A scheduler under comparison: a function from a case to its answer.
 Side = Callable[[Object], Object]

@@ -17,8 +17,8 @@ from kschedctl.analyses.verify.disagreement import Theirs, disagreement
 from kschedctl.analyses.verify.pending import decision_text
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.objects.releases.release import LATEST, RELEASES
-from kschedctl.plugins.registry import IN_TREE_PLUGINS
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 
 _decode_case = msgspec.json.Decoder(Case).decode
 

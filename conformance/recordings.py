@@ -18,8 +18,8 @@ from kschedctl.analyses.batch.answer import answer
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.releases.release import RELEASES, Release
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 
 RECORDINGS: Final = Path(__file__).parents[1] / "fixtures" / "conformance"
 SEQUENCES: Final = RECORDINGS / "sequences"

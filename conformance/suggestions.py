@@ -16,7 +16,7 @@ from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.answers.explain import SuggestionData
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.why.search import suggest
 
 

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from kschedctl.controllers.admission.changes import Admitted
     from kschedctl.controllers.workloads.created_pods import MadePod
     from kschedctl.face import SchedulingCluster
-    from kschedctl.framework.config.load import SchedulerConfiguration
-    from kschedctl.framework.cycle_state import NotModelled
-    from kschedctl.framework.remedy import Remedy
     from kschedctl.functions import case_configuration, decide_cases, rules, run_sweep
     from kschedctl.linting import lint
     from kschedctl.loaded_cluster import LoadedCluster
@@ -57,10 +54,13 @@ if TYPE_CHECKING:
     from kschedctl.objects.releases.release import Release
     from kschedctl.optimum.catalog import Catalog
     from kschedctl.optimum.goals import FinalGoal
-    from kschedctl.preemption.result import Candidate, PreemptionResult
-    from kschedctl.scheduler.decision import Decision, NodeVerdict
-    from kschedctl.scheduler.outcome import Outcome
-    from kschedctl.scheduler.scheduler import Scheduler
+    from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
+    from kschedctl.scheduler.cycle.outcome import Outcome
+    from kschedctl.scheduler.cycle.scheduler import Scheduler
+    from kschedctl.scheduler.framework.config.load import SchedulerConfiguration
+    from kschedctl.scheduler.framework.cycle_state import NotModelled
+    from kschedctl.scheduler.framework.remedy import Remedy
+    from kschedctl.scheduler.preemption.result import Candidate, PreemptionResult
     from kschedctl.simulate.aftermath import Aftermath
     from kschedctl.simulate.attempt import Attempt
     from kschedctl.simulate.drain import DrainOptions
@@ -191,13 +191,13 @@ _HOMES = {
     "Apply": "kschedctl.whatif.edits",
     "Attempt": "kschedctl.simulate.attempt",
     "CancelledError": "kschedctl.analyses.handle",
-    "Candidate": "kschedctl.preemption.result",
+    "Candidate": "kschedctl.scheduler.preemption.result",
     "Catalog": "kschedctl.optimum.catalog",
     "ClaimVolumes": "kschedctl.answers.volumes",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.common.errors",
     "Cordon": "kschedctl.whatif.edits",
-    "Decision": "kschedctl.scheduler.decision",
+    "Decision": "kschedctl.scheduler.cycle.decision",
     "Delete": "kschedctl.whatif.edits",
     "DeviceSupply": "kschedctl.answers.devices",
     "DevicesOverview": "kschedctl.answers.devices",
@@ -224,13 +224,13 @@ _HOMES = {
     "MadePod": "kschedctl.controllers.workloads.created_pods",
     "Missing": "kschedctl.completeness.missing",
     "NodeDescription": "kschedctl.answers.nodes",
-    "NodeVerdict": "kschedctl.scheduler.decision",
+    "NodeVerdict": "kschedctl.scheduler.cycle.decision",
     "Nodes": "kschedctl.cluster.nodes",
     "NodesOverview": "kschedctl.answers.nodes",
-    "NotModelled": "kschedctl.framework.cycle_state",
+    "NotModelled": "kschedctl.scheduler.framework.cycle_state",
     "ObjectRef": "kschedctl.common.findings.finding",
     "Optimum": "kschedctl.answers.optimum",
-    "Outcome": "kschedctl.scheduler.outcome",
+    "Outcome": "kschedctl.scheduler.cycle.outcome",
     "Pending": "kschedctl.answers.pending",
     "Pod": "kschedctl.objects.pod",
     "PodCapacity": "kschedctl.answers.capacity",
@@ -238,14 +238,14 @@ _HOMES = {
     "PodVolumes": "kschedctl.answers.volumes",
     "Pods": "kschedctl.cluster.pods",
     "Preemption": "kschedctl.answers.preempt",
-    "PreemptionResult": "kschedctl.preemption.result",
+    "PreemptionResult": "kschedctl.scheduler.preemption.result",
     "Purchased": "kschedctl.answers.optimum",
     "Release": "kschedctl.objects.releases.release",
-    "Remedy": "kschedctl.framework.remedy",
+    "Remedy": "kschedctl.scheduler.framework.remedy",
     "RolledOut": "kschedctl.answers.rollout",
     "RulePages": "kschedctl.answers.rule",
-    "Scheduler": "kschedctl.scheduler.scheduler",
-    "SchedulerConfiguration": "kschedctl.framework.config.load",
+    "Scheduler": "kschedctl.scheduler.cycle.scheduler",
+    "SchedulerConfiguration": "kschedctl.scheduler.framework.config.load",
     "SchedulingCluster": "kschedctl.face",
     "SetNodeSelector": "kschedctl.whatif.edits",
     "SetPriority": "kschedctl.whatif.edits",

@@ -17,10 +17,6 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.common.findings.finding import ObjectRef, Subject, Where, found_at, subject_of
 from kschedctl.completeness.missing import Missing, find_missing, require_listed
 from kschedctl.controllers.admission.changes import Admitted
-from kschedctl.devices.extended_resources import without_extended_claim
-from kschedctl.framework.config.load import SchedulerConfiguration
-from kschedctl.framework.extender import Extender
-from kschedctl.framework.registry import Registry
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject
@@ -28,9 +24,13 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
 from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import DaemonSet
-from kschedctl.plugins.registry import full_registry
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.devices.extended_resources import without_extended_claim
+from kschedctl.scheduler.framework.config.load import SchedulerConfiguration
+from kschedctl.scheduler.framework.extender import Extender
+from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.plugins.registry import full_registry
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pending import pending_pods, scheduler_message
 from kschedctl.sources.snapshot.load import Snapshot
@@ -325,7 +325,7 @@ class LoadedCluster:
         decision : Decision
             The decision of this cluster for a pod, which may be a pending pod of the cluster.
         """
-        from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
+        from kschedctl.scheduler.plugins.dynamic_resources.allocation import with_allocated_claims
 
         pod = decision.pod
         cluster = with_allocated_claims(self.cluster, pod, decision.state, self.nodes.row[node])

@@ -12,14 +12,14 @@ from kschedctl.common.argument_types import checked_arguments
 from kschedctl.common.errors import ConfigError
 from kschedctl.common.findings.location import Location
 from kschedctl.face import SchedulingCluster
-from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.config.types import KubeSchedulerConfiguration
-from kschedctl.framework.extender import Extender
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.plugins.registry import full_registry, in_tree_registry
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.config.types import KubeSchedulerConfiguration
+from kschedctl.scheduler.framework.extender import Extender
+from kschedctl.scheduler.plugins.registry import full_registry, in_tree_registry
 from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
@@ -213,7 +213,7 @@ def scheduling_cluster(
     extenders: Sequence[Extender] = ()
     if call_extenders and configuration is not None:
         # Most runs call no extenders.
-        from kschedctl.extenders.http_extender import http_extenders
+        from kschedctl.scheduler.extenders.http_extender import http_extenders
 
         whole = (snapshot.written or OriginalObjects()).beside(written)
         extenders = http_extenders(configuration, whole, where=where)

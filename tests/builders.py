@@ -16,12 +16,6 @@ import msgspec
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.face import SchedulingCluster
-from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.config.types import API_VERSION, KIND
-from kschedctl.framework.interface import Plugin
-from kschedctl.framework.operands import Operands
-from kschedctl.framework.registry import Registry
-from kschedctl.framework.status import Reason, Status
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.kinds import KINDS
@@ -33,9 +27,15 @@ from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, 
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 from kschedctl.objects.storage import CSINode, StorageClass
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
+from kschedctl.scheduler.framework.interface import Plugin
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.framework.status import Reason, Status
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.testing.operands import check_operands
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.sampling import nodes_to_find, samples
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.sampling import nodes_to_find, samples
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 
 

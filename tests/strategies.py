@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.pod import Pod
-from kschedctl.plugins.node_ports import host_ports
+from kschedctl.scheduler.plugins.node_ports import host_ports
 from tests.builders import GPU, HOSTNAME, ZONE, make_cluster, make_container, make_namespace, make_node, make_pod
 
 NAMESPACES = {"default": {"team": "a"}, "other": {"team": "b"}}

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 import kschedctl
-from kschedctl.devices.inventory import Inventory
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.devices.inventory import Inventory
 from tests.builders import GPU, make_container, make_node, make_object, make_pod
-from tests.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
+from tests.scheduler.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 
 A_GPU = make_container(resources={"requests": {GPU: "1"}, "limits": {GPU: "1"}})
 TWO = [make_device("x"), make_device("y")]

@@ -16,7 +16,7 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.functions import case_configuration, decide_cases, rules, run_sweep
 from kschedctl.linting import lint
 from kschedctl.loading import load
-from kschedctl.scheduler.decision import Decision, NodeVerdict
+from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
 
 OFFERED = [SchedulingCluster, Decision, NodeVerdict]
 

@@ -78,7 +78,7 @@ def _decide_all() -> None:
     from kschedctl.analyses.batch.cases import Case, decide
     from kschedctl.common.errors import KschedctlError
     from kschedctl.objects.releases.release import RELEASES
-    from kschedctl.plugins.registry import in_tree_registry
+    from kschedctl.scheduler.plugins.registry import in_tree_registry
 
     registry = in_tree_registry()
     for data in _cases():

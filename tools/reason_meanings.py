@@ -9,25 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from kschedctl.devices.explain import NotAllocated
-from kschedctl.framework.operands import Operands
-from kschedctl.plugins import node_ports as ports
-from kschedctl.plugins import volume_restrictions as restrictions
-from kschedctl.plugins.dynamic_resources import reasons as devices
-from kschedctl.plugins.gang_scheduling import NO_GROUP, TOO_FEW, TOO_FEW_NODES
-from kschedctl.plugins.inter_pod_affinity import reasons as affinity
-from kschedctl.plugins.node_affinity import UnmetNodeAffinity, UnmetNodeSelector
-from kschedctl.plugins.node_declared_features import UndeclaredFeatures
-from kschedctl.plugins.node_name import OtherNodeNamed
-from kschedctl.plugins.node_resources.fit import InsufficientResource
-from kschedctl.plugins.node_unschedulable import Cordoned
-from kschedctl.plugins.node_volume_limits import DriverNotInstalled, TooManyVolumes
-from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
-from kschedctl.plugins.taint_toleration import UntoleratedTaint
-from kschedctl.plugins.topology import NoTopologyLabel
-from kschedctl.plugins.volume_zone import OtherZone
-from kschedctl.preemption.reasons import NoLowerPriority
-from kschedctl.volumes import reasons as volumes
+from kschedctl.scheduler.devices.explain import NotAllocated
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.plugins import node_ports as ports
+from kschedctl.scheduler.plugins import volume_restrictions as restrictions
+from kschedctl.scheduler.plugins.dynamic_resources import reasons as devices
+from kschedctl.scheduler.plugins.gang_scheduling import NO_GROUP, TOO_FEW, TOO_FEW_NODES
+from kschedctl.scheduler.plugins.inter_pod_affinity import reasons as affinity
+from kschedctl.scheduler.plugins.node_affinity import UnmetNodeAffinity, UnmetNodeSelector
+from kschedctl.scheduler.plugins.node_declared_features import UndeclaredFeatures
+from kschedctl.scheduler.plugins.node_name import OtherNodeNamed
+from kschedctl.scheduler.plugins.node_resources.fit import InsufficientResource
+from kschedctl.scheduler.plugins.node_unschedulable import Cordoned
+from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled, TooManyVolumes
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
+from kschedctl.scheduler.plugins.taint_toleration import UntoleratedTaint
+from kschedctl.scheduler.plugins.topology import NoTopologyLabel
+from kschedctl.scheduler.plugins.volume_zone import OtherZone
+from kschedctl.scheduler.preemption.reasons import NoLowerPriority
+from kschedctl.scheduler.volumes import reasons as volumes
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from kschedctl.framework.interface import Plugin
-from kschedctl.framework.operands import Operands
 from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.plugins.registry import IN_TREE_PLUGINS, in_tree_registry
+from kschedctl.scheduler.framework.interface import Plugin
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS, in_tree_registry
 from tools.reason_meanings import MEANINGS, BeforeFilter, Meaning
 
 REASONS: Final[Mapping[str, list[Any]]] = tomllib.loads(

@@ -15,7 +15,7 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.pod import Pod, PodStatus
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.simulate.gang_capacity import Gang, GangCount, gang_capacity
 
 

@@ -27,17 +27,17 @@ from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches
 from kschedctl.objects.wording import counted, listed, similar
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.pod_group_decision import group_of
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.pending import pending_pods, scheduler_message
 from kschedctl.why.pending_groups import PendingGroup, group_pending_pods, oldest

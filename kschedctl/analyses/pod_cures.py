@@ -9,8 +9,8 @@ from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.answers.cures import CureData
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.wording import counted, listed
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.recreated_pods import recreation_consequences

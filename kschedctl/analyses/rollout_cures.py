@@ -22,8 +22,6 @@ from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
 from kschedctl.controllers.workloads.update_strategy import RECREATE, ROLLING, deployment_rolling, stateful_set_rolling
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Risk
-from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject, LabelSelector
 from kschedctl.objects.pod import Pod, PodSpec, WeightedPodAffinityTerm
@@ -31,7 +29,9 @@ from kschedctl.objects.selectors import SelectorError, matches, parse_label_sele
 from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import Deployment, DeploymentStrategy, RollingUpdateDeployment, StatefulSet
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Risk
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.rollout import roll_out
 from kschedctl.simulate.rollout_loop import Rollout
 from kschedctl.whatif.patches import make_changes

@@ -34,12 +34,12 @@ from kschedctl.answers.simulate import (
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.wording import counted
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.deletions import ending_pods

@@ -10,9 +10,9 @@ from kschedctl.answers.simulate import GroupResult, SimulatedGroupAttemptData, S
 from kschedctl.cluster.pod_group_members import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.framework.status import Code
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.attempt import Attempt, GroupAttempt
 from kschedctl.simulate.simulation import Simulation
 

@@ -19,11 +19,11 @@ from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.answers.search import SearchData
 from kschedctl.answers.tried_changes import AppliedData, ThenData, TriedData
 from kschedctl.common.frames import Cell, ColumnType, Tabular
-from kschedctl.framework.operands import Operands
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.framework.operands import Operands
 
 if TYPE_CHECKING:
-    from kschedctl.framework.status import Reason
+    from kschedctl.scheduler.framework.status import Reason
 
 
 class SuggestedChangeData(TriedData, frozen=True):

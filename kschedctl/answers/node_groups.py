@@ -11,9 +11,9 @@ import msgspec
 from kschedctl.answers.explain import NodeData, ReasonData
 from kschedctl.answers.merged_text import shape, together
 from kschedctl.common.text.printable import printable
-from kschedctl.framework.operands import Shortfall
 from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.wording import listed
+from kschedctl.scheduler.framework.operands import Shortfall
 
 #: The generated end of the name of a replica (apimachinery ``utilrand.String``).
 _GENERATED: Final = re.compile(r"(?<=\w)-[bcdfghjklmnpqrstvwxz2456789]{5}(?=\s|$)")

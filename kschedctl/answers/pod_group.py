@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.answers.base import Data
-from kschedctl.scheduler.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
 
 
 class PodGroupConditionData(Data, frozen=True):

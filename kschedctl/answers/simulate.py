@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.cures import CureData
-from kschedctl.scheduler.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.simulate.timeline import TimelineEntry, TimelineTable
 
 

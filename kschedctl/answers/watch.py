@@ -15,7 +15,7 @@ from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.objects.wording import counted
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome
 
 _At = Annotated[datetime, Meta(description="The time of the line.")]
 

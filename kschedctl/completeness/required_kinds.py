@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodClass
-from kschedctl.devices.extended_resources import backing_classes, can_be_backed
 from kschedctl.objects.pod import Pod, PodAffinityTerm, PodSpec, pod_affinity_terms
 from kschedctl.objects.volume import PersistentVolumeClaim, Volume
-from kschedctl.volumes.pod_claims import claim_uses
+from kschedctl.scheduler.devices.extended_resources import backing_classes, can_be_backed
+from kschedctl.scheduler.volumes.pod_claims import claim_uses
 
 
 class Part(StrEnum):

@@ -11,10 +11,10 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.pod import Pod, PodSpec, PodStatus
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.wording import listed, similar
+from kschedctl.scheduler.framework.remedy import Risk
 
 #: The kubelet's reasons for a container that is not its turn yet, or that is about to start.
 _STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})

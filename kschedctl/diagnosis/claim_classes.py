@@ -8,13 +8,13 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS, default_storage_class, has_class
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.wording import listed, similar
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class, is_static
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class, is_static
 
 #: At most this many classes are proposed for a claim.
 _MOST_CLASSES: Final = 3

@@ -23,13 +23,13 @@ from kschedctl.diagnosis.provisioners import (
     repair_advice,
     unregistered_driver,
 )
-from kschedctl.framework.remedy import Remedy, Risk, patched, remove_operation
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.wording import counted, listed, similar
-from kschedctl.volumes.claims import (
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,
     is_static,
@@ -37,7 +37,7 @@ from kschedctl.volumes.claims import (
     volume_class,
     volume_of,
 )
-from kschedctl.volumes.matching import Mismatch, claim_selector, mismatches, show_storage
+from kschedctl.scheduler.volumes.matching import Mismatch, claim_selector, mismatches, show_storage
 
 #: At most this many volumes and classes are named.
 _MOST_NAMED: Final = 3

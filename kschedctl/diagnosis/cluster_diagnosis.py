@@ -10,7 +10,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.objects.releases.release import Release
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

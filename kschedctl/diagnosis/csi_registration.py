@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolume
-from kschedctl.volumes.csi_nodes import CSINodes
-from kschedctl.volumes.pod_claims import group_claims, pod_claims
+from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.volumes.csi_nodes import CSINodes
+from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims
 
 
 def unregistered_on(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:

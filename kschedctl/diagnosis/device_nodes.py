@@ -11,7 +11,7 @@ from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import PodSpec
 from kschedctl.objects.workload import DaemonSet, Deployment
-from kschedctl.plugins.taint_toleration import untolerated_taint
+from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 
 #: The vendor's name, by the domain of its resources.
 VENDORS: Final = {

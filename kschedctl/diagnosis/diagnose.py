@@ -14,8 +14,8 @@ from kschedctl.diagnosis.rules import (
     DiagnosisRule,
 )
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
 
 
 def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:

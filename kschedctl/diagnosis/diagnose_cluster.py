@@ -6,7 +6,7 @@ from importlib import import_module
 
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.cluster_rules import RULES
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 
 
 def diagnose_cluster(scheduler: Scheduler) -> tuple[ClusterDiagnosis, ...]:

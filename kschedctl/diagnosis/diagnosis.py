@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from kschedctl.framework.remedy import Remedy, Risk
+from kschedctl.scheduler.framework.remedy import Remedy, Risk
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):

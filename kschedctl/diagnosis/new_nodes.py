@@ -16,8 +16,6 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.diagnosis.node_health import PROBLEMS
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Change, Create, Remedy, Risk, created
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.amounts import amount_of, exact_quantity
 from kschedctl.objects.core import Node
 from kschedctl.objects.quantity import parse_quantity
@@ -25,6 +23,8 @@ from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.tolerations import OWN_TAINTS
 from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
 from kschedctl.objects.wording import counted, listed
+from kschedctl.scheduler.framework.remedy import Change, Create, Remedy, Risk, created
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 
 #: The family of remedies that add nodes.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.storage import CSIDriver, StorageClass
-from kschedctl.volumes.csi_nodes import CSINodes
-from kschedctl.volumes.migration import PLUGINS_BY_NAME
+from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.volumes.csi_nodes import CSINodes
+from kschedctl.scheduler.volumes.migration import PLUGINS_BY_NAME
 
 
 def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) -> str:

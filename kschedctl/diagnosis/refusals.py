@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.framework.remedy import Risk
+from kschedctl.scheduler.framework.remedy import Risk
 
 #: The reason why no such cure is tried.
 UNTRIED: Final = "an API server admits pods, not the scheduler"

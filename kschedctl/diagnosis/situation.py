@@ -13,13 +13,13 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.requests import ResourceColumns
 from kschedctl.common.arrays import Mask, Rows
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.framework.operands import Operands
-from kschedctl.framework.remedy import RemedyContext
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import pod_requests, scheduler_units
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import RemedyContext
 
 #: The filters by which a pod itself chooses its nodes.
 SELECTION: Final = ("NodeAffinity", "NodeName")

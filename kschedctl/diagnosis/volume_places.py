@@ -15,18 +15,18 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Remedy
 from kschedctl.objects.core import Node
 from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.selectors import IN, Requirement
 from kschedctl.objects.volume import PersistentVolume
 from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
 from kschedctl.objects.wording import listed
-from kschedctl.volumes.binder import Binder
-from kschedctl.volumes.claims import required_affinity
-from kschedctl.volumes.pod_claims import group_claims, pod_claims
-from kschedctl.volumes.topology import label_terms
-from kschedctl.volumes.zones import volume_labels, zoned_nodes
+from kschedctl.scheduler.framework.remedy import Remedy
+from kschedctl.scheduler.volumes.binder import Binder
+from kschedctl.scheduler.volumes.claims import required_affinity
+from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims
+from kschedctl.scheduler.volumes.topology import label_terms
+from kschedctl.scheduler.volumes.zones import volume_labels, zoned_nodes
 
 #: The names of label keys, after the domain, that drivers use for one node and for a zone or another location.
 _NODE_NAMES: Final = frozenset(("hostname", "node", "nodename", "node-name", "nodeid", "host"))

@@ -11,11 +11,11 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodRecord
 from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
 from kschedctl.common.findings.shortened import shortened
-from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.overview import Elections, host_of, retry_period
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
+from kschedctl.scheduler.framework.config.types import LeaderElection
 
 #: Identities are shortened to 80 characters.
 _MOST_HOLDER: Final = 80

@@ -23,14 +23,14 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings.finding import Finding
 from kschedctl.common.text.json_values import decoded_json
 from kschedctl.common.text.yaml import yaml_documents
-from kschedctl.framework.config.decode import Decoder
-from kschedctl.framework.config.problems import Problems
 from kschedctl.objects.core import Node, NodeSpec, NodeStatus, Taint
 from kschedctl.objects.meta import ApiStruct, ObjectMeta
 from kschedctl.objects.names import label_value_problems, qualified_name_problems, subdomain_problems
 from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
 from kschedctl.objects.resources import CPU, MEMORY, PODS
 from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.scheduler.framework.config.decode import Decoder
+from kschedctl.scheduler.framework.config.problems import Problems
 from kschedctl.sources.snapshot.positions import position_of
 from kschedctl.sources.snapshot.text_file import file_bytes
 

@@ -27,7 +27,7 @@ from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.program import Linear, total
 from kschedctl.optimum.question import PlacementQuestion, pose
 from kschedctl.optimum.search import Best, best
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.drain import DrainedNode, DrainOptions, drain
 from kschedctl.simulate.simulation import Simulation

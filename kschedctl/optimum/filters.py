@@ -9,22 +9,22 @@ from typing import Final
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.interface import FilterPlugin, PluginError
-from kschedctl.framework.result_cache import CachedResults
-from kschedctl.framework.runtime import Framework
-from kschedctl.framework.scoring import run_score
-from kschedctl.framework.status import Code
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import SelectorError
-from kschedctl.plugins.inter_pod_affinity.filtering import FilterState, KeyCounts
-from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
-from kschedctl.plugins.node_ports import HostPort, NodePorts, host_ports
-from kschedctl.plugins.node_resources.fit import NodeResourcesFit
-from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts
-from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
-from kschedctl.scheduler.cycle import rows_allowed_by_pre_filter
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.cycle import rows_allowed_by_pre_filter
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError
+from kschedctl.scheduler.framework.result_cache import CachedResults
+from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.scoring import run_score
+from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import FilterState, KeyCounts
+from kschedctl.scheduler.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from kschedctl.scheduler.plugins.node_ports import HostPort, NodePorts, host_ports
+from kschedctl.scheduler.plugins.node_resources.fit import NodeResourcesFit
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DomainCounts
+from kschedctl.scheduler.plugins.pod_topology_spread.plugin import PodTopologySpread
 
 #: Filters that the model represents, or whose answer can improve once other pods are placed.
 _MODELLED: Final = frozenset({NodeResourcesFit.name, InterPodAffinity.name, PodTopologySpread.name})

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.pod_group_members import group_members, pod_group_of, scheduled_members
-from kschedctl.framework.cycle_state import NotModelled
-from kschedctl.framework.pod_groups import PodGroupInfo, not_modelled_in
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.optimum.kinds import Kind, Occupants
 from kschedctl.optimum.placement import Placement
-from kschedctl.scheduler.decide_in_group import pending_members
-from kschedctl.scheduler.pod_group_cycle import members_problem
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decide_in_group import pending_members
+from kschedctl.scheduler.cycle.pod_group_cycle import members_problem
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo, not_modelled_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,9 @@ from kschedctl.optimum.kinds import Occupants
 from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.program import Linear, Program, total
 from kschedctl.optimum.sites import PodCapacities, Site, is_per_node
-from kschedctl.plugins.inter_pod_affinity.filtering import KeyCounts
-from kschedctl.plugins.node_ports import HostPort, host_ports
-from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import KeyCounts
+from kschedctl.scheduler.plugins.node_ports import HostPort, host_ports
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DomainCounts
 
 #: The domain of a site in which every node is a domain of its own.
 _INNER: Final = -2

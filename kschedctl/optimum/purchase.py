@@ -25,7 +25,7 @@ from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import PlacementQuestion, no_evictions, pose
 from kschedctl.optimum.search import Best, best
 from kschedctl.optimum.trial import Proof, prove
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pods import on_node
 from kschedctl.simulate.simulation import Simulation

@@ -15,11 +15,6 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.replacement import fresh_pod
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.interface import Plugin
-from kschedctl.framework.runtime import Framework
-from kschedctl.framework.signature import encoded
-from kschedctl.framework.status import Code
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod, pod_affinity_terms
 from kschedctl.objects.pod_group import PodGroup
@@ -28,9 +23,14 @@ from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.optimum.filters import evaluate_filters
 from kschedctl.optimum.gangs import Gang, gangs_of, held_groups, refused_groups, whole_groups_only
 from kschedctl.optimum.kinds import Kind, Occupants
-from kschedctl.preemption.budgets import Budget, get_pod_disruption_budgets
-from kschedctl.preemption.victims import pod_priority
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import Plugin
+from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.signature import encoded
+from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.preemption.budgets import Budget, get_pod_disruption_budgets
+from kschedctl.scheduler.preemption.victims import pod_priority
 from kschedctl.simulate.pods import age, pod_at, without_nomination
 from kschedctl.simulate.world import is_recreated
 from kschedctl.whatif.pods import move_pods

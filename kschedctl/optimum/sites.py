@@ -11,7 +11,7 @@ import numpy as np
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.optimum.question import PlacementQuestion
-from kschedctl.plugins.node_resources.backed_resources import backed_resources
+from kschedctl.scheduler.plugins.node_resources.backed_resources import backed_resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,15 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from kschedctl.framework.binding import run_pre_bind
-from kschedctl.framework.effects import changed_objects
-from kschedctl.framework.status import Code
 from kschedctl.objects.pod import Pod
 from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import PlacementQuestion, as_pending
-from kschedctl.plugins.gang_scheduling import GangScheduling
-from kschedctl.scheduler.binding import bind
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.binding import bind
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.binding import run_pre_bind
+from kschedctl.scheduler.framework.effects import changed_objects
+from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling
 from kschedctl.simulate.pods import on_node, pod_at
 from kschedctl.simulate.world import running
 from kschedctl.whatif.pods import move_pods

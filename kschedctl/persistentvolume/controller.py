@@ -20,7 +20,7 @@ from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.index import find_best_match, rejected_volumes
 from kschedctl.persistentvolume.outcome import ClaimOutcome, Rejected
-from kschedctl.volumes.claims import (
+from kschedctl.scheduler.volumes.claims import (
     BIND_COMPLETED,
     SELECTED_NODE,
     claim_class,
@@ -28,9 +28,9 @@ from kschedctl.volumes.claims import (
     is_bound_to,
     is_delayed,
 )
-from kschedctl.volumes.matching import claim_selector, mismatches
-from kschedctl.volumes.migration import PLUGINS_BY_NAME
-from kschedctl.volumes.pod_claims import claim_uses, is_undecidable
+from kschedctl.scheduler.volumes.matching import claim_selector, mismatches
+from kschedctl.scheduler.volumes.migration import PLUGINS_BY_NAME
+from kschedctl.scheduler.volumes.pod_claims import claim_uses, is_undecidable
 
 _IN_TREE_PREFIX: Final = "kubernetes.io/"
 

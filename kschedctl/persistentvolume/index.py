@@ -12,8 +12,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.selectors import Selector
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.outcome import Rejected
-from kschedctl.volumes.claims import is_bound_to, storage_capacity
-from kschedctl.volumes.matching import access_modes_mismatch, mismatches, serves_access_modes
+from kschedctl.scheduler.volumes.claims import is_bound_to, storage_capacity
+from kschedctl.scheduler.volumes.matching import access_modes_mismatch, mismatches, serves_access_modes
 
 _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kschedctl.answers.volumes import ClaimAction
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.volumes.matching import Mismatch
+from kschedctl.scheduler.volumes.matching import Mismatch
 
 
 @dataclass(frozen=True, slots=True)

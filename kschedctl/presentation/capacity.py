@@ -13,7 +13,7 @@ from kschedctl.presentation.capacity_charts import capacity_map, copies_bars, wo
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone
-from kschedctl.scheduler.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
 
 #: The number of nodes in the table without ``-o wide``.
 _FEW: Final = 8

@@ -7,13 +7,13 @@ from typing import Final
 
 from kschedctl.answers.pending import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.answers.preempt_words import duration
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.node_map import nodes_map
 from kschedctl.presentation.tone import Tone
+from kschedctl.scheduler.framework.remedy import Risk
 
 #: The number of groups that are shown without ``-o wide``.
 _FEW: Final = 10

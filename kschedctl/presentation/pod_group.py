@@ -8,7 +8,7 @@ from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.objects.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, table
 from kschedctl.presentation.tone import Tone
-from kschedctl.scheduler.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
 
 _WAITS: Final = "waits for its group"
 _WHY_THESE: Final = (

@@ -11,7 +11,7 @@ from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.tone import Tone
-from kschedctl.scheduler.search_scope import MIN_FEASIBLE_NODES_TO_FIND
+from kschedctl.scheduler.cycle.search_scope import MIN_FEASIBLE_NODES_TO_FIND
 
 #: The headings of pods with one message, and whether it is the stored one.
 _HEADINGS: Final = {

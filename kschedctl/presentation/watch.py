@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.answers.watch import GroupWaits, OfPod, PodGone, PodPlaced, PodWaits, WatchBegun
 from kschedctl.objects.wording import counted, listed
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome
 
 _MOST_NAMED: Final = 5
 _WORDS: Final = {

@@ -1,1 +1,1 @@
-"""The scheduling cycles of a pod and of a pod group, and the resulting decisions."""
+"""What kube-scheduler does with a pod: the framework, its plugins, preemption and the cycle."""

@@ -11,10 +11,10 @@ from kschedctl.cluster.records import PodRecord
 from kschedctl.controllers.workloads.claims import with_own_claims
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.objects.meta import OwnerReference
-from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
-from kschedctl.preemption.result import Candidate
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.plugins.dynamic_resources.allocation import with_allocated_claims
+from kschedctl.scheduler.preemption.result import Candidate
 from kschedctl.simulate.pods import nominated_to, pod_at
 from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
 from kschedctl.simulate.simulation import Simulation

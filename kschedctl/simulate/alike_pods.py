@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from kschedctl.common.arrays import Int64Array, Rows
-from kschedctl.framework.cycle_state import NotModelled
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.runtime import Framework
-from kschedctl.framework.status import Code
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.scheduler.decision import Decision, DeferredDecision
-from kschedctl.scheduler.ranking import SEARCH_POINTS, Ranking, likeness_of, reaches_of_copies
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision
+from kschedctl.scheduler.cycle.ranking import SEARCH_POINTS, Ranking, likeness_of, reaches_of_copies
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.status import Code
 
 _POINTS: Final = (*SEARCH_POINTS, ExtensionPoint.PERMIT, ExtensionPoint.BIND, ExtensionPoint.POST_BIND)
 #: Results are computed for this many nodes together at first, and later for as many as pods have been bound.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kschedctl.objects.core import Condition
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import GroupOutcome
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision
 from kschedctl.simulate.alike_pods import RankedDecision
 
 

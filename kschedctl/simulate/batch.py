@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array
-from kschedctl.framework.runtime import Framework
-from kschedctl.framework.scoring import Scores, run_score
-from kschedctl.framework.status import Code
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.scoring import Scores, run_score
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.alike_pods import RankedDecision, code_of
 
 GATE: Final = "OpportunisticBatching"

@@ -18,14 +18,14 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.common.errors import InputError
 from kschedctl.controllers.workloads.claims import with_own_claims
 from kschedctl.controllers.workloads.created_pods import MadePod
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.interface import FilterPlugin
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
-from kschedctl.plugins.gang_scheduling import GangScheduling
-from kschedctl.plugins.node_resources.allocation import spec_only
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import FilterPlugin
+from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling
+from kschedctl.scheduler.plugins.node_resources.allocation import spec_only
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE
 

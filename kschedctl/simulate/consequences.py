@@ -9,16 +9,16 @@ from msgspec.structs import replace
 
 from kschedctl.common.clock import VirtualClock
 from kschedctl.controllers.workloads.template import uid_of
-from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
-from kschedctl.framework.cycle_state import PodsToActivate
-from kschedctl.framework.effects import ObjectChange, changed_objects
-from kschedctl.framework.events import ASSIGNED_POD_DELETE, same_pod
-from kschedctl.framework.status import Code, Status
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
+from kschedctl.scheduler.framework.cycle_state import PodsToActivate
+from kschedctl.scheduler.framework.effects import ObjectChange, changed_objects
+from kschedctl.scheduler.framework.events import ASSIGNED_POD_DELETE, same_pod
+from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.preemption.prepare_candidate import lower_priority_nominated_pods
 from kschedctl.simulate.alike_pods import RankedDecision, code_of
 from kschedctl.simulate.batch import GATE, OpportunisticBatch
 from kschedctl.simulate.choice import Choose, first_by_name

@@ -11,16 +11,16 @@ from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
 from kschedctl.controllers.workloads.template import uid_of
-from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
-from kschedctl.framework.pod_groups import PodGroupInfo
-from kschedctl.framework.status import Code
 from kschedctl.objects.core import Condition
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_cycle import PickNode, members_problem, schedule_pod_group
-from kschedctl.scheduler.pod_group_decision import MemberDecision, PodGroupDecision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_cycle import PickNode, members_problem, schedule_pod_group
+from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision, PodGroupDecision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.events import ActionType, ClusterEvent, EventResource
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.attempt import Attempt, GroupAttempt
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.consequences import Consequences

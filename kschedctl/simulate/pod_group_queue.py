@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from kschedctl.framework.status import Code
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.queue_entry import QueueEntry
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.queued_pod_group import QueuedPodGroupInfo, group_key, queue_key

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kschedctl.framework.status import Code
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.status import Code
 
 
 def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:

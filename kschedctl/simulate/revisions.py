@@ -11,12 +11,12 @@ from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules
+from kschedctl.scheduler.volumes.attach_once import AttachedElsewhere, attached_elsewhere
 from kschedctl.simulate.disruption import is_unready
 from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.rollout_steps import RolloutStep, Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import TimelineEvent
-from kschedctl.volumes.attach_once import AttachedElsewhere, attached_elsewhere
 
 #: Returns the pod of an ordinal or number, as its controller creates it and admission changes it.
 MakePod = Callable[[int], Pod]

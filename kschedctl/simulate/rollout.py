@@ -35,7 +35,7 @@ from kschedctl.objects.workload import (
     StatefulSet,
     StatefulSetUpdateStrategy,
 )
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.group_losses import group_losses
 from kschedctl.simulate.pods import pod_at

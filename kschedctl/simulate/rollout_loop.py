@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.cycle_state import NotModelled
-from kschedctl.framework.status import Code
 from kschedctl.objects.meta import ApiObject, OwnerReference
 from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.volumes.attach_once import AttachedElsewhere
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.group_losses import GroupLoss
 from kschedctl.simulate.revisions import Revisions
 from kschedctl.simulate.rollout_steps import RolloutStep, RolloutWaiting, Side
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.volumes.attach_once import AttachedElsewhere
 
 
 class RollingController(Protocol):

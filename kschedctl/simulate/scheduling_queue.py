@@ -14,7 +14,11 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final
 
-from kschedctl.framework.events import (
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
     ClusterEventWithHint,
@@ -22,14 +26,10 @@ from kschedctl.framework.events import (
     pod_changes,
     same_pod,
 )
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.interface import PreEnqueuePlugin, QueueSortPlugin
-from kschedctl.framework.runtime import Framework
-from kschedctl.framework.status import Code
-from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.pod import Pod
-from kschedctl.objects.resources import RequestRules
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import PreEnqueuePlugin, QueueSortPlugin
+from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.backoff_queue import BackoffQueue
 from kschedctl.simulate.pod_heap import PodHeap
 from kschedctl.simulate.queue_entry import QueueEntry

@@ -18,8 +18,13 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
-from kschedctl.framework.effects import ObjectChange
-from kschedctl.framework.events import (
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.effects import ObjectChange
+from kschedctl.scheduler.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     NODE_ADD,
@@ -29,12 +34,7 @@ from kschedctl.framework.events import (
     EventResource,
     node_changes,
 )
-from kschedctl.framework.signature import sign_pod
-from kschedctl.objects.core import Node
-from kschedctl.objects.device import ResourceClaim
-from kschedctl.objects.meta import ApiObject, ObjectMeta
-from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.framework.signature import sign_pod
 from kschedctl.simulate.batch import GATE
 from kschedctl.simulate.deletions import ending_pods, is_wanted
 from kschedctl.simulate.disruption import budgets_after

@@ -15,8 +15,8 @@ from typing import Final
 from kschedctl.common.clock import VirtualClock
 from kschedctl.common.notebook import ShownInNotebooks
 from kschedctl.controllers.workloads.template import uid_of
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.alike_pods import AlikePods, RankedDecision
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import Choose, first_by_name

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kschedctl.common.errors import InputError
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.wording import similar
-from kschedctl.plugins.registry import full_registry
+from kschedctl.scheduler.plugins.registry import full_registry
 from kschedctl.sweep.plan import AxisPlan, NumberRange
 from kschedctl.whatif.edit import Edit
 from kschedctl.whatif.edits import EDITS

@@ -23,7 +23,7 @@ from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.simulate.drain import DrainOptions
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.sources.snapshot.pod_choice import is_manifest

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from kschedctl.common.errors import ConfigError
-from kschedctl.framework.config.types import API_VERSION, KIND
+from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
 
 
 def configured(

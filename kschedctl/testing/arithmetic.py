@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.framework.arithmetic import Arithmetic
+from kschedctl.scheduler.framework.arithmetic import Arithmetic
 
 Number = int | float
 
@@ -20,7 +20,7 @@ def work_out(expression: str, names: Mapping[str, Number]) -> Number:
     Parameters
     ----------
     expression : str
-        The expression, in the syntax that ``kschedctl.framework.arithmetic`` describes.
+        The expression, in the syntax that ``kschedctl.scheduler.framework.arithmetic`` describes.
     names : mapping of str to number
         The values of the previous steps, by name.
 

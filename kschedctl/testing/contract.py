@@ -17,13 +17,13 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.config.args import default_args
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Reach
-from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
-from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, Release
+from kschedctl.scheduler.framework.config.args import default_args
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import Reach
+from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
+from kschedctl.scheduler.framework.status import Code, Rejections, Status
 from kschedctl.testing.arithmetic import check_arithmetic
 from kschedctl.testing.changes import changed_overlays, changes_of
 from kschedctl.testing.dependency_checks import (

@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import Dependencies, Reach
-from kschedctl.framework.interface import FilterPlugin, Plugin, ScorePlugin
-from kschedctl.framework.status import Code
 from kschedctl.objects.core import Node, Taint
 from kschedctl.objects.meta import ApiObject
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
+from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, ScorePlugin
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.testing.probe import PluginAnswers, PluginSubject, ask, prepare, prepare_scores, run_filter
 from kschedctl.testing.samples import Sample
 

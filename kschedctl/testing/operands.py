@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kschedctl.framework.operands import Operands
+from kschedctl.scheduler.framework.operands import Operands
 
 
 def check_operands(operands: Operands) -> None:

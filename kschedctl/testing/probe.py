@@ -10,9 +10,11 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
-from kschedctl.framework.config.profile import Profile
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import (
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.scheduler.framework.config.profile import Profile
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
     Plugin,
     PluginError,
@@ -21,10 +23,8 @@ from kschedctl.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
 )
-from kschedctl.framework.runtime import Framework
-from kschedctl.framework.status import Code, Rejections, Status
-from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.release import Release
+from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.status import Code, Rejections, Status
 
 
 @dataclass(frozen=True)

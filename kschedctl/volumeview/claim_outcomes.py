@@ -9,12 +9,12 @@ from kschedctl.answers.volumes import ClaimVerdict
 from kschedctl.common.arrays import Mask
 from kschedctl.objects.core import Node
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.volumes.binder import Binder
-from kschedctl.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck
-from kschedctl.volumes.claims import SELECTED_NODE, claim_key
-from kschedctl.volumes.explain import allowed_terms, explain_bound, explain_space
-from kschedctl.volumes.pod_claims import group_claims
-from kschedctl.volumes.reasons import show_terms
+from kschedctl.scheduler.volumes.binder import Binder
+from kschedctl.scheduler.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck
+from kschedctl.scheduler.volumes.claims import SELECTED_NODE, claim_key
+from kschedctl.scheduler.volumes.explain import allowed_terms, explain_bound, explain_space
+from kschedctl.scheduler.volumes.pod_claims import group_claims
+from kschedctl.scheduler.volumes.reasons import show_terms
 from kschedctl.volumeview.zones import in_zone
 
 

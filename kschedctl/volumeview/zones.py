@@ -8,8 +8,8 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.well_known import BETA_ZONE, ZONE
-from kschedctl.volumes.binder import Binder
-from kschedctl.volumes.zones import volume_labels, zoned_nodes
+from kschedctl.scheduler.volumes.binder import Binder
+from kschedctl.scheduler.volumes.zones import volume_labels, zoned_nodes
 
 
 def in_zone(nodes: Nodes, volume: PersistentVolume) -> Mask:

@@ -31,9 +31,9 @@ from kschedctl.answers.watch import (
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.watch.closest_node import closest
 from kschedctl.watch.pod_answers import Gone, PendingReport, Placed, PodReport, said_of_nodes
 from kschedctl.watch.standstill import Standstill

@@ -10,8 +10,8 @@ from kschedctl.analyses.explain.answer import node_data
 from kschedctl.answers.node_groups import group_nodes
 from kschedctl.common.arrays import Rows
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
 
 #: With up to 32 nodes, the shortfall of every one is computed.
 _FEW: Final = 32

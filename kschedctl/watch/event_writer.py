@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from kschedctl.common.errors import KschedctlError
 from kschedctl.leaderelection.outage import Outage
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.sources.live.error_responses import ConflictingError, ForbiddenError, NotServedError
 from kschedctl.sources.live.http import JSON
 from kschedctl.sources.live.object_client import ObjectClient

@@ -21,12 +21,12 @@ import numpy as np
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import KschedctlError
 from kschedctl.face import SchedulingCluster
-from kschedctl.framework.status import Code
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import GroupOutcome, Outcome
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.framework.status import Code
 
 Name = tuple[str, str]
 #: The cause for a pending pod that fits: the scheduler has not tried it again yet.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, Final
 
-from kschedctl.framework.remedy import Operation
+from kschedctl.scheduler.framework.remedy import Operation
 
 #: An index of an array: digits without a leading zero.
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")

@@ -10,12 +10,12 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch
 from kschedctl.whatif.json_patch import PatchError, apply_patch
 
 T = TypeVar("T", bound=ApiObject)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.common.arrays import Int64Array, Rows
-from kschedctl.framework.node_statuses import NodeStatuses
-from kschedctl.framework.remedy import Remedy, RemedyContext
-from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.node_statuses import NodeStatuses
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
+from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 
 #: With at most 60 rejecting nodes, every node's reasons are inspected; with more, a few nodes represent each group
 #: of nodes that reject the pod for the same reasons. A cluster of more than 60 nodes counts as large.

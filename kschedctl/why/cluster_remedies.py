@@ -13,8 +13,16 @@ from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_l
 from kschedctl.diagnosis.node_health import lacks_setup
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import nodes_at, volume_places
-from kschedctl.framework.operands import Shortfall
-from kschedctl.framework.remedy import (
+from kschedctl.objects.amounts import amount_of
+from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.core import Node
+from kschedctl.objects.resources import PODS, RequestRules
+from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS
+from kschedctl.objects.wording import counted, listed
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.framework.operands import Shortfall
+from kschedctl.scheduler.framework.remedy import (
     Remedy,
     RemedyContext,
     Risk,
@@ -25,16 +33,8 @@ from kschedctl.framework.remedy import (
     pod_deleted,
     wait_command,
 )
-from kschedctl.framework.remedy_scope import RemedyScope
-from kschedctl.objects.amounts import amount_of
-from kschedctl.objects.classes import PriorityClass
-from kschedctl.objects.core import Node
-from kschedctl.objects.resources import PODS, RequestRules
-from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS
-from kschedctl.objects.wording import counted, listed
-from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity
 
 #: At most 16 kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16

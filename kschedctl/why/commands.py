@@ -10,9 +10,18 @@ from typing import Final
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch, Remedy, Risk
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.remedy import (
+    Change,
+    Create,
+    ObjectDeletion,
+    ObjectKey,
+    Operation,
+    Patch,
+    Remedy,
+    Risk,
+)
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 
 #: The patch operations that an API server accepts for a pending pod.
 _MUTABLE: Final = re.compile(r"add /spec/tolerations(/-)?|remove /spec/schedulingGates")

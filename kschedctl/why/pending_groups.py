@@ -12,11 +12,11 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
-from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.volumes.pod_claims import claim_uses
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.volumes.pod_claims import claim_uses
 
 _AMOUNT: Final = r"\d+(\.\d+)?(m|[KMGTPE]i?)?"
 

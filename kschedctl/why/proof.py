@@ -11,16 +11,16 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
-from kschedctl.framework.remedy import Change, Patch, Remedy
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.wording import listed
-from kschedctl.preemption.budgets import get_pod_disruption_budgets
-from kschedctl.preemption.result import Candidate
-from kschedctl.scheduler.cycle import schedule_pod
-from kschedctl.scheduler.decide_in_group import decide_group, decide_in_group
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.cycle.cycle import schedule_pod
+from kschedctl.scheduler.cycle.decide_in_group import decide_group, decide_in_group
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
+from kschedctl.scheduler.preemption.result import Candidate
 from kschedctl.simulate.rollout_loop import Rollout
 from kschedctl.whatif.patches import make_changes
 

@@ -8,7 +8,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.wording import listed
-from kschedctl.scheduler.cycle import schedule_pod
+from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.simulate.pods import on_node, pod_at
 from kschedctl.simulate.world import is_recreated, replacement
 from kschedctl.whatif.pods import move_pods

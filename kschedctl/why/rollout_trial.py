@@ -19,14 +19,14 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.replicas import wanted_replicas, with_replicas
 from kschedctl.controllers.workloads.stateful_set import REVISION_HASH, update_revision
 from kschedctl.controllers.workloads.update_strategy import ON_DELETE, PARALLEL
-from kschedctl.framework.remedy import Patch, Remedy, Risk
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import ReplicaSet, StatefulSet
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_decision import group_of
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.remedy import Patch, Remedy, Risk
 from kschedctl.simulate.rollout import ROLLED, roll_out
 from kschedctl.simulate.rollout_loop import Rollout
 from kschedctl.whatif.patches import make_changes

@@ -13,10 +13,10 @@ from typing import Final, TypeVar
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.new_nodes import NEW_NODE
-from kschedctl.framework.remedy import Remedy, Risk
-from kschedctl.framework.remedy_scope import RemedyScope
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.framework.remedy import Remedy, Risk
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.why.candidate_remedies import FEW_NODES, CandidateRemedy, Collected, collect
 from kschedctl.why.cluster_remedies import (
     DAEMON_SET_PRIORITY,

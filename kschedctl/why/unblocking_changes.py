@@ -16,13 +16,13 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.diagnosis.new_nodes import nodes_like
-from kschedctl.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, Risk
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, Risk
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.deletions import ending_pods
 from kschedctl.simulate.pods import pod_at

@@ -17,7 +17,7 @@ from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.storage import CSINode
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.render.json import as_json
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from tests.answer_schema import validate
 from tests.builders import (

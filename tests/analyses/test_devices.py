@@ -9,14 +9,14 @@ import pytest
 from kschedctl.analyses.devices.answer import claim_answer, class_answer, overview_answer
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.devices import DevicesList, DevicesOverview, DeviceSupply
-from kschedctl.devices.inventory import Inventory
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.render.json import as_json
+from kschedctl.scheduler.devices.inventory import Inventory
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node
-from tests.devices.builders import make_claim, make_class, make_device, make_slice, request
+from tests.scheduler.devices.builders import make_claim, make_class, make_device, make_slice, request
 
 SHARE = {"shareID": "1", "consumedCapacity": {"memory": "10Gi"}}
 DEVICES = [make_device("x"), make_device("y", "40Gi", allowMultipleAllocations=True), make_device("z")]

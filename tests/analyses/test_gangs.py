@@ -24,7 +24,7 @@ from kschedctl.presentation.simulate import document as simulate_document
 from kschedctl.render.json import as_json
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.requests.manifests import ManifestRequest, load_with_manifests
-from kschedctl.scheduler.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from tests.answer_schema import validate
 from tests.presentation.printing import lines
 

@@ -27,11 +27,11 @@ from kschedctl.presentation.frame import View
 from kschedctl.presentation.optimum import document
 from kschedctl.presentation.purchase import purchase_document
 from kschedctl.render.json import as_json
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
-from tests.preemption.small_clusters import budget
 from tests.presentation.printing import lines
+from tests.scheduler.preemption.small_clusters import budget
 
 CHOICE = choose_release("1.36", "", ())
 VIEW = View(now=datetime(2026, 11, 2, tzinfo=UTC))

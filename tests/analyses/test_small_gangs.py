@@ -10,9 +10,9 @@ from kschedctl.loading import scheduling_cluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.decided_groups import DecidedGroups
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.decided_groups import DecidedGroups
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.pod_answers import PodAnswer
 from tests.builders import make_cluster, make_node, make_pod, make_pod_group

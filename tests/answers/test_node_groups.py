@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from kschedctl.answers.explain import NodeData, ReasonData
 from kschedctl.answers.node_groups import group_nodes, nearest_node
 from kschedctl.answers.operands import OperandsData
-from kschedctl.framework.status import Reason
 from kschedctl.objects.core import Taint
-from kschedctl.plugins.inter_pod_affinity.reasons import OwnAntiAffinity
-from kschedctl.plugins.node_resources.fit import InsufficientResource
-from kschedctl.plugins.taint_toleration import UntoleratedTaint
+from kschedctl.scheduler.framework.status import Reason
+from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import OwnAntiAffinity
+from kschedctl.scheduler.plugins.node_resources.fit import InsufficientResource
+from kschedctl.scheduler.plugins.taint_toleration import UntoleratedTaint
 
 
 def node(name: str, *reasons: ReasonData) -> NodeData:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from kschedctl.answers.operands import OperandsData, encode_operands, schema_of
-from kschedctl.plugins.node_name import OtherNodeNamed
+from kschedctl.scheduler.plugins.node_name import OtherNodeNamed
 
 NONE, NAMED = OperandsData(None), OperandsData(OtherNodeNamed("b"))
 

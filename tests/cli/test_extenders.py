@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.in_process import Printed, run
-from tests.extenders.server import Answer, ExtenderServer, leaving
+from tests.scheduler.extenders.server import Answer, ExtenderServer, leaving
 
 SHOP = "fixtures/shop/cluster"
 NAMES = {"urlPrefix": "", "filterVerb": "filter", "nodeCacheCapable": True}

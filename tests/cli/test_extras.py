@@ -13,7 +13,7 @@ import pytest
 from conformance import jsonlines
 from conformance.recordings import RECORDINGS
 from kschedctl.common.extras import install_command
-from kschedctl.devices.cel import environment
+from kschedctl.scheduler.devices.cel import environment
 from tests.cli.in_process import Printed, run
 from tests.paths import ROOT
 

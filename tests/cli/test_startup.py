@@ -22,7 +22,7 @@ HEAVY = (
     "litestar",
     "uvicorn",
     "kschedctl.web",
-    "kschedctl.scheduler",
+    "kschedctl.scheduler.cycle",
     "kschedctl.cluster",
     "kschedctl.objects",
 )
@@ -36,15 +36,15 @@ UNUSED = {
     "jinja2",
     "rich.console",
     "kschedctl.controllers.admission.chain",
-    "kschedctl.devices.inventory",
-    "kschedctl.devices.selectors",
+    "kschedctl.scheduler.devices.inventory",
+    "kschedctl.scheduler.devices.selectors",
     "kschedctl.diagnosis.rules.obstacles",
     "kschedctl.linter",
     "kschedctl.sources.live",
     "kschedctl.optimum",
-    "kschedctl.preemption.evaluator",
+    "kschedctl.scheduler.preemption.evaluator",
     "kschedctl.presentation.explain.charts",
-    "kschedctl.scheduler.pod_group_cycle",
+    "kschedctl.scheduler.cycle.pod_group_cycle",
     "kschedctl.simulate.simulation",
     "kschedctl.sweep",
     "kschedctl.objects.validation.validate",
@@ -169,7 +169,7 @@ def test_lint_without_a_snapshot_needs_no_engine(tmp_path: Path) -> None:
     returned, modules = imported("lint", str(tmp_path), "-o", "json")
     assert returned == 0
     assert not modules.intersection(
-        {"numpy", "kschedctl.scheduler.scheduler", "kschedctl.face", "kubernetes", "cel_expr_python"}
+        {"numpy", "kschedctl.scheduler.cycle.scheduler", "kschedctl.face", "kubernetes", "cel_expr_python"}
     )
 
 

@@ -17,8 +17,8 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.workload import ReplicaSet
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount
-from tests.devices.builders import claiming_pod, make_class, make_slice
-from tests.devices.builders import make_claim as make_device_claim
+from tests.scheduler.devices.builders import claiming_pod, make_class, make_slice
+from tests.scheduler.devices.builders import make_claim as make_device_claim
 
 SELECTS_NAMESPACES = {
     "podAntiAffinity": {

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.recordings import cases, our_decision
-from kschedctl.framework.status import Reason
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.plugins.node_affinity import REASON_ENFORCED
+from kschedctl.scheduler.framework.status import Reason
+from kschedctl.scheduler.plugins.node_affinity import REASON_ENFORCED
 from tests.builders import told
 
 

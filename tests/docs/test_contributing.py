@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.framework.interface import Plugin
-from kschedctl.framework.operands import Operands
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.plugins.registry import IN_TREE_PLUGINS
+from kschedctl.scheduler.framework.interface import Plugin
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.operands import undocumented_fields
 from kschedctl.whatif.edit import Edit
 from kschedctl.whatif.edits import EDITS
@@ -36,7 +36,7 @@ def module_of(plugin: type[Plugin] | type[Edit]) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_step_1_a_module_is_named_after_the_plugin(name: str) -> None:
-    module = IN_TREE_PLUGINS[name].__module__.removeprefix("kschedctl.plugins.").removesuffix(".plugin")
+    module = IN_TREE_PLUGINS[name].__module__.removeprefix("kschedctl.scheduler.plugins.").removesuffix(".plugin")
     assert module.replace(".", "_") == snake_case(name)
 
 

@@ -9,9 +9,9 @@ import pytest
 from conformance.coverage import shape
 from conformance.recordings import cases, our_decision, themes
 from kschedctl.common.errors import KschedctlError
-from kschedctl.framework.operands import Operands
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.plugins.registry import IN_TREE_PLUGINS
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 from tools.reason_meanings import MEANINGS, BeforeFilter
 from tools.reasons_page import REASONS, cures
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.plugins.registry import ENTRY_POINT_GROUP
+from kschedctl.scheduler.plugins.registry import ENTRY_POINT_GROUP
 from tests.paths import ROOT
 
 PACKAGE = ROOT / "examples" / "kschedctl-example-plugins"

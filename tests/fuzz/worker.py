@@ -29,9 +29,6 @@ from kschedctl.analyses.lint.answer import report
 from kschedctl.analyses.snapshot_info import snapshot_info
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.common.text.yaml import documents_by_events, yaml_documents
-from kschedctl.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
-from kschedctl.extenders.transport import Response, _redirected, _split
-from kschedctl.framework.extender import ExtenderError
 from kschedctl.linter.applied_fixes import apply_fixes
 from kschedctl.linter.baseline import Baseline
 from kschedctl.linter.lint_files import read_files
@@ -41,6 +38,9 @@ from kschedctl.linter.settings import read_settings
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.render.json import as_json
+from kschedctl.scheduler.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
+from kschedctl.scheduler.extenders.transport import Response, _redirected, _split
+from kschedctl.scheduler.framework.extender import ExtenderError
 from kschedctl.sources.snapshot.capture import capture
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.load import load_snapshot

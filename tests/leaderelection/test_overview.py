@@ -10,7 +10,6 @@ import pytest
 from kschedctl.answers.leader import Election
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.checks import check_config, check_elections
 from kschedctl.leaderelection.overview import elections
 from kschedctl.objects.coordination import (
@@ -23,6 +22,7 @@ from kschedctl.objects.coordination import (
 )
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.scheduler.framework.config.types import LeaderElection
 from tests.builders import make_node, make_pod
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -20,9 +20,9 @@ from kschedctl.sources.live import context
 from kschedctl.sources.live.context import LiveContext, context_namespace
 from kschedctl.sources.live.reader import load_live
 from kschedctl.sources.live.settings import ClientSettings, client_settings
-from tests.extenders.server import make_certificate, server_tls
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import kubeconfig
+from tests.scheduler.extenders.server import make_certificate, server_tls
 
 GOOD = kubeconfig("https://here:6443")
 V1 = "client.authentication.k8s.io/v1"

@@ -16,11 +16,11 @@ import pytest
 
 import kschedctl
 from kschedctl.answers.verify import Match
-from kschedctl.devices.allocation import ClaimAllocation
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.device import AllocationResult
 from kschedctl.objects.quantity import parse_quantity
-from kschedctl.plugins.dynamic_resources.allocation import allocations_on
+from kschedctl.scheduler.devices.allocation import ClaimAllocation
+from kschedctl.scheduler.plugins.dynamic_resources.allocation import allocations_on
 from kschedctl.sources.live.context import LiveContext
 from kschedctl.sources.live.reader import LiveReader
 from kschedctl.sources.snapshot.anonymize import anonymized

@@ -12,11 +12,11 @@ import pytest
 
 import kschedctl
 from kschedctl.face import SchedulingCluster
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.sources.live.context import LiveContext
-from tests.extenders.server import Answer, Asked, ExtenderServer, leaving
 from tests.live.conftest import node, pod, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
+from tests.scheduler.extenders.server import Answer, Asked, ExtenderServer, leaving
 
 pytestmark = pytest.mark.live
 

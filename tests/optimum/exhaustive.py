@@ -13,7 +13,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches, parse_label_selector
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.optimum.trial import place
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.pods import pod_at
 from kschedctl.whatif.pods import move_pods
 

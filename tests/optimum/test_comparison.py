@@ -7,7 +7,7 @@ from typing import Any
 from kschedctl.optimum.adjustments import find_adjustments
 from kschedctl.optimum.comparison import Comparison, compare, stranded
 from kschedctl.optimum.goals import FinalGoal, Opened, goal_values
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 
 RS = ("apps/v1", "ReplicaSet", "some")

@@ -11,7 +11,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.optimum.consolidation import OPTIONS, Consolidation, empty_nodes
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.drain import DrainedNode, drain
 from kschedctl.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_node, make_pod

@@ -11,7 +11,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.optimum.goals import FinalGoal
 from kschedctl.optimum.question import pose
 from kschedctl.optimum.search import Best, best
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import (
     HOSTNAME,
     ZONE,

@@ -18,7 +18,7 @@ from kschedctl.optimum.comparison import placement_of, simulate_pending
 from kschedctl.optimum.goals import FinalGoal, goal_values, goals_of
 from kschedctl.optimum.question import pose
 from kschedctl.optimum.search import best
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_container, make_node, make_pod
 from tests.optimum.exhaustive import best_value
 from tests.strategies import worlds

@@ -15,7 +15,7 @@ from kschedctl.optimum.gangs import Gang
 from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import pose
 from kschedctl.optimum.trial import Refusal, prove
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_cluster, make_node, make_pod
 from tests.gangs import GROUPING, RACK, make_group, make_members
 

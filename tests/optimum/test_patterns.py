@@ -12,7 +12,7 @@ from kschedctl.optimum.patterns import Patterns
 from kschedctl.optimum.question import no_evictions, pose
 from kschedctl.optimum.search import best
 from kschedctl.optimum.sites import PodCapacities, grouped_sites, single_node_sites
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_cluster, make_node, make_pod
 from tests.optimum.test_exhaustive import clusters
 

@@ -11,7 +11,7 @@ from kschedctl.optimum import search
 from kschedctl.optimum.goals import FinalGoal
 from kschedctl.optimum.question import pose
 from kschedctl.optimum.search import best
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_cluster, make_node, make_pod
 
 

@@ -16,7 +16,7 @@ from kschedctl.optimum.catalog import Catalog, NodeKind
 from kschedctl.optimum.purchase import buy, with_nodes
 from kschedctl.optimum.question import no_evictions, pose
 from kschedctl.optimum.search import best
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import ZONE, make_cluster, make_node, make_pod
 from tests.example_counts import scaled
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedctl.optimum.question import PlacementQuestion, no_evictions, pose
 from kschedctl.optimum.sites import PodCapacities, grouped_sites
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 
 RS = ("apps/v1", "ReplicaSet", "web")

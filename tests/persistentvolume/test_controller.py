@@ -11,7 +11,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.controller import sync_claim
 from kschedctl.persistentvolume.outcome import ClaimOutcome
-from kschedctl.volumes.claims import SELECTED_NODE
+from kschedctl.scheduler.volumes.claims import SELECTED_NODE
 from tests.builders import make_claim, make_cluster, make_pod, make_storage_class, make_volume, mount
 
 NOW = make_storage_class("now", waits=False)

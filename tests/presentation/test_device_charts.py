@@ -5,8 +5,8 @@ from __future__ import annotations
 from kschedctl.answers.devices import DevicesOverview, DeviceSupply
 from kschedctl.presentation.device_charts import devices_map, pools_bars, supply_map
 from tests.builders import make_cluster, make_loaded, make_node
-from tests.devices.builders import make_claim, make_class, make_device, make_slice, request
 from tests.presentation.drawn import about, cells, coloured, parts
+from tests.scheduler.devices.builders import make_claim, make_class, make_device, make_slice, request
 
 SHARE = {"shareID": "1", "consumedCapacity": {"memory": "10Gi"}}
 CLUSTER = make_loaded(

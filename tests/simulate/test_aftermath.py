@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedctl.analyses.preempt.threat import exposure
 from kschedctl.objects.classes import PriorityClass
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.aftermath import Aftermath, aftermath
 from kschedctl.simulate.pending import pending_pods
 from tests.builders import make_cluster, make_node, make_object, make_pod

@@ -12,27 +12,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import PostBindPlugin
-from kschedctl.framework.registry import Registry
 from kschedctl.objects.core import Node, Service
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, RELEASES
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import PostBindPlugin
+from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.simulate.alike_pods import AlikePods, RankedDecision
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
 from tests.builders import ZONE, make_cluster, make_container, make_node, make_object, make_pod, make_profile, mount
-from tests.devices import builders as devices
 from tests.example_counts import scaled
-from tests.preemption.small_clusters import budget
-from tests.scheduler.test_alike_members import CONFIGS, busy_nodes, scheduler_of
-from tests.scheduler.test_moved import objects, whole
+from tests.scheduler.cycle.test_alike_members import CONFIGS, busy_nodes, scheduler_of
+from tests.scheduler.cycle.test_moved import objects, whole
+from tests.scheduler.devices import builders as devices
+from tests.scheduler.preemption.small_clusters import budget
 
 MOST = 60
 

@@ -13,13 +13,13 @@ from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceClaimTemplate
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate import capacity as module
 from kschedctl.simulate.capacity import Copy, CopyCount, capacity
 from tests import strategies
 from tests.builders import make_cluster, make_node, make_object, make_pod
-from tests.devices.builders import make_class, make_device, make_slice, request
 from tests.example_counts import scaled
+from tests.scheduler.devices.builders import make_class, make_device, make_slice, request
 from tests.strategies import World
 
 HOST = "kubernetes.io/hostname"

@@ -13,7 +13,7 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.clock import VirtualClock
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
 from tests.builders import make_cluster, make_node, make_object, make_pod

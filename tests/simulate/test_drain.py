@@ -9,7 +9,7 @@ import pytest
 
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.drain import (
     DAEMON_SET,
@@ -24,7 +24,7 @@ from kschedctl.simulate.eviction import SEVERAL, VIOLATES
 from kschedctl.simulate.pods import pods_on
 from kschedctl.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_node, make_object, make_pod
-from tests.preemption.small_clusters import budget
+from tests.scheduler.preemption.small_clusters import budget
 
 RS = ("apps/v1", "ReplicaSet", "web")
 DS = ("apps/v1", "DaemonSet", "agent")

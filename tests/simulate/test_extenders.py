@@ -6,8 +6,8 @@ from typing import Any
 
 from kschedctl.simulate.simulation import Simulation
 from tests.builders import make_node, make_pod
-from tests.extenders.scheduling import make_scheduler
-from tests.extenders.server import ExtenderServer
+from tests.scheduler.extenders.scheduling import make_scheduler
+from tests.scheduler.extenders.server import ExtenderServer
 
 
 def test_a_pod_that_an_extender_turned_away_is_tried_again_after_any_event() -> None:

@@ -9,12 +9,12 @@ import pytest
 from kschedctl.objects.device import ResourceClaimTemplate
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.pod_group_decision import group_of
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.gang_capacity import Gang, GangCount, gang_capacity
 from tests.builders import make_cluster, make_node, make_object, make_pod
-from tests.devices.builders import make_class, make_device, make_slice, request
 from tests.gangs import GROUPING, RACK, make_group, make_members
+from tests.scheduler.devices.builders import make_class, make_device, make_slice, request
 
 #: Two racks: r1 has 5 free CPUs on two nodes, r2 has 6; one node has no rack.
 NODES = [

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import RELEASES, Release
-from kschedctl.scheduler.outcome import GroupOutcome
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups
-from tests.preemption.small_clusters import running
+from tests.scheduler.preemption.small_clusters import running
 
 V36, V37 = with_groups("1.36"), with_groups("1.37")
 BY_MEMBER = with_groups("1.36", WorkloadAwarePreemption=False)

@@ -9,26 +9,26 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kschedctl.cluster.pod_group_members import scheduled_members
-from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import PermitPlugin, Plugin, PreBindPlugin, ReservePlugin
-from kschedctl.framework.registry import Registry
-from kschedctl.framework.status import Code, Status
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.preemption.victims import pod_priority
-from kschedctl.scheduler.pod_group_cycle import schedule_pod_group
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import PermitPlugin, Plugin, PreBindPlugin, ReservePlugin
+from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.plugins.registry import in_tree_registry
+from kschedctl.scheduler.preemption.victims import pod_priority
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.sources.snapshot.cluster_reader import ClusterReader
 from kschedctl.sources.snapshot.summary import ReadSummary
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, make_profile, with_groups
 from tests.example_counts import scaled
-from tests.framework.plugins import make_plugin
+from tests.scheduler.framework.plugins import make_plugin
 
 RACK = "example.com/rack"
 RELEASES = [

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.status import Code
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.pod_group_queue import PodGroupQueue
 from kschedctl.simulate.queued_pod_group import QueuedPodGroupInfo
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.resources import RequestRules
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World

@@ -19,7 +19,7 @@ from kschedctl.objects.meta import ApiObject, OwnerReference
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.rollout import restarted, roll_out
 from kschedctl.simulate.rollout_loop import Rollout
 from tests.builders import (

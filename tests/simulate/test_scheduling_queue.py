@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kschedctl.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, NODE_ADD
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, RELEASES
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, NODE_ADD
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
 from tests.builders import make_cluster, make_node, make_pod

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import PermitPlugin, Plugin
-from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 from kschedctl.objects.storage import CSINode
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import PermitPlugin, Plugin
+from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import TieBreak, as_recorded
 from kschedctl.simulate.pods import on_node
@@ -37,7 +37,7 @@ from tests.builders import (
     make_volume,
 )
 from tests.gangs import GROUPING, make_group, make_members
-from tests.preemption.small_clusters import budget
+from tests.scheduler.preemption.small_clusters import budget
 from tests.whatif.test_workload_pods import deployment, web
 
 RS = ("apps/v1", "ReplicaSet", "web")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import ConfigError
-from kschedctl.framework.config.args import NodeResourcesFitArgs
-from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.config.profile import Profile
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.scheduler.framework.config.args import NodeResourcesFitArgs
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.config.profile import Profile
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.sweep.case_configuration import configured
 from tests.builders import make_profile
 

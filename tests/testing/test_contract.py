@@ -9,20 +9,20 @@ import pytest
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import Int64Array
-from kschedctl.framework.arithmetic import Arithmetic, Step
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING, Dependencies, Reach
-from kschedctl.framework.filter_check import FilterCheck
-from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
-from kschedctl.framework.operands import Operands
-from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.objects.core import Service
 from kschedctl.objects.pod import Pod
-from kschedctl.plugins.registry import IN_TREE_PLUGINS
+from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import OF_NODE, OF_NOTHING, Dependencies, Reach
+from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
+from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.contract import CLAUSES, check_plugin, plugin_checks
 from kschedctl.testing.probe import ask
 from kschedctl.testing.samples import SAMPLES, WORLD, SampleChange
-from tests.framework.plugins import make_plugin
+from tests.scheduler.framework.plugins import make_plugin
 
 Method = Callable[..., Any]
 

@@ -15,8 +15,8 @@ from tools.changed_tests import ROOT, changed_files, main, select
     ("changed", "selected"),
     [
         pytest.param(
-            ["kschedctl/plugins/taint_toleration.py"],
-            ["tests/plugins/test_taint_toleration.py"],
+            ["kschedctl/scheduler/plugins/taint_toleration.py"],
+            ["tests/scheduler/plugins/test_taint_toleration.py"],
             id="the file named after a module",
         ),
         pytest.param(
@@ -24,7 +24,9 @@ from tools.changed_tests import ROOT, changed_files, main, select
             ["kschedctl/common/text/yaml.py", "tests/common/text/test_yaml.py"],
             id="and its doctests",
         ),
-        pytest.param(["kschedctl/preemption/result.py"], ["tests/preemption"], id="or else the folder"),
+        pytest.param(
+            ["kschedctl/scheduler/preemption/result.py"], ["tests/scheduler/preemption"], id="or else the folder"
+        ),
         pytest.param(["kschedctl/analyses/explain/story.py"], ["tests/analyses/explain"], id="of the same depth"),
         pytest.param(["kschedctl/render/page/style.css"], ["tests/render/page"], id="also for other files"),
         pytest.param(["kschedctl/__init__.py"], ["kschedctl/__init__.py"], id="never all tests"),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.sources.live.context import LiveContext
 from kschedctl.sources.live.object_client import ObjectClient
 from kschedctl.watch import event_writer

@@ -13,7 +13,7 @@ from kschedctl.answers.watch import GroupWaits
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.presentation.watch import said_lines
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.watch.answer_lines import Lines
 from kschedctl.watch.pod_answers import PendingReport, Placed, PodAnswers
 from tests.answer_schema import validate

@@ -23,8 +23,8 @@ from kschedctl.objects.workload import Deployment, PodDisruptionBudget, Stateful
 from kschedctl.whatif.edit_sequence import EditedCluster, apply_edits
 from kschedctl.whatif.edits import Apply, Cordon, Delete, Drain, Edit, FailZone, LabelNode, SetReplicas, TaintNode
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_object, make_pod
-from tests.devices.builders import make_claim, make_slice
 from tests.objects.validation.groups import release_with
+from tests.scheduler.devices.builders import make_claim, make_slice
 from tests.strategies import World, worlds
 
 #: A pod that no API server has seen.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.common.errors import InputError
-from kschedctl.framework.remedy import (
+from kschedctl.scheduler.framework.remedy import (
     Change,
     Create,
     ObjectDeletion,

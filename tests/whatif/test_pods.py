@@ -11,7 +11,7 @@ from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
 from kschedctl.objects.pod import Pod
 from kschedctl.whatif.pods import move_pods
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
-from tests.devices.builders import claiming_pod, make_claim, make_class, make_slice, request
+from tests.scheduler.devices.builders import claiming_pod, make_claim, make_class, make_slice, request
 
 TEMPLATE = make_object(
     ResourceClaimTemplate,

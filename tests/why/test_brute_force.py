@@ -22,10 +22,10 @@ from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.tolerations import CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
 from kschedctl.objects.well_known import PLATFORM_LABELS
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.plugins.tolerations import is_of_pool
-from kschedctl.scheduler.cycle import schedule_pod
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.cycle import schedule_pod
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.plugins.registry import in_tree_registry
+from kschedctl.scheduler.plugins.tolerations import is_of_pool
 from kschedctl.why.search import suggest
 from tests.builders import decide as decide_for
 from tests.builders import make_cluster, make_container, make_node, make_pod

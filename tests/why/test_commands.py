@@ -5,8 +5,17 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.analyses.explain.suggestions import suggestion_data
-from kschedctl.framework.remedy import Change, Remedy, Risk, add_operation, created, deleted, patched, remove_operation
-from kschedctl.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import (
+    Change,
+    Remedy,
+    Risk,
+    add_operation,
+    created,
+    deleted,
+    patched,
+    remove_operation,
+)
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.why.commands import commands_of
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_claim, make_cluster, make_node, make_pod

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.config.types import API_VERSION, KIND
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import FilterPlugin
-from kschedctl.framework.operands import Operands
-from kschedctl.framework.remedy import Remedy, RemedyContext, add_operation
-from kschedctl.framework.status import Code, Reason, Rejections
 from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import FilterPlugin
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, add_operation
+from kschedctl.scheduler.framework.status import Code, Reason, Rejections
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
 

@@ -15,7 +15,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.why import rollout_trial, search
 from kschedctl.why.pending_groups import group_pending_pods

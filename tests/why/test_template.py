@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.framework.remedy import Patch
 from kschedctl.objects.workload import Deployment, ReplicaSet
+from kschedctl.scheduler.framework.remedy import Patch
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_template
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod

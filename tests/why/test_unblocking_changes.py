@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.why.pending_groups import PendingGroup, group_pending_pods
 from kschedctl.why.unblocking_changes import UnblockingResult, unblock
 from tests.builders import make_cluster, make_node, make_pod

@@ -15,16 +15,16 @@ import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array
-from kschedctl.framework.arithmetic import Arithmetic, Step
-from kschedctl.framework.config.types import ConfigStruct
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import (
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step
+from kschedctl.scheduler.framework.config.types import ConfigStruct
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import (
     Handle,
     ScorePlugin,
     default_normalize_score,
     explain_default_normalize_score,
 )
-from kschedctl.objects.pod import Pod
 
 _MOST = 2**40
 

@@ -14,14 +14,20 @@ import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Mask
-from kschedctl.framework.config.types import ConfigStruct
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.framework.interface import Handle, PermitPlugin, PreFilterPlugin, PreFilterResult, ReservePlugin
-from kschedctl.framework.status import SKIP, SUCCESS, Code, Status
-from kschedctl.framework.waiting_pods import WaitingPod
 from kschedctl.objects.meta import Int64
 from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.config.types import ConfigStruct
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.scheduler.framework.interface import (
+    Handle,
+    PermitPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+)
+from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Status
+from kschedctl.scheduler.framework.waiting_pods import WaitingPod
 
 #: The label of scheduler-plugins' coscheduling.
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"

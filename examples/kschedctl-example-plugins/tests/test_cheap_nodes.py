@@ -5,11 +5,11 @@ import pytest
 from kschedctl_example_plugins.cheap_nodes import CheapNodes, CheapNodesArgs
 
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.framework.cycle_state import CycleState
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
+from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.testing.contract import ContractCheck, plugin_checks
 from kschedctl.testing.probe import PluginSubject
 

@@ -7,13 +7,13 @@ import pytest
 from kschedctl_example_plugins.gang import POD_GROUP_LABEL, Gang, GangArgs, PodGroup
 
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.framework.config.load import load_configuration
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.testing.contract import ContractCheck, plugin_checks
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedctl.framework.interface import PostFilterResult
-from kschedctl.framework.node_statuses import FilterRun
-from kschedctl.framework.runtime import PreFilterOutcome
-from kschedctl.framework.status import Code, Status
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.interface import PostFilterResult
+from kschedctl.scheduler.framework.node_statuses import FilterRun
+from kschedctl.scheduler.framework.runtime import PreFilterOutcome
+from kschedctl.scheduler.framework.status import Code, Status
 
 Answer = dict[str, Any]
 

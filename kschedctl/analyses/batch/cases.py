@@ -13,8 +13,6 @@ import msgspec
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.errors import InputError
-from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.registry import Registry
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
@@ -22,8 +20,10 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QuantityError
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import RequestRules, pod_requests
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.registry import Registry
 
 
 class CaseCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

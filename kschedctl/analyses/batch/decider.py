@@ -20,10 +20,10 @@ from kschedctl.analyses.batch.sequence_answer import sequence_answer
 from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
 from kschedctl.common.cores import available_cores
 from kschedctl.common.errors import KschedctlError
-from kschedctl.framework.registry import Registry
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.release import Release
-from kschedctl.plugins.registry import full_registry
+from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.plugins.registry import full_registry
 
 #: The number of cases that a process gets at a time.
 _PORTION: Final = 8

@@ -11,9 +11,9 @@ import numpy as np
 from kschedctl.analyses.batch.answer import Answer, status_data
 from kschedctl.analyses.batch.sequence_cases import SequenceResult
 from kschedctl.cluster.records import PENDING
-from kschedctl.framework.status import Code
 from kschedctl.objects.core import Condition
 from kschedctl.objects.pod_group import PodGroup
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.attempt import Attempt, GroupAttempt
 
 

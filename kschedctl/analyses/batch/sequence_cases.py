@@ -17,8 +17,8 @@ from kschedctl.analyses.batch.cases import CaseCluster, read_case_cluster, read_
 from kschedctl.analyses.batch.staged_run import CreationOrder, StagedRun
 from kschedctl.common.clock import VirtualClock
 from kschedctl.common.errors import UnsupportedError
-from kschedctl.framework.registry import Registry
 from kschedctl.objects.releases.release import Release
+from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import as_recorded, as_recorded_in_groups
 from kschedctl.simulate.simulation import Simulation

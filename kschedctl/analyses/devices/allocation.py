@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from kschedctl.answers.devices import AllocationData, GivenData
-from kschedctl.devices.allocation import NODE_NAME_FIELD, ClaimAllocation
 from kschedctl.objects.device import DeviceRequestAllocationResult
 from kschedctl.objects.node_selector import NodeSelector
 from kschedctl.objects.selectors import SelectorError, parse_node_term
+from kschedctl.scheduler.devices.allocation import NODE_NAME_FIELD, ClaimAllocation
 
 
 def allocation_data(allocation: ClaimAllocation) -> AllocationData:

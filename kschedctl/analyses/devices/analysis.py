@@ -9,11 +9,11 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.devices import DevicesOverview, DeviceSupply
 from kschedctl.completeness.missing import missing_for_devices, require_listed
-from kschedctl.devices.claims import KINDS
-from kschedctl.devices.inventory import Inventory
-from kschedctl.devices.places import claim_of_class
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.device import DeviceClass, ResourceClaim
+from kschedctl.scheduler.devices.claims import KINDS
+from kschedctl.scheduler.devices.inventory import Inventory
+from kschedctl.scheduler.devices.places import claim_of_class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,17 +17,17 @@ from kschedctl.answers.devices import (
 from kschedctl.answers.operands import OperandsData
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
-from kschedctl.devices.claims import ClaimProblemError, check_classes
-from kschedctl.devices.errors import AllocationError
-from kschedctl.devices.explain import RequestSupply
-from kschedctl.devices.inventory import Inventory
-from kschedctl.devices.overview import DeviceOverview, PoolOverview, pool_overviews
-from kschedctl.devices.places import Place, claim_of_class, places_of
-from kschedctl.devices.taints import untolerated
-from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.quantity import quantity_text
 from kschedctl.objects.wording import counted, listed
+from kschedctl.scheduler.devices.claims import ClaimProblemError, check_classes
+from kschedctl.scheduler.devices.errors import AllocationError
+from kschedctl.scheduler.devices.explain import RequestSupply
+from kschedctl.scheduler.devices.inventory import Inventory
+from kschedctl.scheduler.devices.overview import DeviceOverview, PoolOverview, pool_overviews
+from kschedctl.scheduler.devices.places import Place, claim_of_class, places_of
+from kschedctl.scheduler.devices.taints import untolerated
+from kschedctl.scheduler.framework.cycle_state import NotModelled
 
 
 def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOverview:

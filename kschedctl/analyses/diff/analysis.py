@@ -21,11 +21,11 @@ from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
 from kschedctl.completeness.missing import Missing
-from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.simulate.group_losses import group_losses
 from kschedctl.simulate.pending import pending_pods, queue_order
 from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent

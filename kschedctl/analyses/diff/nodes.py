@@ -11,8 +11,8 @@ import numpy as np
 
 from kschedctl.answers.diff import NodeChangeData, NodeOutcomeData
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.framework.status import Status
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.status import Status
 
 #: The row of a node that a side lacks.
 _ABSENT = -1

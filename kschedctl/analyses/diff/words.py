@@ -9,8 +9,8 @@ from typing import Final
 
 from kschedctl.analyses.diff.nodes import NodeChanges
 from kschedctl.answers.diff import AnswerPart, OutcomeData, PodChangeData, SideOutcome
-from kschedctl.framework.status import Status
 from kschedctl.objects.wording import counted, listed
+from kschedctl.scheduler.framework.status import Status
 
 #: The 3 most frequent changes of reasons are named; the nodes of the others are counted.
 _MOST_REASONS: Final = 3

@@ -19,10 +19,10 @@ from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
+from kschedctl.scheduler.volumes.attach_once import attach_once_claims
 from kschedctl.simulate.budgeted_pods import BudgetedPods, find_workload, scale_of
 from kschedctl.simulate.disruption import counted_budget
 from kschedctl.simulate.rollout import restarted, roll_out
-from kschedctl.volumes.attach_once import attach_once_claims
 from kschedctl.whatif.edits.set_replicas.effect import set_replicas
 from kschedctl.whatif.patches import make_changes
 

@@ -15,9 +15,9 @@ from kschedctl.answers.cures import CureData
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import volume_places
-from kschedctl.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.objects.wording import listed
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.whatif.patches import make_changes
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion

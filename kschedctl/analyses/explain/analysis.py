@@ -23,12 +23,12 @@ from kschedctl.answers.explain import (
 from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import Missing
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted, similar
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.search_scope import MIN_FEASIBLE_NODES_TO_FIND
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.search_scope import MIN_FEASIBLE_NODES_TO_FIND
+from kschedctl.scheduler.framework.cycle_state import NotModelled
 
 #: Up to 8 pods are explained one by one, with suggestions; more are summarized.
 FEW: Final = 8

@@ -34,15 +34,15 @@ from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.interface import FilterPlugin
-from kschedctl.framework.status import Reason, Status
 from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.resources import pod_requests, scheduler_units
 from kschedctl.objects.well_known import zone_of
-from kschedctl.plugins.dynamic_resources.state import State
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import FilterPlugin
+from kschedctl.scheduler.framework.status import Reason, Status
+from kschedctl.scheduler.plugins.dynamic_resources.state import State
 
 
 def explanation(

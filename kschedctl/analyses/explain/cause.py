@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from kschedctl.analyses.pod_groups.answer import pod_group_data
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
 
 _NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
 

@@ -11,11 +11,11 @@ from kschedctl.analyses.devices.answer import place_data
 from kschedctl.answers.devices import AllocationData
 from kschedctl.answers.explain import ClaimsData, NodeData, ReasonData
 from kschedctl.common.arrays import Rows
-from kschedctl.devices.explain import NotAllocated
-from kschedctl.devices.places import Place, merge_places
-from kschedctl.plugins.dynamic_resources.allocation import allocations_on
-from kschedctl.plugins.dynamic_resources.plugin import DynamicResources
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.devices.explain import NotAllocated
+from kschedctl.scheduler.devices.places import Place, merge_places
+from kschedctl.scheduler.plugins.dynamic_resources.allocation import allocations_on
+from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
 
 
 def claims_data(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:

@@ -22,13 +22,13 @@ from typing import Final
 import numpy as np
 
 from kschedctl.answers.explain import WithstandingData, ZoneLossData
-from kschedctl.framework.dependencies import Reach
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.interface import FilterPlugin
 from kschedctl.objects.well_known import zone_of
-from kschedctl.scheduler.cycle import find_nodes_that_fit_pod
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.cycle import find_nodes_that_fit_pod
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.dependencies import Reach
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import FilterPlugin
 from kschedctl.whatif.nodes import without_nodes_and_pods
 
 #: At most 400 hypothetical states are decided for; on large clusters fewer, as each takes longer, but at least 24.

@@ -16,8 +16,8 @@ from kschedctl.answers.workload import T, standing_for
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 
 CountPlaced = Callable[[LoadedCluster, Sequence[PodSubject]], tuple[int | None, str]]
 

@@ -18,10 +18,14 @@ import numpy as np
 
 from kschedctl.answers.explain import PluginPointsData, PreferenceData, SuggestedChangeData
 from kschedctl.answers.tried_changes import ThenData
-from kschedctl.framework.config.load import SchedulerConfiguration
-from kschedctl.framework.config.types import API_VERSION, KIND, KubeSchedulerProfile
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.remedy import (
+from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
+from kschedctl.objects.tolerations import PREFER_NO_SCHEDULE, tolerated
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import SchedulerConfiguration
+from kschedctl.scheduler.framework.config.types import API_VERSION, KIND, KubeSchedulerProfile
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.remedy import (
     Change,
     Operation,
     Patch,
@@ -31,13 +35,9 @@ from kschedctl.framework.remedy import (
     add_operation,
     remove_operation,
 )
-from kschedctl.framework.remedy_scope import RemedyScope
-from kschedctl.framework.scoring import Scores
-from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from kschedctl.objects.tolerations import PREFER_NO_SCHEDULE, tolerated
-from kschedctl.plugins.tolerations import taint_remedies
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.scoring import Scores
+from kschedctl.scheduler.plugins.tolerations import taint_remedies
 from kschedctl.whatif.patches import make_changes
 
 #: The largest weight of a preferred term that the API server accepts.

@@ -9,9 +9,9 @@ from msgspec import structs
 from kschedctl.analyses.explain.summary import summary
 from kschedctl.answers.explain import Explanation
 from kschedctl.answers.search import SampledNodeData, SearchData
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.sampling import nodes_to_find, sampled_choice, search_scope
-from kschedctl.scheduler.search_scope import SearchScope
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.sampling import nodes_to_find, sampled_choice, search_scope
+from kschedctl.scheduler.cycle.search_scope import SearchScope
 
 
 def search_data(decision: Decision, percentage: int, *, followed: bool) -> SearchData:

@@ -17,10 +17,10 @@ from kschedctl.answers.node_story import (
     PodUsageData,
     StepData,
 )
-from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.resources import CPU, MEMORY, PODS, pod_requests, scheduler_units
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.arithmetic import Arithmetic
 
 #: At most 5 pods of the node are reported.
 _MOST: Final = 5

@@ -7,9 +7,9 @@ import msgspec
 from kschedctl.answers.explain import SuggestionData
 from kschedctl.answers.tried_changes import ThenData
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.framework.remedy import delete_command
-from kschedctl.framework.remedy_scope import RemedyScope
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.framework.remedy import delete_command
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.why.commands import commands_of
 from kschedctl.why.consequences import consequences
 from kschedctl.why.proof import Suggestion

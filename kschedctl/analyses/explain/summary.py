@@ -8,9 +8,9 @@ from kschedctl.answers.explain import PodData, PreemptionData, ScoresData, Verdi
 from kschedctl.answers.pod_group import PodGroupData
 from kschedctl.answers.search import SearchData
 from kschedctl.objects.wording import counted, listed
-from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
-from kschedctl.scheduler.outcome import GroupOutcome, Outcome
-from kschedctl.scheduler.search_scope import SearchScope
+from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.cycle.search_scope import SearchScope
+from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
 
 #: The sentences for pods that are not eligible to preempt, by the reasons of preemption's status.
 _INELIGIBLE: Final[dict[tuple[str, ...], str]] = {

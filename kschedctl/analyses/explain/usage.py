@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedctl.answers.explain import NodeData, OwnerUsageData, UsageData
 from kschedctl.objects.amounts import exact_quantity
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 
 #: At most 5 owners are reported.
 _MOST: Final = 5

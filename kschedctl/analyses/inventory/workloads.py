@@ -18,7 +18,7 @@ from kschedctl.controllers.workloads.replicas import SCALABLE, wanted_replicas
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.volumes.pod_claims import claim_uses
+from kschedctl.scheduler.volumes.pod_claims import claim_uses
 
 #: Kind, namespace and name.
 _Key = tuple[str, str, str]

@@ -9,10 +9,10 @@ from kschedctl.answers.pod_group import (
     PodGroupPlacementData,
     PodGroupVictimData,
 )
-from kschedctl.framework.status import Code
-from kschedctl.preemption.victims import victim_units
-from kschedctl.scheduler.outcome import GroupOutcome
-from kschedctl.scheduler.pod_group_decision import MemberDecision, PlacementDecision, PodGroupDecision
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision, PlacementDecision, PodGroupDecision
+from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.preemption.victims import victim_units
 
 
 def pod_group_data(decision: PodGroupDecision) -> PodGroupData:

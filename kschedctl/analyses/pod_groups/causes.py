@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kschedctl.analyses.pod_groups.answer import pod_group_data
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 
 
 def cause_in_group(decision: Decision, cause: str) -> str:

@@ -31,19 +31,19 @@ from kschedctl.answers.preempt import (
 )
 from kschedctl.answers.preempt_words import in_vain_words, one_of_words, terminating_words
 from kschedctl.diagnosis.bound_pods import binding
-from kschedctl.framework.extender import EXTENDER_NAME
-from kschedctl.framework.status import Code, Reason
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.preemption.budgets import Budget
-from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
-from kschedctl.preemption.reasons import NoLowerPriority
-from kschedctl.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
-from kschedctl.preemption.shortlist import calculate_num_candidates
-from kschedctl.preemption.tied_victims import PossibleVictims, possible_victims
-from kschedctl.scheduler.decision import Decision, pick_random_node
-from kschedctl.scheduler.outcome import Outcome as CycleOutcome
+from kschedctl.scheduler.cycle.decision import Decision, pick_random_node
+from kschedctl.scheduler.cycle.outcome import Outcome as CycleOutcome
+from kschedctl.scheduler.framework.extender import EXTENDER_NAME
+from kschedctl.scheduler.framework.status import Code, Reason
+from kschedctl.scheduler.preemption.budgets import Budget
+from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
+from kschedctl.scheduler.preemption.reasons import NoLowerPriority
+from kschedctl.scheduler.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
+from kschedctl.scheduler.preemption.shortlist import calculate_num_candidates
+from kschedctl.scheduler.preemption.tied_victims import PossibleVictims, possible_victims
 from kschedctl.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate
 from kschedctl.simulate.world import grace_seconds
 

@@ -9,13 +9,13 @@ from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.answers.preempt import TakerData, Threat
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import missing_for_any, require_listed
-from kschedctl.framework.status import Code
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.sources.snapshot.pod_choice import find_pod
 

@@ -33,7 +33,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.completeness.missing import missing_for_any, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.disruption import without_computed_status
 
 

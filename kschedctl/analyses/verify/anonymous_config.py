@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.framework.config.load import SchedulerConfiguration
-from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.objects.node_selector import NodeAffinity
-from kschedctl.plugins.registry import IN_TREE_PLUGINS
+from kschedctl.scheduler.framework.config.load import SchedulerConfiguration
+from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
+from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.sources.snapshot.anonymize import renaming
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 

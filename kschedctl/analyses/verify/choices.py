@@ -16,8 +16,8 @@ from kschedctl.analyses.verify.running_pods import STATIC_OWNER, names_nodes
 from kschedctl.answers.verify import Choice, ChosenNodeData
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodRecord
-from kschedctl.scheduler.sampling import starts_to
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.sampling import starts_to
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 
 #: The number of pods that are compared. The older a pod, the more pods have ended since it was bound.
 MOST: Final = 100

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.framework.status import Code
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.framework.status import Code
 
 GATED: Final = "SchedulingGated"
 FAILED: Final = "SchedulerError"

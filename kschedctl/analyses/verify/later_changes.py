@@ -22,13 +22,13 @@ from kschedctl.answers.explain import StatusData
 from kschedctl.answers.verify import BoundPodData, InfeasibleGroupData, Standing
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import find_missing
-from kschedctl.framework.status import Code, Status
 from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
-from kschedctl.plugins.node_unschedulable import NodeUnschedulable
-from kschedctl.plugins.taint_toleration import TaintToleration, untolerated_taint
-from kschedctl.plugins.volume_binding.plugin import VolumeBinding
-from kschedctl.plugins.volume_restrictions import VolumeRestrictions
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from kschedctl.scheduler.plugins.taint_toleration import TaintToleration, untolerated_taint
+from kschedctl.scheduler.plugins.volume_binding.plugin import VolumeBinding
+from kschedctl.scheduler.plugins.volume_restrictions import VolumeRestrictions
 
 
 class Judgement(NamedTuple):

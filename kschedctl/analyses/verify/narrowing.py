@@ -22,10 +22,10 @@ from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.analyses.verify.disagreement import Disagreement, Theirs, disagreement, overcounted
 from kschedctl.analyses.verify.shrinking import Object, fewest, smallest_case
 from kschedctl.common.errors import KschedctlError
-from kschedctl.framework.registry import Registry
 from kschedctl.objects.releases.release import Release
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.framework.registry import Registry
 
 #: The number of objects read again after which nothing more is left out; this takes about a minute.
 _MOST_WORK: Final = 1_500_000

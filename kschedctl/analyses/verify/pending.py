@@ -13,15 +13,15 @@ from kschedctl.answers.verify import ComparedPodData, Match, PendingGroupData
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.completeness.missing import find_missing
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.framework.status import Code
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
-from kschedctl.scheduler.decided_groups import DecidedGroups
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decided_groups import DecidedGroups
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.simulate.pending import pending_pods
 
 _Decide = Callable[[Pod], Decision]

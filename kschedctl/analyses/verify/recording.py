@@ -22,7 +22,7 @@ from kschedctl.objects.kinds import CAPTURED_KINDS, kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import listed
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.pending import pending_pods
 from kschedctl.sources.snapshot.anonymize import with_pseudonyms
 from kschedctl.sources.snapshot.capture import Capture, capture

@@ -16,18 +16,18 @@ from msgspec.structs import replace
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.common.arrays import Rows
-from kschedctl.devices.extended_resources import is_extended_claim, without_extended_claim
-from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import PluginError
-from kschedctl.framework.node_statuses import FilterRun
-from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.node_selector import NodeSelector, NodeSelectorTerm
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.selectors import SelectorError, parse_node_term
-from kschedctl.plugins.node_ports import NodePorts
-from kschedctl.plugins.volume_restrictions import VolumeRestrictions
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.devices.extended_resources import is_extended_claim, without_extended_claim
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import PluginError
+from kschedctl.scheduler.framework.node_statuses import FilterRun
+from kschedctl.scheduler.framework.status import Code, Rejections, Status
+from kschedctl.scheduler.plugins.node_ports import NodePorts
+from kschedctl.scheduler.plugins.volume_restrictions import VolumeRestrictions
 
 _encode = msgspec.msgpack.Encoder().encode
 #: The owner kind of a static pod: a kubelet created it from a file of its own, and no scheduler has seen it.

@@ -19,9 +19,9 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.wording import counted
+from kschedctl.scheduler.framework.remedy import Risk
 
 _NAMESPACE: Final = "kube-system"
 SCHEDULER: Final = "kube-scheduler"

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from kschedctl.diagnosis.bound_pods import is_misnamed, misnamed_node, pods_by_lost_node
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.framework.remedy import Risk, delete_command
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
+from kschedctl.scheduler.framework.remedy import Risk, delete_command
 
 
 def check(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:

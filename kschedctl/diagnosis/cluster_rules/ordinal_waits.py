@@ -16,9 +16,9 @@ from kschedctl.controllers.workloads.replicas import wanted_replicas
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, since
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import StatefulSet
+from kschedctl.scheduler.framework.remedy import Risk
 
 _PARALLEL: Final = "Parallel"
 #: At most this many ordinals of a StatefulSet are looked at.

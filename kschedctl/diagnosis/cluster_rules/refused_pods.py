@@ -27,7 +27,6 @@ from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSitua
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
 from kschedctl.diagnosis.refusals import UNTRIED, AdmissionRefusal, QuotaNumbers, quota_numbers, refusal
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.amounts import format_nanos
 from kschedctl.objects.canonical_quantity import Amount
 from kschedctl.objects.core import Condition
@@ -37,6 +36,7 @@ from kschedctl.objects.quantity import NANO, QuantityError, parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, RequestRules
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.simulate.capacity import capacity
 from kschedctl.whatif.workload_pods import workload_pods
 

@@ -16,8 +16,8 @@ from typing import Final
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, is_unhealthy, since
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.wording import listed
+from kschedctl.scheduler.framework.remedy import Risk
 
 _SYSTEM: Final = "kube-system"
 #: The names of such components outside ``kube-system``.

@@ -20,12 +20,12 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.situation import SELECTION, Situation
-from kschedctl.framework.remedy import Remedy, Risk, add_operation
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.wording import counted, listed
-from kschedctl.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
-from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts
-from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
+from kschedctl.scheduler.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DomainCounts
+from kschedctl.scheduler.plugins.pod_topology_spread.plugin import PodTopologySpread
 
 _SPREAD: Final = "PodTopologySpread"
 _TAINTED: Final = ("TaintToleration", "NodeUnschedulable")

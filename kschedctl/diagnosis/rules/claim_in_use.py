@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.workload import Deployment
-from kschedctl.plugins.volume_restrictions import ClaimInUse
+from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.plugins.volume_restrictions import ClaimInUse
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterator
 
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.wording import listed
-from kschedctl.volumes.claims import SELECTED_NODE, claim_class, is_static, storage_class_of
-from kschedctl.volumes.pod_claims import group_claims, pod_claims
+from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.volumes.claims import SELECTED_NODE, claim_class, is_static, storage_class_of
+from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

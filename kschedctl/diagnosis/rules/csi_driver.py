@@ -17,8 +17,8 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.diagnosis.volume_places import volume_scope
 from kschedctl.objects.wording import listed
-from kschedctl.plugins.node_volume_limits import DriverNotInstalled
-from kschedctl.volumes.csi_nodes import CSINodes
+from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled
+from kschedctl.scheduler.volumes.csi_nodes import CSINodes
 
 _NAMED = 3
 

@@ -22,7 +22,7 @@ from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.wording import counted, listed
-from kschedctl.scheduler.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

@@ -13,8 +13,8 @@ from typing import Final
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.blocked_domain import hard_constraints, refused_by_spread
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Remedy, Risk, replace_operation
 from kschedctl.objects.wording import listed
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, replace_operation
 
 _CONSTRAINTS: Final = ("spec", "topologySpreadConstraints")
 

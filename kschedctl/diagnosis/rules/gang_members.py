@@ -16,7 +16,7 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.amounts import amount_of
 from kschedctl.objects.wording import listed, similar
-from kschedctl.scheduler.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 
 _FIT = "NodeResourcesFit"
 

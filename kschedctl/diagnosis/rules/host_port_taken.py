@@ -16,10 +16,10 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.framework.remedy import Operation, Remedy, Risk, replace_operation
 from kschedctl.objects.pod import Container, ContainerPort, Pod
 from kschedctl.objects.wording import listed
-from kschedctl.plugins.node_ports import HostPort, PortInUse, host_ports
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, replace_operation
+from kschedctl.scheduler.plugins.node_ports import HostPort, PortInUse, host_ports
 
 _PLUGIN: Final = "NodePorts"
 #: The reasons of at most 50 nodes are looked at.

@@ -16,11 +16,11 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.unbound_claim import is_of_template, rejected_by_volumes
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Risk, delete_command
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.wording import listed, similar
-from kschedctl.volumes.claims import not_owned
-from kschedctl.volumes.pod_claims import ClaimUse, claim_uses, is_undecidable
+from kschedctl.scheduler.framework.remedy import Risk, delete_command
+from kschedctl.scheduler.volumes.claims import not_owned
+from kschedctl.scheduler.volumes.pod_claims import ClaimUse, claim_uses, is_undecidable
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

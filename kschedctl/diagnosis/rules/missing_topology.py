@@ -14,11 +14,11 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_labels import PRESENT_LABELS
 from kschedctl.diagnosis.rules.obstacles import scope_of
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Remedy, Risk, replace_operation
 from kschedctl.objects.spelling import meant
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.wording import listed
-from kschedctl.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, replace_operation
+from kschedctl.scheduler.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
 
 _SPREAD: Final = "PodTopologySpread"
 _AFFINITY: Final = "InterPodAffinity"

@@ -26,11 +26,18 @@ from kschedctl.diagnosis.node_labels import (
 )
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, remove_operation, replace_operation
 from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
 from kschedctl.objects.spelling import meant
 from kschedctl.objects.well_known import PLACE_LABELS
 from kschedctl.objects.wording import counted, listed
+from kschedctl.scheduler.framework.remedy import (
+    Operation,
+    Remedy,
+    Risk,
+    add_operation,
+    remove_operation,
+    replace_operation,
+)
 
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 #: Values of labels that only say yes.

@@ -13,10 +13,10 @@ from typing import Final
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import offered_resources, requested_devices
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation
 from kschedctl.objects.pod import ResourceRequirements
 from kschedctl.objects.spelling import meant
 from kschedctl.objects.wording import counted, listed
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation
 
 #: Names of the past.
 _RENAMED: Final = {"alpha.kubernetes.io/nvidia-gpu": "nvidia.com/gpu"}

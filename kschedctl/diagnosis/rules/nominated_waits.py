@@ -14,9 +14,9 @@ from datetime import datetime
 from kschedctl.answers.preempt_words import duration
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.wording import listed
-from kschedctl.preemption.pod_eligible_to_preempt_others import TERMINATING, evicted_by_scheduler
+from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import TERMINATING, evicted_by_scheduler
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
-from kschedctl.devices.explain import NotAllocated, RequestSupply
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
@@ -25,11 +24,12 @@ from kschedctl.objects.selectors import SelectorError, label_map_selector, parse
 from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.wording import counted, listed
-from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay
-from kschedctl.plugins.node_ports import PortInUse
-from kschedctl.plugins.node_volume_limits import TooManyVolumes
-from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
-from kschedctl.plugins.taint_toleration import untolerated_taint
+from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
+from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay
+from kschedctl.scheduler.plugins.node_ports import PortInUse
+from kschedctl.scheduler.plugins.node_volume_limits import TooManyVolumes
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
+from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 
 #: The reasons of at most this many nodes of a group are looked at.
 _SAMPLE = 50

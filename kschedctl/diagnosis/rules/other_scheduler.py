@@ -18,10 +18,10 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Remedy, Risk, add_operation
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.wording import counted, listed
-from kschedctl.scheduler.scheduler import meant_profile
+from kschedctl.scheduler.cycle.scheduler import meant_profile
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
 
 _RULE: Final = "other-scheduler"
 _WORD: Final = "scheduler"

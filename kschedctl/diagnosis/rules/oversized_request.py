@@ -24,8 +24,6 @@ from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of, together
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Operation, Remedy, Risk, add_operation, patched
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.amounts import exact_quantity, format_amount
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Container, PodSpec
@@ -41,7 +39,9 @@ from kschedctl.objects.resources import (
 )
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
-from kschedctl.plugins.node_resources.remedies import MOST_LOWERED
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, patched
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED
 
 #: The repair of unhealthy devices is tried on at most 3 nodes.
 _MOST_REPAIRED: Final = 3

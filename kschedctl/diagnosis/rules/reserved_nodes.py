@@ -15,11 +15,11 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import health_taints, is_unhealthy, lacks_network_plugin
 from kschedctl.diagnosis.rules import mistyped_toleration, obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.framework.remedy import Remedy, Risk, patched, remove_operation
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.core import Node, Taint
 from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS, CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedctl.objects.wording import listed
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 
 _UNTRIED: Final = "the snapshot has no such node to copy"
 

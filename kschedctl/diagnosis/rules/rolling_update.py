@@ -19,9 +19,9 @@ from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Risk
-from kschedctl.framework.status import Code
 from kschedctl.objects.workload import Deployment, ReplicaSet
+from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.framework.status import Code
 
 #: The places of at most 10 old pods are tried.
 _MOST: Final = 10

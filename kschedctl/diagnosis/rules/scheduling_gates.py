@@ -12,7 +12,7 @@ from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Risk
+from kschedctl.scheduler.framework.remedy import Risk
 
 _KUEUE: Final = "kueue.x-k8s.io/"
 

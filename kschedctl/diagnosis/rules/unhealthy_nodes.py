@@ -21,12 +21,12 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import AUTOSCALER_REMOVAL, health_taints, lacks_network_plugin, removal_failed
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.framework.remedy import Remedy, Risk, patched, remove_operation
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.core import Node, Taint
 from kschedctl.objects.pod import Toleration
 from kschedctl.objects.wording import listed
-from kschedctl.plugins.taint_toleration import untolerated_taint
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 
 #: At most 3 nodes are proposed for repair.
 _MOST: Final = 3

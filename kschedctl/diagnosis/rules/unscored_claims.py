@@ -12,9 +12,9 @@ from typing import Final
 
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.wording import listed
-from kschedctl.plugins.dynamic_resources.state import State
+from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.plugins.dynamic_resources.state import State
 
 _ERROR: Final = "is smaller than number of claims"
 

@@ -24,10 +24,10 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.unbound_claim import is_of_template
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import VolumePlace, nodes_at, selection_text, volume_places
-from kschedctl.framework.remedy import Risk
 from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
 from kschedctl.objects.wording import counted, listed
-from kschedctl.volumes.csi_nodes import CSINodes
+from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.volumes.csi_nodes import CSINodes
 
 #: At most this many zones are named.
 _MOST_ZONES = 4

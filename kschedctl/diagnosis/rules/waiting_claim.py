@@ -31,15 +31,15 @@ from kschedctl.diagnosis.claims import (
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import VOLUME_TOPOLOGY, Situation, all_rows
 from kschedctl.diagnosis.volume_places import selection_text
-from kschedctl.framework.remedy import Create, Remedy, Risk, patched, remove_operation
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.wording import listed
-from kschedctl.volumes.binder import Binder
-from kschedctl.volumes.binder_results import FoundVolumes, ProvisionCheck
-from kschedctl.volumes.claims import (
+from kschedctl.scheduler.framework.remedy import Create, Remedy, Risk, patched, remove_operation
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.volumes.binder import Binder
+from kschedctl.scheduler.volumes.binder_results import FoundVolumes, ProvisionCheck
+from kschedctl.scheduler.volumes.claims import (
     SELECTED_NODE,
     claim_class,
     is_static,
@@ -47,11 +47,11 @@ from kschedctl.volumes.claims import (
     required_affinity,
     volume_class,
 )
-from kschedctl.volumes.explain import allowed_terms
-from kschedctl.volumes.matching import show_storage
-from kschedctl.volumes.pod_claims import group_claims, pod_claims
-from kschedctl.volumes.provisioning import capacities, volume_limit
-from kschedctl.volumes.reasons import show_terms
+from kschedctl.scheduler.volumes.explain import allowed_terms
+from kschedctl.scheduler.volumes.matching import show_storage
+from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims
+from kschedctl.scheduler.volumes.provisioning import capacities, volume_limit
+from kschedctl.scheduler.volumes.reasons import show_terms
 
 #: A new volume is tried on at most this many nodes; at most this many nodes are named.
 _MOST_NODES: Final = 2

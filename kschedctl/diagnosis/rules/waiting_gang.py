@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from kschedctl.cluster.pod_group_members import group_members, scheduled_members
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.framework.remedy import Remedy, Risk, min_count_lowered
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.wording import counted, listed, similar
-from kschedctl.scheduler.decide_in_group import decide_group, pending_members
-from kschedctl.scheduler.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.decide_in_group import decide_group, pending_members
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, min_count_lowered
 
 #: At most 1,000 missing pods of a gang are tried as copies of the one asked for.
 _MOST_COPIES: Final = 1000

@@ -13,7 +13,7 @@ from kschedctl.linter.pods import WorkloadPods
 from kschedctl.objects.kind_names import is_namespaced
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 
 #: The plugins that reject a pod for a node whatever other pods run there.
 STANDING = frozenset(

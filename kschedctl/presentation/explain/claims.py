@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.answers.explain import ClaimsData, NodeData
-from kschedctl.devices.explain import NotAllocated
 from kschedctl.presentation.allocation import allocation_lines
 from kschedctl.presentation.devices import places_section
 from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Verbatim
 from kschedctl.presentation.tone import Tone
+from kschedctl.scheduler.devices.explain import NotAllocated
 
 _HEADING: Final = "ResourceClaims"
 

@@ -9,11 +9,11 @@ from msgspec import UNSET
 
 from kschedctl.answers.explain import ConstraintData, NodeData, ReasonData
 from kschedctl.objects.wording import counted
-from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
-from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
 from kschedctl.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.presentation.document import GAP, Document, Paragraph, table
 from kschedctl.presentation.tone import Tone
+from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
 
 #: The most domains that have a bar.
 _MOST_DOMAINS: Final = 60

@@ -26,7 +26,7 @@ from kschedctl.presentation.frame import (
     provenance,
 )
 from kschedctl.presentation.tone import Tone
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome
 
 _MOST_NAMED: Final = 3
 _WORDS: Final = {

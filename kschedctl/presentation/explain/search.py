@@ -8,7 +8,7 @@ from kschedctl.answers.search import SearchData
 from kschedctl.objects.wording import counted
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, table
 from kschedctl.presentation.tone import Tone
-from kschedctl.scheduler.search_scope import SearchScope
+from kschedctl.scheduler.cycle.search_scope import SearchScope
 
 #: The number of nodes in the table, unless all are requested.
 _SHORT: Final = 10

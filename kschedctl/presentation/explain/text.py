@@ -23,8 +23,8 @@ from kschedctl.presentation.explain.withstanding import withstanding_section
 from kschedctl.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.presentation.pod_group import pod_group_section, whose_nodes
 from kschedctl.presentation.tone import Tone
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.search_scope import SearchScope
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.search_scope import SearchScope
 
 #: The plugin column for nodes that are rejected before any filter runs.
 _BEFORE_FILTERS: Final = "PreFilter"

@@ -11,7 +11,7 @@ from kschedctl.analyses.batch import sequence_cases
 from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
 from kschedctl.common.errors import UnsupportedError
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 
 
 def case(n_members: int) -> SequenceCase:

@@ -7,8 +7,8 @@ import pytest
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 
 NODE = {
     "apiVersion": "v1",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kschedctl.analyses.diff.nodes import NodeChanges, NodeColumns
 from kschedctl.answers.diff import NodeOutcomeData
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.strategies import World, worlds
 

@@ -18,7 +18,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.simulate.drain import DrainOptions
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
-from tests.preemption.small_clusters import budget
+from tests.scheduler.preemption.small_clusters import budget
 from tests.simulate.test_deletions import NOON, ending
 from tests.simulate.test_drain import web
 from tests.whatif.test_workload_pods import deployment

@@ -19,8 +19,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.render.yaml import as_yaml
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 

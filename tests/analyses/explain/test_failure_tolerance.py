@@ -16,7 +16,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.whatif.nodes import without_nodes
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 from tests.strategies import pods, worlds

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from kschedctl.analyses.explain.node_preference import prefer
 from kschedctl.answers.explain import PreferenceData, SuggestedChangeData
 from kschedctl.common.errors import InputError
-from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.config.types import API_VERSION, KIND
-from kschedctl.framework.remedy_scope import RemedyScope
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from tests.builders import ZONE, make_cluster, make_node, make_pod
 from tests.strategies import World
 

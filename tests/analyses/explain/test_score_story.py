@@ -9,14 +9,14 @@ import pytest
 from conformance.recordings import cases, our_decision, recorded_answers, themes
 from kschedctl.analyses.explain.score_story import filter_story, score_story
 from kschedctl.common.errors import KschedctlError
-from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.interface import ScorePlugin
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import ScorePlugin
 from kschedctl.testing.arithmetic import check_arithmetic
 from tests.builders import HOSTNAME, make_node, make_pod
-from tests.extenders.scheduling import make_scheduler
-from tests.extenders.server import ExtenderServer, leaving
+from tests.scheduler.extenders.scheduling import make_scheduler
+from tests.scheduler.extenders.server import ExtenderServer, leaving
 
 #: Every so many cases of a theme are looked at in the quick tests; each theme and release begins at another one.
 STRIDE = 25

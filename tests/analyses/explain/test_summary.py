@@ -17,8 +17,8 @@ from kschedctl.answers.explain import (
     StatusData,
     VerdictData,
 )
-from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER
-from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import NEVER
 
 POD = PodData("shop", "web", {}, 0, "", "default-scheduler", "", "")
 NOWHERE = VerdictData(Outcome.UNSCHEDULABLE, "", (), None, 0, "")

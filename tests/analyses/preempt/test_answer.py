@@ -20,7 +20,7 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.render.json import as_json
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.simulate.aftermath import aftermath
 from tests.answer_schema import validate
 from tests.builders import ZONE, make_cluster, make_node, make_pod, make_profile
@@ -40,7 +40,7 @@ def scheduler(pods: Iterable[Pod], nodes: str = "ab", taken: datetime | None = N
         builder.add(obj)
     made = Scheduler(builder.build(taken_at=taken))
     if config:
-        from kschedctl.framework.config.load import load_configuration
+        from kschedctl.scheduler.framework.config.load import load_configuration
 
         points = made.registry.extension_points(made.release)
         loaded = load_configuration(make_profile(**config), release=made.release, implements=points)

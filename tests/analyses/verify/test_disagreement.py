@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.analyses.verify.disagreement import Disagreement, Theirs, disagreement, overcounted
-from kschedctl.scheduler.outcome import Outcome
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_cluster, make_node, make_pod
 
 CPU, FULL = "Insufficient cpu", "Too many pods"

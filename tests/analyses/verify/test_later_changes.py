@@ -12,7 +12,7 @@ from kschedctl.analyses.verify.running_pods import check_bound_pods
 from kschedctl.answers.verify import Standing
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_claim, make_cluster, make_node, make_pod, make_volume, mount
 
 CORDON = "node.kubernetes.io/unschedulable:NoSchedule"

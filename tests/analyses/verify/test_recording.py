@@ -15,13 +15,13 @@ from kschedctl.analyses.verify.analysis import VerifyRequest, verify
 from kschedctl.analyses.verify.disagreement import Theirs, disagreement
 from kschedctl.analyses.verify.recording import differing_pod, recorded_case
 from kschedctl.common.errors import InputError
-from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.loading import scheduling_cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.plugins.registry import in_tree_registry
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.sources.snapshot.load import Snapshot
 from tests.builders import make_cluster, make_node, make_pod
 

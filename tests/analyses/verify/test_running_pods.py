@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.running_pods import BoundPods, check_bound_pods
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.status import Code
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.status import Code
 from tests.builders import HOSTNAME, ZONE, make_claim, make_cluster, make_node, make_pod, make_volume, mount
 from tests.example_counts import scaled
 from tests.strategies import World, worlds

@@ -22,9 +22,9 @@ from kschedctl.presentation.frame import View
 from kschedctl.presentation.verify import document
 from kschedctl.sources.snapshot.load import Snapshot
 from tests.builders import GPU, make_cluster, make_node, make_pod
-from tests.devices.builders import make_claim as make_device_claim
-from tests.devices.builders import make_class, make_device, make_slice
 from tests.presentation.printing import lines
+from tests.scheduler.devices.builders import make_claim as make_device_claim
+from tests.scheduler.devices.builders import make_class, make_device, make_slice
 
 T = TypeVar("T")
 SINCE = "2026-03-01T12:00:00Z"

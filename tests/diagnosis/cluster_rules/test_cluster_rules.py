@@ -12,7 +12,7 @@ from kschedctl.objects.coordination import Lease
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_claim, make_cluster, make_node, make_object, make_pod, make_storage_class
 
 CREATED = "2026-11-20T09:00:00Z"

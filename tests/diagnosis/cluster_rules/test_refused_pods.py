@@ -13,7 +13,7 @@ from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.limits import LimitRange, ResourceQuota
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_cluster, make_container, make_node, make_object
 
 SINCE = "2026-11-20T08:03:55Z"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.why.search import suggest
 
 

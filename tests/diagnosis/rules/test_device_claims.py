@@ -10,7 +10,7 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.meta import ApiObject
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
-from tests.devices.builders import make_claim, make_class, make_device, make_slice, request
+from tests.scheduler.devices.builders import make_claim, make_class, make_device, make_slice, request
 
 GPU = "gpu.nvidia.com"
 CLAIMS: list[dict[str, Any]] = [{"name": "gpu", "resourceClaimName": "claim"}]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 from tests.builders import ZONE, decide, make_cluster, make_node, make_pod
 from tests.diagnosis.rules.cures import cures
 

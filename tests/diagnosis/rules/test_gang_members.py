@@ -9,7 +9,7 @@ import pytest
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_cluster, make_members, make_node, make_pod_group, with_groups
 
 

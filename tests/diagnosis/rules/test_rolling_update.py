@@ -8,7 +8,7 @@ import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.workload import Deployment, ReplicaSet
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 

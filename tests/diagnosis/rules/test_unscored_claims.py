@@ -8,7 +8,7 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.releases.release import RELEASES
 from tests.builders import decide, make_cluster, make_node
-from tests.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice
+from tests.scheduler.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice
 
 OLD, NEW = make_claim("old", holds=["x/y"]), make_claim("new")
 START = "kube-scheduler 1.35 cannot score nodes for a pod with both allocated and new ResourceClaims: "

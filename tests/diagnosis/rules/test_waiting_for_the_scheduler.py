@@ -11,7 +11,7 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 

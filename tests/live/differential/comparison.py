@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Final
 
 from kschedctl.face import SchedulingCluster
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.simulate.pods import without_nomination
 from tests.live.differential.scenery import Object
 from tests.live.differential.stage import condition, is_gated

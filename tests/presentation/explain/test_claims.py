@@ -14,8 +14,8 @@ from kschedctl.render.json import as_json
 from tests.analyses.explain.test_answer import explain
 from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_container, make_node, make_pod
-from tests.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 from tests.presentation.printing import lines
+from tests.scheduler.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 
 SHARED = make_device("x", "8Gi", allowMultipleAllocations=True, bindingConditions=["attached"])
 

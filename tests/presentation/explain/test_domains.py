@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.answers.explain import ConstraintData, NodeData, ReasonData
-from kschedctl.framework.operands import Operands
-from kschedctl.framework.status import Reason
-from kschedctl.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity
-from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
-from kschedctl.plugins.topology import NoTopologyLabel
 from kschedctl.presentation.explain.domains import domain_bars, domains_section
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.status import Reason
+from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
+from kschedctl.scheduler.plugins.topology import NoTopologyLabel
 from tests.presentation.drawn import cells, parts
 from tests.presentation.printing import lines
 

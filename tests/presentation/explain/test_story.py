@@ -5,11 +5,11 @@ from __future__ import annotations
 from kschedctl.analyses.explain.story import story_data
 from kschedctl.answers.explain import PreferenceData, ReasonData, WithstandingData, ZoneLossData
 from kschedctl.answers.node_story import FilterCheckData, NodeStoryData
-from kschedctl.framework.status import Reason
 from kschedctl.presentation.explain.preference import preference_section
 from kschedctl.presentation.explain.story import arithmetic_section, compared, room_section
 from kschedctl.presentation.explain.withstanding import withstanding_section
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.status import Reason
 from tests.builders import make_cluster, make_node, make_pod
 from tests.presentation.printing import lines
 

@@ -16,9 +16,6 @@ from conformance.recordings import cases, themes
 from kschedctl.analyses.batch.cases import Case
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.findings.location import Location
-from kschedctl.devices.cel.environment import _DECLARATIONS
-from kschedctl.devices.cel.extensions import EXTENSIONS, NOT_MODELLED_FUNCTIONS
-from kschedctl.devices.cel.functions import STANDARD
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Condition, Node, QuantityText, Taint
 from kschedctl.objects.defaults import default_pod
@@ -29,8 +26,11 @@ from kschedctl.objects.node_selector import NodeSelectorRequirement
 from kschedctl.objects.pod import Pod, Toleration
 from kschedctl.objects.pod_group import PodGroup, Workload
 from kschedctl.objects.workload import Deployment
-from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.devices.cel.environment import _DECLARATIONS
+from kschedctl.scheduler.devices.cel.extensions import EXTENSIONS, NOT_MODELLED_FUNCTIONS
+from kschedctl.scheduler.devices.cel.functions import STANDARD
 from kschedctl.sources.snapshot.anonymize import CHOICES, anonymized
 from kschedctl.sources.snapshot.anonymize_expressions import CEL_FUNCTIONS
 from kschedctl.sources.snapshot.capture import Capture, capture
@@ -38,7 +38,7 @@ from kschedctl.sources.snapshot.capture_files import write_capture
 from kschedctl.sources.snapshot.rewriting import structs_in
 from kschedctl.sources.snapshot.summary import ReadSummary
 from tests.builders import make_node, make_object, make_pod
-from tests.devices.builders import make_class, make_device, make_slice
+from tests.scheduler.devices.builders import make_class, make_device, make_slice
 
 T = TypeVar("T", bound=ApiObject)
 #: Every so many of the recorded cases are looked at.

@@ -16,13 +16,13 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolume
+from kschedctl.scheduler.volumes import claims, migration
 from kschedctl.sources.snapshot.anonymize import with_pseudonyms
 from kschedctl.sources.snapshot.capture import Capture, capture
 from kschedctl.sources.snapshot.capture_files import check_target, write_capture
 from kschedctl.sources.snapshot.captured_fields import READ_ANNOTATIONS
 from kschedctl.sources.snapshot.load import load_snapshot
 from kschedctl.sources.snapshot.reading import SnapshotReader
-from kschedctl.volumes import claims, migration
 
 NODE: dict[str, Any] = {
     "apiVersion": "v1",

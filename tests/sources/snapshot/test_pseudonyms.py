@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.names import label_value_problems, qualified_name_problems
 from kschedctl.objects.resources import is_extended_resource
-from kschedctl.plugins.image_locality import normalized_image_name
+from kschedctl.scheduler.plugins.image_locality import normalized_image_name
+from kschedctl.scheduler.volumes.migration import inline_handle, volume_handle
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
-from kschedctl.volumes.migration import inline_handle, volume_handle
 from tests.builders import make_volume
 
 WORDS = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,20}[a-z0-9])?", fullmatch=True)

@@ -1,0 +1,116 @@
+"""The search for nodes for members of a pod group that are alike: only the first of them runs a scheduling cycle.
+
+A member sees the cluster in which the members before it are assumed on their nodes. ``ranking`` tells when the
+search for its node follows from the previous one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from kschedctl.common.arrays import Rows
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.cycle.assumed_pods import all_assumed
+from kschedctl.scheduler.cycle.cycle import schedule_pod
+from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision
+from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision
+from kschedctl.scheduler.cycle.ranking import Ranking, likeness_of, reaches_of_copies
+from kschedctl.scheduler.framework.dependencies import Reach
+from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.status import SUCCESS
+
+
+class AlikeMembers:
+    """A member that was decided for by a scheduling cycle, and the members after it that are alike.
+
+    Of several best nodes, the first one by name is chosen. If the first member finds no node, no other one does.
+
+    Parameters
+    ----------
+    first : MemberDecision
+        The decision for the first of them. It ended without an error, and no plugin refused the node.
+    decision : Decision
+        The search for its node. The node is the first of the best nodes.
+    after : Framework
+        The framework over the cluster in which the first one is assumed.
+    among : ndarray of int64
+        The rows of the only nodes to choose from, ascending.
+    """
+
+    def __init__(self, first: MemberDecision, decision: Decision, after: Framework, among: Rows) -> None:
+        self._first = first
+        self._decision = decision
+        self._placed = _Placed(after, among)
+        self._last = first.node
+        self._likeness = likeness_of(decision.pod)
+        self._reaches: Mapping[str, Reach] | None = None
+        self._ranking: Ranking | None = None
+        self._ended = bool(decision.pod.status.nominated_node_name)
+
+    @property
+    def framework(self) -> Framework:
+        """The framework over the cluster in which all of these members are assumed."""
+        return self._placed.framework(len(self._placed.pods))
+
+    def decide(self, pod: Pod, n_left: int) -> MemberDecision | None:
+        """Decide for the next member.
+
+        Parameters
+        ----------
+        pod : Pod
+            The member.
+        n_left : int
+            The number of members that are still to be tried, with this one.
+
+        Returns
+        -------
+        MemberDecision or None
+            ``None`` if a scheduling cycle has to decide: the member differs, is the first one without a node, or its
+            results depend on more than the nodes of the members before it.
+        """
+        if self._ended or likeness_of(pod) != self._likeness:
+            return None
+        if self._reaches is None:
+            self._reaches = reaches_of_copies(self._decision.framework, pod)
+        node = self._find(n_left, self._reaches) if self._reaches is not None and self._last else ""
+        if self._reaches is None or (self._last and not node):
+            self._ended = True
+            return None
+        placed, n_before = self._placed, len(self._placed.pods)
+        search = DeferredDecision(lambda: placed.decide(pod, n_before))
+        if node:
+            placed.pods.append((pod, node))
+            self._last = node
+        return dataclasses.replace(self._first, pod=pod, search=search, node=node)
+
+    def _find(self, n_left: int, reaches: Mapping[str, Reach]) -> str:
+        framework = self._decision.framework
+        if self._ranking is None:
+            scores = self._decision.scores
+            if scores is None:
+                return ""
+            self._ranking = Ranking(framework, self._decision, scores, reaches)
+        row = framework.cluster.nodes.row[self._last]
+        if not self._ranking.take(row, n_left):
+            return ""
+        return self._ranking.first_best()
+
+
+class _Placed:
+    """Pods with their nodes, in the order in which they were placed after the first one."""
+
+    def __init__(self, after_first: Framework, among: Rows) -> None:
+        self.pods: list[tuple[Pod, str]] = []
+        self._after_first = after_first
+        self._among = among
+
+    def framework(self, n_placed: int) -> Framework:
+        """Return the framework over the cluster in which the first ``n_placed`` pods are assumed."""
+        first = self._after_first
+        return first.moved(all_assumed(first.cluster, self.pods[:n_placed])) if n_placed else first
+
+    def decide(self, pod: Pod, n_before: int) -> Decision:
+        """Run the scheduling cycle of a pod after ``n_before`` of the placed pods."""
+        framework = self.framework(n_before)
+        return schedule_pod(framework, pod, among=self._among, run_post_filter=False, gate=SUCCESS)

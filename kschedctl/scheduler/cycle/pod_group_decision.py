@@ -1,0 +1,264 @@
+"""The decision that kube-scheduler would make for a pod group: for the group, its placements and its members."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Mask
+from kschedctl.objects.core import Condition
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict, NodeStatuses
+from kschedctl.scheduler.framework.pod_groups import Placement, PodGroupInfo
+from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.status import Code, Reason, Status
+
+GROUP_IS_UNSCHEDULABLE: Final = "pod group is unschedulable"
+
+
+class GroupStatus(msgspec.Struct, frozen=True):
+    """The status of a group.
+
+    Attributes
+    ----------
+    code : Code
+        Success, Unschedulable or Error.
+    reasons : tuple of str
+        The reasons, in kube-scheduler's words.
+    by_group : bool
+        True if the message begins with ``pod group is unschedulable``.
+    """
+
+    code: Code
+    reasons: tuple[str, ...] = ()
+    by_group: bool = False
+
+    @property
+    def message(self) -> str:
+        """The reasons, joined with commas."""
+        return ", ".join((GROUP_IS_UNSCHEDULABLE, *self.reasons) if self.by_group else self.reasons)
+
+    @property
+    def error(self) -> str:
+        """The text that stands for this status inside another one."""
+        return GROUP_IS_UNSCHEDULABLE if self.by_group else self.message
+
+    @property
+    def as_status(self) -> Status:
+        """The status as plugins see it."""
+        return Status(self.code, (self.message,) if self.code is not Code.SUCCESS else ())
+
+    def with_reason(self, reason: str) -> GroupStatus:
+        """Return the status with one more reason."""
+        return msgspec.structs.replace(self, reasons=(*self.reasons, reason))
+
+
+UNSCHEDULABLE: Final = GroupStatus(Code.UNSCHEDULABLE, by_group=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDecision:
+    """The decision for one member.
+
+    Attributes
+    ----------
+    pod : Pod
+        The member.
+    search : Decision or DeferredDecision or None
+        The search for its node, over the cluster with the members before it; ``None`` if it was not tried.
+    node : str
+        The node that it found; in the final decision, that it is bound to.
+    message : str
+        The message of its FailedScheduling event; empty if it is bound.
+    nominated : str or None
+        Its new nomination, empty if it loses its nomination; ``None`` if that stays as it is.
+    is_error : bool
+        True if the message is an error.
+    fits : bool
+        True if it found a node, if need be by evicting pods, and the group decided what becomes of it.
+    refused_by : str
+        The Reserve or Permit plugin that refused it on its node; empty without one.
+    preempts_on : str
+        The node on which it evicts pods for itself; empty if it does not.
+    """
+
+    pod: Pod
+    search: Decision | DeferredDecision | None = None
+    node: str = ""
+    message: str = ""
+    nominated: str | None = None
+    is_error: bool = False
+    fits: bool = False
+    refused_by: str = ""
+    preempts_on: str = ""
+
+    @property
+    def decision(self) -> Decision | None:
+        """The search for its node; ``None`` if the member was not tried."""
+        return self.search.decision if isinstance(self.search, DeferredDecision) else self.search
+
+
+class PlacementDecision(msgspec.Struct, frozen=True):
+    """One try of the group in a placement.
+
+    Attributes
+    ----------
+    placement : Placement
+        The placement; all nodes without a topology constraint.
+    status : GroupStatus
+        Success if the group fits.
+    members : tuple of MemberDecision
+        The members that were tried, in order.
+    """
+
+    placement: Placement
+    status: GroupStatus
+    members: tuple[MemberDecision, ...]
+
+    @property
+    def n_fitting(self) -> int:
+        """The number of members that found a node."""
+        return sum(bool(member.node) for member in self.members)
+
+
+class PodGroupDecision(msgspec.Struct, frozen=True):
+    """The decision for a group.
+
+    Attributes
+    ----------
+    framework : Framework
+        The profile's framework, with the cluster in which the group was tried.
+    group : PodGroupInfo
+        The group and the members that were tried.
+    status : GroupStatus
+        The status of the group.
+    members : tuple of MemberDecision
+        The members in the order of the attempt.
+    placements : tuple of PlacementDecision
+        The placements that were tried, in order; empty if the members could not be tried.
+    chosen : Placement or None
+        The placement that the decision is about.
+    waits_for_victims : bool
+        True if pods are evicted for the group, or if the group waits for earlier victims.
+    victims : tuple of int
+        The pods to evict for the group as a whole, as indices into ``Cluster.pods``.
+    has_condition : bool
+        True if the attempt writes a condition on the PodGroup, provided that it changes.
+    """
+
+    framework: Framework
+    group: PodGroupInfo
+    status: GroupStatus
+    members: tuple[MemberDecision, ...]
+    placements: tuple[PlacementDecision, ...] = ()
+    chosen: Placement | None = None
+    waits_for_victims: bool = False
+    victims: tuple[int, ...] = ()
+    has_condition: bool = True
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that the decision was made for."""
+        return self.framework.cluster
+
+    @property
+    def outcome(self) -> GroupOutcome:
+        """The outcome of the attempt."""
+        if any(member.node for member in self.members):
+            return GroupOutcome.SCHEDULED
+        if any(member.is_error for member in self.members):
+            return GroupOutcome.ERROR
+        if self.victims or any(member.nominated for member in self.members):
+            return GroupOutcome.PREEMPTING
+        return GroupOutcome.UNSCHEDULABLE
+
+    @property
+    def n_fitting(self) -> int:
+        """The number of members that find a node, in the placement in which most do."""
+        most = max((each.n_fitting for each in self.placements), default=0)
+        return max(most, sum(bool(member.node) for member in self.members))
+
+    def of_member(self, pod: Pod) -> DecisionInGroup:
+        """Return the decision for a member, as part of this one.
+
+        It is that of the member itself if the group is scheduled, else that of the first member that finds no node, in
+        the placement in which most members do: the answer for one member is the answer for all.
+        """
+        own = next(member for member in self.members if member.pod.key == pod.key)
+        telling = own
+        if self.outcome is not GroupOutcome.SCHEDULED and self.placements:
+            telling = next((member for member in self.fullest.members if member.search and not member.node), own)
+        found = telling.decision
+        if found is None or own.is_error:
+            found = Decision.untried(self.framework, own.pod, own.message, is_error=own.is_error)
+        if found.pod.spec == own.pod.spec:
+            # Members of one template are alike: the answer is the same, and further questions name the pod asked for.
+            found = replace(found, pod=own.pod)
+        if found.statuses is not None and found.statuses.outside is not None:
+            found = replace(found, statuses=self._with_outside(found.statuses, found.statuses.outside))
+        best = found.best if own.node in found.best else (own.node,) if own.node else ()
+        changed = replace(found, best=best, message="" if own.is_error else own.message)
+        return DecisionInGroup(group=self, **{each.name: getattr(changed, each.name) for each in fields(Decision)})
+
+    def _with_outside(self, statuses: NodeStatuses, outside: Mask) -> NodeStatuses:
+        """Return the statuses with one for each node outside the placement, none of which kube-scheduler counts."""
+        key = self.group.topology_key
+        said = Reason(f"not in the {key.rpartition('/')[2]} in which the group is tried")
+        status = Status(Code.UNSCHEDULABLE, (said.text,), "TopologyPlacementGenerator")
+        verdict = ExtenderVerdict(status, (said,), explicit=False)
+        rows: list[int] = np.flatnonzero(outside).tolist()
+        return statuses.with_extenders(
+            {**statuses.extender_verdicts, **dict.fromkeys(rows, verdict)}, statuses.elsewhere
+        )
+
+    @property
+    def fullest(self) -> PlacementDecision:
+        """The placement in which most members find a node, the first of several; one was tried."""
+        return max(self.placements, key=lambda each: each.n_fitting)
+
+    @property
+    def condition(self) -> Condition | None:
+        """The condition that the attempt writes on the PodGroup; ``None`` if it writes none.
+
+        A condition that is True stays so (KEP-4671).
+        """
+        rules, group = self.framework.release.pod_groups, self.group.pod_group
+        if not self.has_condition or rules is None or group is None:
+            return None
+        reasons = {Code.SUCCESS: "Scheduled", Code.ERROR: "SchedulerError"}
+        is_true = self.status.code is Code.SUCCESS
+        new = Condition(
+            type=rules.condition,
+            status="True" if is_true else "False",
+            reason=reasons.get(self.status.code, "Unschedulable"),
+            message="" if is_true else self.status.message,
+        )
+        old = next((each for each in group.status.conditions if each.type == new.type), None)
+        if old is not None and old.status == "True" and not is_true:
+            return None
+        same = old is not None and (old.status, old.reason, old.message) == (new.status, new.reason, new.message)
+        return None if same else new
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DecisionInGroup(Decision):
+    """The decision for a member of a pod group, as part of the decision for the group.
+
+    Attributes
+    ----------
+    group : PodGroupDecision
+        The decision for the group.
+    """
+
+    group: PodGroupDecision
+
+
+def group_of(decision: Decision) -> PodGroupDecision | None:
+    """Return the decision for a pod's group; ``None`` for a pod that is tried by itself."""
+    return decision.group if isinstance(decision, DecisionInGroup) else None

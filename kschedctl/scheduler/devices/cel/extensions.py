@@ -1,0 +1,234 @@
+"""The Kubernetes extensions of CEL: quantities, semantic versions, strings, lists, sets and regular expressions.
+
+Upstream: apiserver ``cel/library`` and cel-go ``ext``. IP addresses, CIDRs, URLs and times have separate modules;
+named formats are not modelled.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any, Final
+
+from kschedctl.objects.quantity import NANO, QuantityError, parse_quantity
+from kschedctl.scheduler.devices.cel.functions import Function, matching, pattern
+from kschedctl.scheduler.devices.cel.values import (
+    CelError,
+    NoSuchOverloadError,
+    Quantity,
+    Semver,
+    compare,
+    equal,
+    parse_semver,
+)
+
+_MAX_INT: Final = 2**63 - 1
+_QUANTITY_PROBLEM: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+#: The functions and macros of the libraries that are not modelled.
+NOT_MODELLED_FUNCTIONS: Final = frozenset(
+    {
+        *("format", "validate", "transformList", "transformMap", "transformMapEntry", "quote"),
+        # Functions on lists, and macros with two variables.
+        *("distinct", "flatten", "slice", "sort", "sortBy", "range", "reverse", "first", "last"),
+        *("all", "exists", "existsOne", "exists_one", "map", "filter"),
+    }
+)
+
+
+@matching(str)
+def _quantity(text: str) -> Quantity:
+    try:
+        return Quantity(parse_quantity(text))
+    except QuantityError:
+        raise CelError(_QUANTITY_PROBLEM) from None
+
+
+@matching(str)
+def _is_quantity(text: str) -> bool:
+    try:
+        parse_quantity(text)
+    except QuantityError:
+        return False
+    return True
+
+
+def _is_integer(quantity: Quantity) -> bool:
+    return quantity.nanos % NANO == 0 and abs(quantity.nanos // NANO) <= _MAX_INT
+
+
+def _as_integer(quantity: Quantity) -> int:
+    if not _is_integer(quantity):
+        raise CelError("cannot convert value to integer")
+    return quantity.nanos // NANO
+
+
+def _plus(quantity: Quantity, other: Any, sign: int) -> Quantity:
+    if isinstance(other, Quantity):
+        return Quantity(quantity.nanos + sign * other.nanos)
+    if isinstance(other, int) and not isinstance(other, bool):
+        return Quantity(quantity.nanos + sign * other * NANO)
+    raise NoSuchOverloadError
+
+
+def _both(left: Any, right: Any) -> int:
+    """Compare two quantities or two versions: -1, 0 or 1."""
+    if type(left) is type(right) and type(left) in (Quantity, Semver):
+        return int(left > right) - int(left < right)
+    raise NoSuchOverloadError
+
+
+def _semver(text: Any, normalize: Any = False) -> Semver:
+    if not isinstance(text, str) or not isinstance(normalize, bool):
+        raise NoSuchOverloadError
+    return parse_semver(_normalized(text) if normalize else text)
+
+
+def _is_semver(text: Any, normalize: Any = False) -> bool:
+    try:
+        _semver(text, normalize)
+    except NoSuchOverloadError:
+        raise
+    except CelError:
+        return False
+    return True
+
+
+def _normalized(text: str) -> str:
+    """Return a version without ``v``, with all three numbers, and without leading zeros in these."""
+    core, separator, rest = _split_version(text.removeprefix("v"))
+    parts = [part.lstrip("0") or "0" if part.isdecimal() else part for part in core.split(".", 2)]
+    while len(parts) < 3 and not separator:
+        parts.append("0")
+    return ".".join(parts) + separator + rest
+
+
+def _split_version(text: str) -> tuple[str, str, str]:
+    match = re.search(r"[-+]", text)
+    return (text, "", "") if match is None else (text[: match.start()], match[0], text[match.end() :])
+
+
+def _index_of(target: Any, part: Any, start: Any = 0) -> int:
+    if isinstance(target, list):
+        return next((i for i, element in enumerate(target) if equal(element, part)), -1)
+    if isinstance(target, str) and isinstance(part, str):
+        if not 0 <= start <= len(target):
+            raise CelError(f"index out of range: {start}")
+        return target.find(part, start)
+    raise NoSuchOverloadError
+
+
+def _last_index_of(target: Any, part: Any, end: Any = None) -> int:
+    if isinstance(target, list):
+        return next((i for i in range(len(target) - 1, -1, -1) if equal(target[i], part)), -1)
+    if isinstance(target, str) and isinstance(part, str):
+        return target.rfind(part) if end is None else target.rfind(part, 0, end + len(part))
+    raise NoSuchOverloadError
+
+
+def _char_at(text: Any, position: Any) -> str:
+    if not 0 <= position <= len(text):
+        raise CelError(f"index out of range: {position}")
+    return str(text[position : position + 1])
+
+
+def _substring(text: Any, start: Any, end: Any = None) -> str:
+    end = len(text) if end is None else end
+    if not 0 <= start <= len(text):
+        raise CelError(f"index out of range: {start}")
+    if not 0 <= end <= len(text):
+        raise CelError(f"index out of range: {end}")
+    if start > end:
+        raise CelError(f"invalid substring range. start: {start}, end: {end}")
+    return str(text[start:end])
+
+
+def _split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
+    if limit == 0:
+        return []
+    pieces = list(text) if separator == "" else text.split(separator)
+    if limit < 0 or len(pieces) <= limit:
+        return list(pieces)
+    return [*pieces[: limit - 1], separator.join(pieces[limit - 1 :])]
+
+
+def _replace(text: Any, old: Any, new: Any, limit: Any = -1) -> str:
+    return str(text.replace(old, new, limit))
+
+
+def _join(parts: Any, separator: Any = "") -> str:
+    if not all(isinstance(part, str) for part in parts):
+        raise NoSuchOverloadError
+    return str(separator).join(parts)
+
+
+def _ascii(text: Any, *, upper: bool) -> str:
+    if not isinstance(text, str):
+        raise NoSuchOverloadError
+    return "".join((c.upper() if upper else c.lower()) if c.isascii() else c for c in text)
+
+
+def _is_sorted(values: Any) -> bool:
+    return all(compare(left, right) <= 0 for left, right in pairwise(values))
+
+
+def _extreme(values: Any, sign: int) -> Any:
+    if not values:
+        raise CelError(f"{'max' if sign > 0 else 'min'} called on empty list")
+    best = values[0]
+    for value in values[1:]:
+        if compare(value, best) * sign > 0:
+            best = value
+    return best
+
+
+def _find_all(text: Any, regex: Any, limit: Any = -1) -> list[str]:
+    found = [match[0] for match in pattern(regex).finditer(text)]
+    return found if limit < 0 else found[:limit]
+
+
+def _find(text: Any, regex: Any) -> str:
+    match = pattern(regex).search(text)
+    return "" if match is None else match[0]
+
+
+def _subset(part: Any, whole: Any) -> bool:
+    return all(any(equal(value, other) for other in whole) for value in part)
+
+
+EXTENSIONS: Final[dict[str, Function]] = {
+    "quantity": _quantity,
+    "isQuantity": _is_quantity,
+    "sign": matching(Quantity)(lambda quantity: (quantity.nanos > 0) - (quantity.nanos < 0)),
+    "isInteger": matching(Quantity)(_is_integer),
+    "asInteger": matching(Quantity)(_as_integer),
+    "asApproximateFloat": matching(Quantity)(lambda quantity: quantity.nanos / NANO),
+    "add": matching(Quantity, object)(lambda quantity, other: _plus(quantity, other, 1)),
+    "sub": matching(Quantity, object)(lambda quantity, other: _plus(quantity, other, -1)),
+    "compareTo": _both,
+    "isLessThan": lambda left, right: _both(left, right) < 0,
+    "isGreaterThan": lambda left, right: _both(left, right) > 0,
+    "semver": _semver,
+    "isSemver": _is_semver,
+    "major": matching(Semver)(lambda version: version.core[0]),
+    "minor": matching(Semver)(lambda version: version.core[1]),
+    "patch": matching(Semver)(lambda version: version.core[2]),
+    "charAt": _char_at,
+    "indexOf": _index_of,
+    "lastIndexOf": _last_index_of,
+    "substring": _substring,
+    "split": _split,
+    "replace": _replace,
+    "join": _join,
+    "trim": matching(str)(lambda text: text.strip()),
+    "lowerAscii": lambda text: _ascii(text, upper=False),
+    "upperAscii": lambda text: _ascii(text, upper=True),
+    "isSorted": _is_sorted,
+    "sum": lambda values: sum(values),
+    "min": lambda values: _extreme(values, -1),
+    "max": lambda values: _extreme(values, 1),
+    "find": matching(str, str)(_find),
+    "findAll": _find_all,
+    "sets.contains": lambda whole, part: _subset(part, whole),
+    "sets.equivalent": lambda left, right: _subset(left, right) and _subset(right, left),
+    "sets.intersects": lambda left, right: any(equal(a, b) for a in left for b in right),
+}

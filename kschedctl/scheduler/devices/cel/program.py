@@ -1,0 +1,303 @@
+"""A checked expression as nested Python functions: compiled once, evaluated per device.
+
+Evaluation follows cel-go: ``&&`` and ``||`` ignore an error if the other operand decides; absent keys are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from kschedctl.scheduler.devices.cel.addresses import ADDRESSES
+from kschedctl.scheduler.devices.cel.cost import EXCEEDED, LIST, MAP, Meter, call_cost, is_free, is_path, step_cost
+from kschedctl.scheduler.devices.cel.extensions import EXTENSIONS
+from kschedctl.scheduler.devices.cel.functions import STANDARD, index
+from kschedctl.scheduler.devices.cel.syntax import (
+    Call,
+    Comprehension,
+    Constant,
+    Identifier,
+    ListLiteral,
+    MapLiteral,
+    Node,
+    Select,
+)
+from kschedctl.scheduler.devices.cel.times import TIMES, WITH_TIMES
+from kschedctl.scheduler.devices.cel.urls import URLS
+from kschedctl.scheduler.devices.cel.values import CelError, NoSuchOverloadError, Opt, TypeValue, type_name
+
+#: The key of the meter among the variables; no variable has this name.
+_METER: Final = "\0meter"
+_TYPES: Final = frozenset(
+    {
+        *("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"),
+        *("google.protobuf.Duration", "google.protobuf.Timestamp"),
+    }
+)
+_FUNCTIONS: Final = {**STANDARD, **EXTENSIONS, **ADDRESSES, **URLS, **TIMES, **WITH_TIMES}
+#: Functions whose overload errors do not name them.
+_UNNAMED: Final = frozenset({"size", "contains", "startsWith", "endsWith", "matches", "find", "findAll"})
+_NAMESPACES: Final = frozenset({"optional", "sets", "ip"})
+
+
+class UnknownFunctionError(Exception):
+    """An error for a CEL function that is not modelled because device selectors hardly need it."""
+
+
+Scope = dict[str, Any]
+Evaluation = Callable[[Scope], Any]
+
+
+def compile_program(node: Node) -> Callable[..., Any]:
+    """Compile a checked expression into a function of its variables.
+
+    Parameters
+    ----------
+    node : Node
+        The checked expression.
+
+    Returns
+    -------
+    callable
+        A function of the variables by name and, optionally, a meter for the cost. It raises ``CelError`` if the
+        evaluation fails.
+
+    Raises
+    ------
+    UnknownFunctionError
+        For a function that is not modelled.
+    """
+    evaluate = _compiled(node)
+
+    def run(variables: Mapping[str, Any], meter: Meter | None = None) -> Any:
+        return evaluate({**variables, _METER: meter or Meter()})
+
+    return run
+
+
+def _compiled(node: Node) -> Evaluation:
+    match node:
+        case Constant(value):
+            return lambda _: value
+        case Identifier(name):
+            return _name(name)
+        case Select():
+            return _select(node)
+        case Call():
+            return _call(node)
+        case ListLiteral():
+            return _list(node)
+        case MapLiteral():
+            return _map(node)
+        case Comprehension():
+            return _comprehension(node)
+
+
+def _name(name: str) -> Evaluation:
+    cost = 1 + name.startswith("device.")
+
+    def find(scope: Scope) -> Any:
+        if name in _TYPES and name not in scope:
+            return TypeValue(name)
+        scope[_METER].add(cost)
+        return scope[name]
+
+    return find
+
+
+def _select(node: Select) -> Evaluation:
+    operand, field, cost = _compiled(node.operand), node.field, step_cost(node.operand)
+    if not node.test_only:
+
+        def select(scope: Scope) -> Any:
+            value = operand(scope)
+            scope[_METER].add(cost)
+            return index(value, field)
+
+        return select
+    if isinstance(node.operand, Identifier) and node.operand.name == "device":
+        return lambda _: True
+
+    def test(scope: Scope) -> bool:
+        value = operand(scope)
+        if isinstance(value, Opt):
+            return value.present and isinstance(value.value, dict) and field in value.value
+        return isinstance(value, dict) and field in value
+
+    return test
+
+
+def _call(node: Call) -> Evaluation:
+    if node.function in ("_&&_", "_||_"):
+        return _logical(*map(_compiled, node.arguments), decides=node.function == "_||_")
+    if node.function == "_?_:_":
+        condition = _compiled(node.arguments[0])
+        yes, no = map(_compiled_free, node.arguments[1:])
+        return lambda scope: yes(scope) if _boolean(condition(scope)) else no(scope)
+    if node.function == "!_":
+        (negated,) = map(_compiled, node.arguments)
+        return lambda scope: _negated(negated(scope), scope)
+    if node.function == "@not_strictly_false":
+        (tried,) = map(_compiled, node.arguments)
+        return lambda scope: _not_strictly_false(tried, scope)
+    if node.function in ("_[_]", "_[?_]", "_?._"):
+        return _step(node)
+    function, arguments = node.function, node.arguments
+    if node.is_method and isinstance(arguments[0], Identifier) and arguments[0].name in _NAMESPACES:
+        function, arguments = f"{arguments[0].name}.{function}", arguments[1:]
+    if node.is_method and f".{function}" in _FUNCTIONS:
+        function = f".{function}"
+    return _function(function, tuple(map(_compiled, arguments)), free=is_free(function, arguments))
+
+
+def _step(node: Call) -> Evaluation:
+    """Compile ``container[key]`` or one of its optional forms."""
+    container, key = _compiled(node.arguments[0]), _compiled_free(node.arguments[1])
+    found, cost = STANDARD[node.function], step_cost(node.arguments[0])
+
+    def step(scope: Scope) -> Any:
+        whole, one = container(scope), key(scope)
+        # A step into an absent optional value is free.
+        if not isinstance(whole, Opt) or whole.present:
+            scope[_METER].add(cost)
+        return found(whole, one)
+
+    return step
+
+
+def _negated(value: Any, scope: Scope) -> bool:
+    scope[_METER].add(1)
+    return not _boolean(value)
+
+
+def _compiled_free(node: Node) -> Evaluation:
+    """Compile a branch or a key; if it is reached by steps from a variable, these steps are free."""
+    evaluate = _compiled(node)
+    if not is_path(node):
+        return evaluate
+
+    def free(scope: Scope) -> Any:
+        meter = scope[_METER]
+        before = meter.cost
+        value = evaluate(scope)
+        meter.cost = before
+        return value
+
+    return free
+
+
+def _function(name: str, arguments: tuple[Evaluation, ...], *, free: bool) -> Evaluation:
+    found = _FUNCTIONS.get(name)
+    if found is None:
+        raise UnknownFunctionError(name)
+
+    def call(scope: Scope) -> Any:
+        values = [argument(scope) for argument in arguments]
+        try:
+            result = found(*values)
+            if not free:
+                scope[_METER].add(call_cost(name, values, result))
+            return result
+        except (TypeError, AttributeError):
+            raise _no_such_overload(name, values) from None
+        except NoSuchOverloadError as error:
+            raise error if error.function else _no_such_overload(name, values) from None
+
+    return call
+
+
+def _no_such_overload(name: str, values: Sequence[Any]) -> NoSuchOverloadError:
+    """Return the error for arguments that no overload takes; operators and the oldest functions are not named in it."""
+    if name.startswith(("_", "@", "-")) or name in _UNNAMED:
+        return NoSuchOverloadError()
+    return NoSuchOverloadError(f"{name.lstrip('.')}({', '.join(map(type_name, values))})")
+
+
+def _logical(left: Evaluation, right: Evaluation, *, decides: bool) -> Evaluation:
+    def evaluate(scope: Scope) -> bool:
+        try:
+            if _boolean(left(scope)) is decides:
+                return decides
+        except CelError as error:
+            if str(error) == EXCEEDED:
+                raise
+            if _boolean(right(scope)) is decides:
+                return decides
+            raise
+        return _boolean(right(scope))
+
+    return evaluate
+
+
+def _not_strictly_false(tried: Evaluation, scope: Scope) -> bool:
+    scope[_METER].add(1)
+    try:
+        return tried(scope) is not False
+    except CelError as error:
+        if str(error) == EXCEEDED:
+            raise
+        return True
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise NoSuchOverloadError
+
+
+def _list(node: ListLiteral) -> Evaluation:
+    elements = tuple((_compiled(element), i in node.optional) for i, element in enumerate(node.elements))
+
+    cost = 0 if all(isinstance(element, Constant) for element in node.elements) else LIST
+
+    def make(scope: Scope) -> list[Any]:
+        out = []
+        scope[_METER].add(cost)
+        for element, optional in elements:
+            value = element(scope)
+            if not optional:
+                out.append(value)
+            elif value.present:
+                out.append(value.value)
+        return out
+
+    return make
+
+
+def _map(node: MapLiteral) -> Evaluation:
+    entries = tuple((_compiled(key), _compiled(value), optional) for key, value, optional in node.entries)
+
+    constant = all(isinstance(part, Constant) for key, value, _ in node.entries for part in (key, value))
+    cost = 0 if constant else MAP
+
+    def make(scope: Scope) -> dict[Any, Any]:
+        out = {}
+        scope[_METER].add(cost)
+        for key, value, optional in entries:
+            found = value(scope)
+            if not optional:
+                out[key(scope)] = found
+            elif found.present:
+                out[key(scope)] = found.value
+        return out
+
+    return make
+
+
+def _comprehension(node: Comprehension) -> Evaluation:
+    iterated, initial = _compiled(node.iterated), _compiled(node.initial)
+    condition, step, result = map(_compiled, (node.condition, node.step, node.result))
+
+    def fold(scope: Scope) -> Any:
+        values = iterated(scope)
+        if not isinstance(values, list | dict):
+            raise NoSuchOverloadError
+        inner = {**scope, node.accumulator: initial(scope)}
+        for value in values:
+            inner[node.variable] = value
+            if condition(inner) is not True:
+                break
+            inner[node.accumulator] = step(inner)
+        return result(inner)
+
+    return fold

@@ -1,0 +1,156 @@
+"""The syntax tree of a checked CEL expression (cel.expr.CheckedExpr), with names resolved."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from kschedctl.scheduler.devices.cel.values import Uint
+from kschedctl.scheduler.devices.cel.wire import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal value."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A variable, a comprehension variable or a type; the name may contain dots."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """The selection ``operand.field``, or with ``test_only`` the test ``has(operand.field)``."""
+
+    operand: Node
+    field: str
+    test_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function, operator or method; the target of a method is the first argument."""
+
+    function: str
+    arguments: tuple[Node, ...]
+    is_method: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListLiteral:
+    """A list literal such as ``[a, ?b]``; ``optional`` holds the indices of optional elements."""
+
+    elements: tuple[Node, ...]
+    optional: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class MapLiteral:
+    """A map literal such as ``{a: b, ?c: d}``: entries of key, value, and whether the value is optional."""
+
+    entries: tuple[tuple[Node, Node, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comprehension:
+    """A comprehension: the expansion of ``all``, ``exists``, ``map``, ``filter`` and ``cel.bind``."""
+
+    variable: str
+    iterated: Node
+    accumulator: str
+    initial: Node
+    condition: Node
+    step: Node
+    result: Node
+
+
+Node = Constant | Identifier | Select | Call | ListLiteral | MapLiteral | Comprehension
+
+
+class UnknownSyntaxError(Exception):
+    """An error for an expression that creates a protobuf message, which device selectors do not need."""
+
+
+def read_checked(serialized: bytes) -> Node:
+    """Read a serialized ``google.protobuf.Any`` with a CheckedExpr.
+
+    Raises
+    ------
+    UnknownSyntaxError
+        If the expression creates a protobuf message.
+    """
+    checked = Message(Message(serialized).data(2))
+    names: dict[int, str] = {}
+    for entry in checked.messages(2):
+        reference = entry.message(2)
+        if reference.has(1):
+            names[entry.integer(1)] = reference.text(1)
+    return _node(checked.message(4), names)
+
+
+def _node(expr: Message, names: dict[int, str]) -> Node:
+    expr_id = expr.integer(2)
+    if expr.has(3):
+        return Constant(_constant(expr.message(3)))
+    if expr.has(4):
+        return Identifier(names.get(expr_id, expr.message(4).text(1)))
+    if expr.has(5):
+        return _select(expr.message(5), expr_id, names)
+    if expr.has(6):
+        return _call(expr.message(6), names)
+    if expr.has(7):
+        made = expr.message(7)
+        return ListLiteral(tuple(_node(e, names) for e in made.messages(1)), frozenset(made.integers(2)))
+    if expr.has(8):
+        return _map(expr.message(8), names)
+    return _comprehension(expr.message(9), names)
+
+
+def _select(select: Message, expr_id: int, names: dict[int, str]) -> Node:
+    field, test_only = select.text(2), bool(select.integer(3))
+    if not test_only and expr_id in names:
+        return Identifier(names[expr_id])
+    operand = _node(select.message(1), names)
+    return Select(operand, field, test_only)
+
+
+def _call(call: Message, names: dict[int, str]) -> Node:
+    arguments = [_node(argument, names) for argument in call.messages(3)]
+    if not call.has(1):
+        return Call(call.text(2), tuple(arguments), False)
+    return Call(call.text(2), (_node(call.message(1), names), *arguments), True)
+
+
+def _map(made: Message, names: dict[int, str]) -> Node:
+    if made.text(1):
+        raise UnknownSyntaxError(made.text(1))
+    return MapLiteral(
+        tuple(
+            (_node(entry.message(3), names), _node(entry.message(4), names), bool(entry.integer(5)))
+            for entry in made.messages(2)
+        )
+    )
+
+
+def _comprehension(made: Message, names: dict[int, str]) -> Node:
+    parts = [_node(made.message(number), names) for number in (2, 4, 5, 6, 7)]
+    return Comprehension(made.text(1), parts[0], made.text(3), *parts[1:])
+
+
+def _constant(constant: Message) -> object:
+    if constant.has(2):
+        return bool(constant.integer(2))
+    if constant.has(3):
+        return constant.signed(3)
+    if constant.has(4):
+        return Uint(constant.integer(4))
+    if constant.has(5):
+        return struct.unpack("<d", constant.data(5))[0]
+    if constant.has(6):
+        return constant.text(6)
+    return constant.data(7) if constant.has(7) else None

@@ -1,0 +1,191 @@
+"""The claims of a pod: their identity, problems that keep the pod pending, and the nodes of allocated claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching
+from kschedctl.common.arrays import Mask
+from kschedctl.objects.device import (
+    FIRST_AVAILABLE_MAX,
+    AllocatedDeviceStatus,
+    AllocationResult,
+    DeviceClass,
+    DeviceRequestAllocationResult,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceSlice,
+)
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod, PodResourceClaim
+from kschedctl.objects.releases.device_rules import DeviceRules
+from kschedctl.scheduler.devices.errors import AllocationError
+
+#: The kinds of objects that describe devices, and what is allocated of them.
+KINDS: Final[frozenset[type[ApiObject]]] = frozenset({ResourceSlice, DeviceTaintRule, ResourceClaim, DeviceClass})
+#: The time that a device may take to become ready, unless the configuration says otherwise.
+BINDING_TIMEOUT: Final = timedelta(minutes=10)
+_NODE_OPERATIONS: Final = "DRAOptionalNodeOperations"
+
+
+class ClaimProblemError(Exception):
+    """A problem of a claim that keeps the pod from being scheduled, in the scheduler's words."""
+
+
+def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceClaim]:
+    """Return the claims of a pod, in the pod's order, without those that nothing is known about.
+
+    Parameters
+    ----------
+    rules : DeviceRules
+        The rules of the release.
+
+    Raises
+    ------
+    ClaimProblemError
+        For a claim that does not exist, is being deleted, or belongs to another pod.
+    """
+    out = []
+    for entry in pod.spec.resource_claims:
+        name, is_made = _claim_name(pod, entry)
+        if not name:
+            continue
+        claim = cluster.get(ResourceClaim, name, pod.namespace)
+        if claim is None and cluster.is_forbidden(ResourceClaim, pod.namespace):
+            continue
+        if claim is None:
+            raise ClaimProblemError(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+        if claim.metadata.deletion_timestamp is not None:
+            raise ClaimProblemError(f'resourceclaim "{name}" is being deleted')
+        controller = claim.metadata.controller
+        if is_made and (controller is None or controller.uid != pod.metadata.uid):
+            raise ClaimProblemError(rules.ownership_problem.format(claim=claim.key, pod=pod.key))
+        if claim.status.allocation is not None or not _is_undecidable(cluster):
+            out.append(claim)
+    return out
+
+
+def _is_undecidable(cluster: Cluster) -> bool:
+    """Report whether the devices for a claim without an allocation are unknown, as kinds could not be listed."""
+    return cluster.is_forbidden(ResourceSlice) or cluster.is_forbidden(DeviceClass)
+
+
+def _claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str, bool]:
+    """Return the name of a claim, empty if none is needed, and whether a template generates it for the pod."""
+    if entry.resource_claim_name:
+        return entry.resource_claim_name, False
+    if not entry.resource_claim_template_name:
+        problem = "none of the supported fields are set"
+        raise ClaimProblemError(f'pod "{pod.key}", spec.resourceClaim "{entry.name}": {problem}')
+    for status in pod.status.resource_claim_statuses:
+        if status.name == entry.name:
+            return status.resource_claim_name, True
+    raise ClaimProblemError(f'pod "{pod.key}": ResourceClaim not created yet')
+
+
+def check_classes(cluster: Cluster, claim: ResourceClaim) -> None:
+    """Check that the DeviceClasses of a claim's requests exist.
+
+    Raises
+    ------
+    ClaimProblemError
+        For a class that does not exist.
+    AllocationError
+        For a request without a DeviceClass.
+    """
+    for request in claim.spec.devices.requests:
+        if request.exactly is not None:
+            _check_class(cluster, request.exactly.device_class_name, request.name)
+        elif not request.first_available:
+            raise ClaimProblemError(f"resource claim {claim.key}, request {request.name}: unknown request type")
+        for sub in request.first_available if request.exactly is None else ():
+            _check_class(cluster, sub.device_class_name, f"{request.name}/{sub.name}")
+
+
+def _check_class(cluster: Cluster, name: str, request: str) -> None:
+    if not name:
+        raise AllocationError(f"request {request}: unsupported request type")
+    if cluster.get(DeviceClass, name) is None:
+        raise ClaimProblemError(f"request {request}: device class {name} does not exist")
+
+
+def available_on(cluster: Cluster, claim: ResourceClaim, rules: DeviceRules) -> Mask:
+    """Return the nodes on which an allocated claim can be used: bool, shape (n_nodes,).
+
+    Parameters
+    ----------
+    rules : DeviceRules
+        The rules of the release.
+    """
+    mask = np.ones(len(cluster.nodes), dtype=np.bool_)
+    allocation = claim.status.allocation
+    if allocation is None:
+        return mask
+    if allocation.node_selector is not None:
+        mask = nodes_matching(cluster.nodes, allocation.node_selector)
+    if rules.optional_node_operations and any(r.skip_node_operations for r in allocation.devices.results):
+        declared = [_NODE_OPERATIONS in node.status.declared_features for node in cluster.nodes.objects]
+        mask = mask & np.array(declared, dtype=np.bool_)
+    return mask
+
+
+def is_lost(claim: ResourceClaim, moment: datetime | None, timeout: timedelta = BINDING_TIMEOUT) -> bool:
+    """Report whether an allocated device has failed to become ready, or takes too long.
+
+    Parameters
+    ----------
+    moment : datetime, optional
+        The time of the check; without it, no device is late.
+    timeout : timedelta
+        The time that a device may take; 10 minutes by default.
+    """
+    allocation = claim.status.allocation
+    if allocation is None:
+        return False
+    for result in allocation.devices.results:
+        if not result.binding_conditions:
+            continue
+        status = _device_status(claim, result)
+        if status is None:
+            return _is_late(allocation, moment, timeout)
+        states: dict[str, str] = {}
+        for condition in status.conditions:
+            states.setdefault(condition.type, condition.status)
+        if any(states.get(name) == "True" for name in result.binding_failure_conditions):
+            return True
+        if any(states.get(name) != "True" for name in result.binding_conditions):
+            return _is_late(allocation, moment, timeout)
+    return False
+
+
+def _device_status(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
+    wanted = (result.driver, result.pool, result.device)
+    return next((one for one in claim.status.devices if (one.driver, one.pool, one.device) == wanted), None)
+
+
+def _is_late(allocation: AllocationResult, moment: datetime | None, timeout: timedelta) -> bool:
+    since = allocation.allocation_timestamp
+    return since is not None and moment is not None and since + timeout < moment
+
+
+def alternatives_score(claim: ResourceClaim, chosen: Sequence[str]) -> int:
+    """Return the score of an allocation: for each request with alternatives, 8 minus the index of the chosen one.
+
+    Parameters
+    ----------
+    chosen : sequence of str
+        The allocated requests, as ``request/alternative`` for alternatives.
+    """
+    names = {name for name in chosen if name.count("/") == 1}
+    return sum(
+        FIRST_AVAILABLE_MAX - i
+        for request in claim.spec.devices.requests
+        if request.exactly is None
+        for i, sub in enumerate(request.first_available)
+        if f"{request.name}/{sub.name}" in names
+    )

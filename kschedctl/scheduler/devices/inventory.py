@@ -1,0 +1,348 @@
+"""The inventory of devices: all devices of a cluster as columns, and the pools that each node can use.
+
+An inventory is built once per cluster and release. Devices are numbered over all slices. The properties that a search
+reads (whether a selector matches, an attribute's value, taints) are columns of codes, computed at first use.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.device import Device, DeviceClass, DeviceSelector, DeviceTaintRule, ResourceClaim, ResourceSlice
+from kschedctl.objects.releases.device_rules import DeviceRules
+from kschedctl.scheduler.devices.claims import KINDS
+from kschedctl.scheduler.devices.constraints import attribute_value, lookup_attribute
+from kschedctl.scheduler.devices.counters import CounterName, available_counters
+from kschedctl.scheduler.devices.pools import PoolView, gather_pools
+from kschedctl.scheduler.devices.taints import with_taint_rules
+from kschedctl.scheduler.devices.usage import DeviceID, Usage, gather_usage
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.selectors import Selector
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class NodePools:
+    """The pools that each node can use, as pairs of node and pool view.
+
+    Attributes
+    ----------
+    start : ndarray of int64, shape (n_nodes + 1,)
+        The positions in ``view`` at which each node's pools begin.
+    view : ndarray of int64, shape (n_pairs,)
+        The numbers of pool views, in search order.
+    """
+
+    start: Int64Array
+    view: Int64Array
+
+
+class Inventory:
+    """The devices of a cluster under the rules of a release.
+
+    Parameters
+    ----------
+    rules : DeviceRules
+        The rules of the release.
+
+    Attributes
+    ----------
+    views : list of PoolView
+        The pools as nodes see them, in search order.
+    devices : list of Device
+        All devices of all slices.
+    drivers : list of str
+        The driver of each device.
+    ids : list of DeviceID
+        The ID of each device.
+    """
+
+    def __init__(self, cluster: Cluster, rules: DeviceRules) -> None:
+        self.cluster = cluster
+        self.rules = rules
+        slices: list[ResourceSlice] = list(cluster.list(ResourceSlice))
+        if rules.taint_rules:
+            slices = with_taint_rules(slices, list(cluster.list(DeviceTaintRule)))
+        self.slices = slices
+        self.views = gather_pools(slices, cluster.nodes, rules)
+        self.devices: list[Device] = [device for one in slices for device in one.spec.devices]
+        self.drivers = [one.spec.driver for one in slices for _ in one.spec.devices]
+        self.ids = [DeviceID(one.spec.driver, one.spec.pool.name, d.name) for one in slices for d in one.spec.devices]
+        counts = np.cumsum([0, *(len(one.spec.devices) for one in slices)])
+        self._first = {one.name: int(start) for one, start in zip(slices, counts[:-1], strict=True)}
+        self._starts: list[int] = counts[1:].tolist()
+        self._columns: dict[Hashable, Int64Array] = {}
+        self._selectors: dict[str, Selector] = {}
+        self._answers_to: dict[str, tuple[Int64Array, list[str]]] = {}
+
+    def with_claims_of(self, cluster: Cluster) -> Inventory:
+        """Return the inventory for a cluster that differs in claims and pods alone; cached columns are shared."""
+        out = copy(self)
+        out.cluster = cluster
+        for name in ("usage", "in_use", "shares", "reckons_capacity", "view_form"):
+            out.__dict__.pop(name, None)
+        out._columns = {key: column for key, column in self._columns.items() if key != "shares"}
+        return out
+
+    @cached_property
+    def usage(self) -> Usage:
+        """The allocated devices."""
+        return gather_usage(self.cluster.list(ResourceClaim), shares=self.rules.capacity_requests)
+
+    @cached_property
+    def view_devices(self) -> list[Int64Array]:
+        """The numbers of each pool view's devices, in search order: int64 arrays."""
+        out = []
+        for view in self.views:
+            ranges = [np.arange(len(one.spec.devices)) + self._first[one.name] for one in view.slices]
+            out.append(np.concatenate(ranges).astype(np.int64) if ranges else np.zeros(0, dtype=np.int64))
+        return out
+
+    @cached_property
+    def view_elsewhere(self) -> list[Mask]:
+        """The devices of each pool view that are not for the nodes that see the view: boolean masks."""
+        out = []
+        for view, devices in zip(self.views, self.view_devices, strict=True):
+            mask = np.zeros(len(devices), dtype=np.bool_)
+            if view.elsewhere:
+                starts = np.cumsum([0, *(len(one.spec.devices) for one in view.slices)])
+                mask[[starts[number] + device for number, device in view.elsewhere]] = True
+            out.append(mask)
+        return out
+
+    def slice_of(self, number: int) -> ResourceSlice:
+        """Return the slice that lists a device."""
+        return self.slices[bisect_right(self._starts, number)]
+
+    def other_devices(self, view: PoolView) -> list[int]:
+        """Return the numbers of the devices in a pool's slices for other nodes."""
+        return [self._first[one.name] + i for one in view.others for i in range(len(one.spec.devices))]
+
+    @cached_property
+    def node_pools(self) -> NodePools:
+        """The pools of every node."""
+        rows = [view.rows for view in self.views]
+        views = [np.full(len(view.rows), number) for number, view in enumerate(self.views)]
+        row = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+        number = np.concatenate(views).astype(np.int64) if views else np.zeros(0, dtype=np.int64)
+        # Views are in search order, which a stable sort preserves.
+        order = np.argsort(row, kind="stable")
+        counts = np.bincount(row, minlength=len(self.cluster.nodes))
+        return NodePools(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), number[order])
+
+    @cached_property
+    def view_form(self) -> Int64Array:
+        """The codes of pool views by everything but their devices: int64, shape (n_views,).
+
+        Two views with the same code and interchangeable devices give the same result in a search.
+        """
+        codes: dict[Hashable, int] = {}
+        return np.array(
+            [codes.setdefault(self._form(number), len(codes)) for number in range(len(self.views))], dtype=np.int64
+        )
+
+    def _form(self, number: int) -> Hashable:
+        view = self.views[number]
+        counters = None
+        if self.has_counters and view.counter_sets:
+            counters = tuple(sorted(self.available_counters(number).items()))
+        return view.incomplete, bool(view.invalid), self.view_elsewhere[number].tobytes(), counters
+
+    def available_counters(self, number: int) -> dict[CounterName, int]:
+        """Return the counters of a pool view minus the draw of the pool's allocated devices, in nano-units."""
+        view = self.views[number]
+        devices = (*self.view_devices[number].tolist(), *self.other_devices(view))
+        allocated = (self.devices[i] for i in devices if self.usage.allocated(self.ids[i]))
+        return available_counters(view.counter_sets or {}, allocated)
+
+    @cached_property
+    def has_counters(self) -> bool:
+        """True if any device draws from counters."""
+        return bool((self.content("consumes_counters") >= 0).any())
+
+    def pools_of(self, row: int) -> list[int]:
+        """Return the numbers of the pool views of a node, in search order."""
+        pools = self.node_pools
+        found: list[int] = pools.view[pools.start[row] : pools.start[row + 1]].tolist()
+        return found
+
+    def column(self, key: Hashable, value: Callable[[int], Hashable]) -> Int64Array:
+        """Return codes of a value for each device: int64, shape (n_devices,); -1 where the value is ``None``.
+
+        Parameters
+        ----------
+        key : hashable
+            The cache key of the column.
+        value : callable
+            Returns the value of a device by its number; called once per device.
+        """
+        found = self._columns.get(key)
+        if found is None:
+            codes: dict[Hashable, int] = {None: -1}
+            numbers = [codes.setdefault(value(i), len(codes) - 1) for i in range(len(self.devices))]
+            found = self._columns[key] = np.array(numbers, dtype=np.int64)
+        return found
+
+    def attribute(self, name: str) -> Int64Array:
+        """Return codes of an attribute's typed value: int64, shape (n_devices,); -1 for a device without it."""
+
+        def value(number: int) -> Hashable:
+            attribute = lookup_attribute(self.drivers[number], self.devices[number], name)
+            found = None if attribute is None else attribute_value(attribute)
+            if attribute is None or found is None:
+                return None
+            return type(found), attribute.version_value is not None and attribute.string_value is None, found
+
+        return self.column(("attribute", name), value)
+
+    def content(self, field: str) -> Int64Array:
+        """Return codes of a field's whole content: int64, shape (n_devices,); -1 where the field is empty."""
+        found = self._columns.get(("content", field))
+        if found is None:
+            codes: dict[Hashable, int] = {None: -1}
+            values = [getattr(device, field) for device in self.devices]
+            numbers = [codes.setdefault(_encode(value), len(codes) - 1) if value else -1 for value in values]
+            found = self._columns["content", field] = np.array(numbers, dtype=np.int64)
+        return found
+
+    @cached_property
+    def reckons_capacity(self) -> Mask:
+        """The devices whose capacity matters even to requests for no capacity: bool, shape (n_devices,).
+
+        These are devices that can be shared, that are partly used, or whose capacity has a policy. On any other device,
+        a request for no capacity takes the whole capacity.
+        """
+        policies = [any(c.request_policy is not None for c in device.capacity.values()) for device in self.devices]
+        used = [device in self.usage.consumed for device in self.ids] if self.usage.consumed else False
+        mask: Mask = np.array(policies, dtype=np.bool_) | np.array(used, dtype=np.bool_)
+        return mask | (self.content("allow_multiple_allocations") >= 0)
+
+    @cached_property
+    def in_use(self) -> Mask:
+        """The devices that are allocated as a whole: bool, shape (n_devices,)."""
+        return np.array([device in self.usage.whole for device in self.ids], dtype=np.bool_)
+
+    @cached_property
+    def shares(self) -> Int64Array:
+        """The codes of the consumption of shared devices: int64, shape (n_devices,); -1 for devices not shared."""
+
+        def value(number: int) -> Hashable:
+            device, usage = self.ids[number], self.usage
+            if device not in usage.shared:
+                return None
+            amounts = usage.consumed.get(device)
+            return () if amounts is None else tuple(sorted(amounts.items()))
+
+        return self.column("shares", value)
+
+    @property
+    def not_modelled(self) -> list[str]:
+        """The features of evaluated selectors that are not modelled."""
+        return [selector.not_modelled for selector in self._selectors.values() if selector.not_modelled]
+
+    def selector(self, expression: str) -> Selector:
+        """Return the compiled selector of an expression."""
+        found = self._selectors.get(expression)
+        if found is None:
+            # The evaluation of CEL is a third of this package; few clusters have devices.
+            from kschedctl.scheduler.devices.selectors import Selector
+
+            found = self._selectors[expression] = Selector(
+                expression, sees_multiple_allocations=self.rules.multiple_allocations_visible
+            )
+        return found
+
+    def matches(self, selectors: Sequence[DeviceSelector], of: str) -> tuple[Int64Array, list[str]]:
+        """Evaluate all selectors of a request or class for every device.
+
+        Parameters
+        ----------
+        selectors : sequence of DeviceSelector
+            The selectors; a device must match all of them.
+        of : str
+            The owner of the selectors, for error messages.
+
+        Returns
+        -------
+        verdict : ndarray of int64, shape (n_devices,)
+            0 no match, 1 match, above 1 the number of an error.
+        errors : list of str
+            The error texts, from number 2 on.
+        """
+        verdict = np.ones(len(self.devices), dtype=np.int64)
+        errors: list[str] = []
+        for i, selector in enumerate(selectors):
+            expression = "" if selector.cel is None else selector.cel.expression
+            answers, found = self.answers(expression)
+            texts = [f"{of}: selector #{i}\0{text}" for text in found]
+            answers = np.where(answers > 1, answers + len(errors), answers)
+            errors += texts
+            verdict = np.where(verdict == 1, answers, verdict)
+        return verdict, errors
+
+    def answers(self, expression: str) -> tuple[Int64Array, list[str]]:
+        """Evaluate an expression for every device.
+
+        The result is 0 for no match, 1 for a match, and from 2 on the number of an error; the errors are returned as
+        well.
+        """
+        known = self._answers_to.get(expression)
+        if known is not None:
+            return known
+        texts: dict[str, int] = {}
+        selector = self.selector(expression)
+        looks: Sequence[Hashable] = selector.looks(self.drivers, self.devices)
+        if self.unreadable:
+            looks = [("unreadable", number) if number in self.unreadable else look for number, look in enumerate(looks)]
+        first: dict[Hashable, int] = {}
+        for number, look in enumerate(looks):
+            first.setdefault(look, number)
+        answers: dict[Hashable, int] = {}
+        for look, number in first.items():
+            answer = selector.answer(self.drivers[number], self.devices[number])
+            answers[look] = int(answer) if isinstance(answer, bool) else texts.setdefault(answer, len(texts) + 2)
+        numbers = np.array([answers[look] for look in looks], dtype=np.int64)
+        known = self._answers_to[expression] = numbers, list(texts)
+        return known
+
+    @cached_property
+    def unreadable(self) -> frozenset[int]:
+        """The numbers of the devices with an attribute that has no readable value; each is evaluated by itself.
+
+        Such an attribute fails every selector, whichever fields the selector reads.
+        """
+        from kschedctl.scheduler.devices.selectors import is_readable
+
+        return frozenset(
+            number
+            for number, device in enumerate(self.devices)
+            if any(
+                one.string_value is None and one.int_value is None and one.bool_value is None
+                for one in device.attributes.values()
+            )
+            and any(not is_readable(one) for one in device.attributes.values())
+        )
+
+    def device_class(self, name: str) -> DeviceClass | None:
+        """Return a DeviceClass by name, or ``None``."""
+        return self.cluster.get(DeviceClass, name)
+
+
+def with_claims(cluster: Cluster, claims: Iterable[ResourceClaim]) -> Cluster:
+    """Return a cluster with other claims; cached columns of its inventories are shared."""
+    out = cluster.with_objects(ResourceClaim, claims)
+    for rules, inventory in cluster.kept(Inventory):
+        out.derived(Inventory, rules, partial(inventory.with_claims_of, out), of=KINDS)
+    return out

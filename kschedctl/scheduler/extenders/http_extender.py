@@ -1,0 +1,178 @@
+"""An extender of the configuration, called over HTTP (upstream ``HTTPExtender``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.controllers.workloads.template import uid_of
+from kschedctl.objects.core import Node
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.extenders.responses import (
+    SentBackNode,
+    binding_error,
+    filter_answer,
+    preemption_answer,
+    priorities,
+)
+from kschedctl.scheduler.extenders.tls import tls_context
+from kschedctl.scheduler.extenders.transport import Response, Transport
+from kschedctl.scheduler.framework.config.load import SchedulerConfiguration
+from kschedctl.scheduler.framework.config.types import ExtenderConfig
+from kschedctl.scheduler.framework.extender import Extender, ExtenderError, ExtenderFilterResult, MetaVictims, Victims
+from kschedctl.sources.snapshot.original_objects import OriginalObjects
+
+_OK: Final = 200
+_DEFAULT_TIMEOUT: Final = Duration.seconds(5)
+
+
+class HTTPExtender(Extender):
+    """An extender that is called over HTTP.
+
+    Parameters
+    ----------
+    config : Extender of the configuration
+        The extender's address, verbs and options.
+    written : OriginalObjects, optional
+        The manifests of nodes and pods, including fields that scheduling does not read.
+    binds : bool
+        True if the extender really binds pods.
+    path, where : str
+        The extender's path in the configuration, and the configuration's file, for errors.
+
+    Raises
+    ------
+    ConfigError
+        If a certificate or key cannot be read. The constructor sends no request.
+    """
+
+    def __init__(
+        self,
+        config: ExtenderConfig,
+        written: OriginalObjects | None = None,
+        *,
+        binds: bool = False,
+        path: str = "extenders",
+        where: str = "",
+    ) -> None:
+        super().__init__(config, binds=binds)
+        self._written = written if written is not None else OriginalObjects()
+        seconds = (config.http_timeout or _DEFAULT_TIMEOUT).nanoseconds / 1e9
+        server_name = config.tls_config.server_name if config.tls_config is not None else ""
+        self._transport = Transport(seconds, tls_context(config, path, where), server_name)
+
+    def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
+        """Call the verb ``filter`` and return the nodes that pass."""
+        answer = filter_answer(self._send(self.config.filter_verb, self._about(pod, nodes)))
+        if answer.error:
+            raise ExtenderError(answer.error)
+        failed = answer.failed, answer.failed_and_unresolvable
+        if self.config.node_cache_capable and answer.node_names is not None:
+            known = {node.name for node in nodes}
+            unknown = next((name for name in answer.node_names if name not in known), None)
+            if unknown is not None:
+                claim = f'claims a filtered node "{unknown}" which is not found in the input node list'
+                raise ExtenderError(f'extender "{self.name}" {claim}')
+            return ExtenderFilterResult(answer.node_names, {}, *failed)
+        # Without nodes and names in the response, no node passes.
+        left = {node.name: node for node in answer.nodes or ()}
+        return ExtenderFilterResult(tuple(left), left, *failed)
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> Sequence[tuple[str, int]]:
+        """Call the verb ``prioritize`` and return the scores by node name."""
+        return priorities(self._send(self.config.prioritize_verb, self._about(pod, nodes)))
+
+    def process_preemption(self, pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
+        """Call the verb ``preempt`` and return the accepted candidates with their victims."""
+        cached = self.config.node_cache_capable
+        by_node = {
+            name: {
+                "Pods": [{"UID": uid_of(each)} if cached else self._json(each) for each in found.pods],
+                "NumPDBViolations": found.num_pdb_violations,
+            }
+            for name, found in victims.items()
+        }
+        about = {
+            "Pod": self._json(pod),
+            "NodeNameToVictims": None if cached else by_node,
+            "NodeNameToMetaVictims": by_node if cached else None,
+        }
+        return preemption_answer(self._send(self.config.preempt_verb, about))
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Call the verb ``bind``."""
+        metadata = pod.metadata
+        about = {
+            "PodName": metadata.name,
+            "PodNamespace": metadata.namespace,
+            "PodUID": uid_of(pod),
+            "Node": node_name,
+        }
+        error = binding_error(self._send(self.config.bind_verb, about))
+        if error:
+            raise ExtenderError(error)
+
+    def _about(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, Any]:
+        """Return the arguments of ``filter`` and ``prioritize``."""
+        if self.config.node_cache_capable:
+            return {"Pod": self._json(pod), "Nodes": None, "NodeNames": [node.name for node in nodes]}
+        items = [self._json(node) for node in nodes]
+        return {"Pod": self._json(pod), "Nodes": {"metadata": {}, "items": items}, "NodeNames": None}
+
+    def _json(self, obj: ApiObject) -> dict[str, Any]:
+        if isinstance(obj, SentBackNode):
+            sent: dict[str, Any] = msgspec.json.decode(obj.text)
+            return sent
+        whole = self._written.of(obj)
+        if isinstance(obj, Pod):
+            # Extenders identify pods by uid.
+            whole.setdefault("metadata", {}).setdefault("uid", uid_of(obj))
+        return whole
+
+    def _send(self, verb: str, about: dict[str, Any]) -> Response:
+        """Send the request of a verb.
+
+        Raises
+        ------
+        ExtenderError
+            If there is no response, or its status is not 200.
+        """
+        url = f"{self.config.url_prefix.rstrip('/')}/{verb}"
+        response = self._transport.post(url, msgspec.json.encode(about))
+        if response.status != _OK:
+            raise ExtenderError(f"failed {verb} with extender at URL {url}, code {response.status}")
+        return response
+
+
+def http_extenders(
+    configuration: SchedulerConfiguration,
+    written: OriginalObjects | None = None,
+    *,
+    binds: bool = False,
+    where: str = "",
+) -> tuple[HTTPExtender, ...]:
+    """Return the extenders of a configuration, in the order in which they are called.
+
+    Parameters
+    ----------
+    configuration : SchedulerConfiguration
+        The configuration.
+    written, binds
+        As for ``HTTPExtender``.
+    where : str
+        The configuration's file, for errors.
+
+    Raises
+    ------
+    ConfigError
+        If an extender's certificate or key cannot be read.
+    """
+    as_written = configuration.settings.extenders
+    return tuple(
+        HTTPExtender(config, written, binds=binds, path=f"extenders[{as_written.index(config)}]", where=where)
+        for config in configuration.extenders
+    )

@@ -1,0 +1,223 @@
+"""Extender responses, decoded as by Go: field names in any case, null as zero value, and Go's error messages.
+
+The types are those of ``k8s.io/kube-scheduler/extender/v1``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.common.errors import InputError
+from kschedctl.common.text.json_values import encodable
+from kschedctl.objects.core import Node
+from kschedctl.scheduler.extenders.go_json import GoNumber, first_value
+from kschedctl.scheduler.extenders.transport import Response
+from kschedctl.scheduler.framework.extender import ExtenderError, MetaVictims
+from kschedctl.sources.snapshot.decoding import decode
+
+_INT64: Final = 2**63
+_FAILED_NODES: Final = "v1.FailedNodesMap"
+
+
+class SentBackNode(Node, frozen=True, kw_only=True):
+    """A node that an extender sent back, with its JSON text, which is sent to the next extender unchanged."""
+
+    text: bytes = b"{}"
+
+
+@dataclass(frozen=True, slots=True)
+class FilterAnswer:
+    """An extender's response to ``filter``.
+
+    Attributes
+    ----------
+    nodes : tuple of SentBackNode or None
+        The nodes that pass, as objects; ``None`` if the response has none.
+    node_names : tuple of str or None
+        The nodes that pass, by name; ``None`` if the response has none.
+    failed, failed_and_unresolvable : mapping of str to str
+        The messages of rejected nodes, by name.
+    error : str
+        The extender's error; empty without one.
+    """
+
+    nodes: tuple[SentBackNode, ...] | None
+    node_names: tuple[str, ...] | None
+    failed: Mapping[str, str]
+    failed_and_unresolvable: Mapping[str, str]
+    error: str
+
+
+def filter_answer(response: Response) -> FilterAnswer:
+    """Decode the response to ``filter``.
+
+    Raises
+    ------
+    ExtenderError
+        If the response is invalid.
+    """
+    fields = _Struct("ExtenderFilterResult", first_value(response))
+    names = fields.get("NodeNames", list, "[]string")
+    return FilterAnswer(
+        nodes=_nodes(fields),
+        node_names=None if names is None else tuple(fields.text("NodeNames", name) for name in names),
+        failed=fields.texts("FailedNodes", _FAILED_NODES),
+        failed_and_unresolvable=fields.texts("FailedAndUnresolvableNodes", _FAILED_NODES),
+        error=fields.text("Error", fields.value("Error")),
+    )
+
+
+def priorities(response: Response) -> tuple[tuple[str, int], ...]:
+    """Decode the response to ``prioritize``: hosts and their scores.
+
+    Raises
+    ------
+    ExtenderError
+        If the response is invalid.
+    """
+    value = first_value(response)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise ExtenderError(f"json: cannot unmarshal {_kind(value)} into Go value of type v1.HostPriorityList")
+    found = []
+    for item in value:
+        fields = _Struct("HostPriority", item)
+        found.append((fields.text("Host", fields.value("Host")), fields.integer("Score")))
+    return tuple(found)
+
+
+def preemption_answer(response: Response) -> dict[str, MetaVictims]:
+    """Decode the response to ``preempt``: victims by node.
+
+    Raises
+    ------
+    ExtenderError
+        If the response is invalid.
+    """
+    field = "NodeNameToMetaVictims"
+    outer = _Struct("ExtenderPreemptionResult", first_value(response))
+    found: dict[str, MetaVictims] = {}
+    for name, value in (outer.get(field, dict, "map[string]*v1.MetaVictims") or {}).items():
+        if value is not None and not isinstance(value, dict):
+            raise outer.wrong(field, value, "v1.MetaVictims")
+        own = _Struct("MetaVictims", value, f"{field}.")
+        pods = own.get("Pods", list, "[]*v1.MetaPod") or []
+        uids = (_Struct("MetaPod", pod, f"{field}.Pods.") for pod in pods if pod is not None)
+        found[name] = MetaVictims(
+            tuple(pod.text("UID", pod.value("UID")) for pod in uids), own.integer("NumPDBViolations")
+        )
+    return found
+
+
+def binding_error(response: Response) -> str:
+    """Decode the response to ``bind``: the extender's error; empty without one.
+
+    Raises
+    ------
+    ExtenderError
+        If the response is invalid.
+    """
+    fields = _Struct("ExtenderBindingResult", first_value(response))
+    return fields.text("Error", fields.value("Error"))
+
+
+class _Struct:
+    """A JSON object decoded as a Go struct. Field names are case-insensitive; the last one of equal names counts.
+
+    Parameters
+    ----------
+    name : str
+        The struct's name, for errors.
+    value : JSON value
+        The object; null is an empty one.
+    path : str
+        The prefix of field names in errors.
+    """
+
+    def __init__(self, name: str, value: Any, path: str = "") -> None:
+        if value is not None and not isinstance(value, dict):
+            raise ExtenderError(f"json: cannot unmarshal {_kind(value)} into Go value of type v1.{name}")
+        self._name = name
+        self._path = path
+        self._fields = {field.lower(): inner for field, inner in (value or {}).items()}
+
+    def value(self, field: str) -> Any:
+        return self._fields.get(field.lower())
+
+    def get(self, field: str, kind: type, go_type: str) -> Any:
+        """Return the value of a field, or ``None``."""
+        value = self.value(field)
+        if value is not None and not isinstance(value, kind):
+            raise self.wrong(field, value, go_type)
+        return value
+
+    def text(self, field: str, value: Any) -> str:
+        """Return the string in a field; null is empty."""
+        if value is None:
+            return ""
+        if not isinstance(value, str) or isinstance(value, GoNumber):
+            raise self.wrong(field, value, "string")
+        return value
+
+    def texts(self, field: str, go_type: str) -> dict[str, str]:
+        """Return the map of strings in a field; null is empty."""
+        return {key: self.text(field, value) for key, value in (self.get(field, dict, go_type) or {}).items()}
+
+    def integer(self, field: str) -> int:
+        """Return the int64 in a field; null is 0."""
+        value = self.value(field)
+        if value is None:
+            return 0
+        if not isinstance(value, GoNumber):
+            raise self.wrong(field, value, "int64")
+        number = int(value) if re.fullmatch("-?[0-9]{1,20}", value) else _INT64
+        if not -_INT64 <= number < _INT64:
+            raise self.wrong(field, value, "int64", f"number {value}")
+        return number
+
+    def wrong(self, field: str, value: Any, go_type: str, shown: str = "") -> ExtenderError:
+        """Return the error for a value of the wrong type."""
+        where = f"Go struct field {self._name}.{self._path}{field} of type {go_type}"
+        return ExtenderError(f"json: cannot unmarshal {shown or _kind(value)} into {where}")
+
+
+def _nodes(fields: _Struct) -> tuple[SentBackNode, ...] | None:
+    value = fields.get("Nodes", dict, "v1.NodeList")
+    if value is None:
+        return None
+    items = _Struct("NodeList", value, "Nodes.").get("items", list, "[]v1.Node") or []
+    try:
+        return tuple(_node(msgspec.json.encode(_plain(item or {}))) for item in items)
+    except InputError as error:
+        raise ExtenderError(f"its nodes cannot be read: {error}") from None
+    except RecursionError:
+        raise ExtenderError("its nodes cannot be read: exceeded max depth") from None
+
+
+def _node(text: bytes) -> SentBackNode:
+    node = decode(text, Node)
+    return SentBackNode(metadata=node.metadata, spec=node.spec, status=node.status, text=text)
+
+
+def _plain(value: Any) -> Any:
+    """Return the value with numbers in their notation as JSON text, and without lone surrogates."""
+    if isinstance(value, GoNumber):
+        return msgspec.Raw(value.encode())
+    if isinstance(value, dict):
+        return {encodable(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return encodable(value)
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, GoNumber):
+        return "number"
+    names = ((bool, "bool"), (str, "string"), (list, "array"), (dict, "object"))
+    return next((name for kind, name in names if isinstance(value, kind)), "null")

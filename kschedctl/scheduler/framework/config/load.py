@@ -1,0 +1,299 @@
+"""Loading of a KubeSchedulerConfiguration, with the same errors as kube-scheduler."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from kschedctl.common.errors import ConfigError, InputError
+from kschedctl.common.findings.finding import Finding
+from kschedctl.common.text.repeated_keys import Fields, repeated_in_yaml
+from kschedctl.common.text.yaml import yaml_documents
+from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.objects.field_errors import go_json
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.wording import listed, similar
+from kschedctl.scheduler.framework.config.args import (
+    ARGS,
+    NodeResourcesFitArgs,
+    RawArgs,
+    default_args,
+    with_release_defaults,
+)
+from kschedctl.scheduler.framework.config.args_validation import validate_args
+from kschedctl.scheduler.framework.config.decode import Decoder
+from kschedctl.scheduler.framework.config.problems import Problems
+from kschedctl.scheduler.framework.config.profile import Implements, Profile, ProfileBuilder
+from kschedctl.scheduler.framework.config.types import (
+    API_VERSION,
+    KIND,
+    ConfigStruct,
+    ExtenderConfig,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    PluginConfig,
+)
+from kschedctl.scheduler.framework.config.validation import queue_sort_args, validate
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+
+#: In-tree plugins of some release that do not affect the scheduling of a single pod.
+_NOT_ASKED: Final = ("DeferredPodScheduling", "GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator")
+_GROUP: Final = API_VERSION.partition("/")[0]
+#: The valid ``apiVersion`` values of plugin args; an empty one stands for the version of the configuration.
+_ARGS_VERSIONS: Final = ("", "/", f"{_GROUP}/", API_VERSION)
+
+
+#: The args type of each plugin, by plugin name.
+ArgsTypes = Mapping[str, type[ConfigStruct]]
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerConfiguration:
+    """A loaded and validated scheduler configuration, with resolved profiles.
+
+    Attributes
+    ----------
+    profiles : mapping of str to Profile
+        The profiles by scheduler name, in the order of the file.
+    extenders : tuple of ExtenderConfig
+        The extenders in calling order: ignorable extenders come last.
+    percentage_of_nodes_to_score : int
+        The percentage; 0 means that the scheduler computes it from the number of nodes.
+    settings : KubeSchedulerConfiguration
+        The whole configuration as written, with defaults: leader election, backoff, parallelism.
+    warnings : tuple of str
+        Warnings about settings with a surprising effect, such as overriding a default plugin.
+    """
+
+    profiles: Mapping[str, Profile]
+    extenders: tuple[ExtenderConfig, ...]
+    percentage_of_nodes_to_score: int
+    settings: KubeSchedulerConfiguration
+    warnings: tuple[str, ...]
+
+
+def default_configuration(release: Release, implements: Implements) -> SchedulerConfiguration:
+    """Return the configuration that kube-scheduler runs with if it is given none."""
+    return load_configuration({"apiVersion": API_VERSION, "kind": KIND}, release=release, implements=implements)
+
+
+def load_configuration(
+    data: bytes | Mapping[str, Any],
+    *,
+    release: Release,
+    implements: Implements,
+    args_types: ArgsTypes = MappingProxyType({}),
+    where: str = "",
+) -> SchedulerConfiguration:
+    """Load and validate a KubeSchedulerConfiguration.
+
+    Certificates of extenders are not checked, because their files are on the scheduler's machine.
+
+    Parameters
+    ----------
+    data : bytes or mapping
+        JSON or YAML text (only the first document is used), or the decoded object.
+    release : Release
+        The kube-scheduler release that the configuration is for.
+    implements : mapping of str to frozenset of ExtensionPoint
+        The existing plugins, in-tree and out-of-tree, and the extension points they implement.
+    args_types : mapping of str to type
+        The args types of out-of-tree plugins; args of plugins without a type are kept as written.
+    where : str
+        The file name, for error messages.
+
+    Raises
+    ------
+    ConfigError
+        If kube-scheduler would not start with the configuration. Problems are reported by stage: first all
+        decoding problems, then all invalid values, then all plugin problems.
+    """
+    inert = {
+        name: frozenset(map(ExtensionPoint, points))
+        for name, points in release.inert_plugins.items()
+        if name not in implements
+    }
+    implements = {**implements, **inert}
+    document = _parse(data, where) if isinstance(data, bytes) else data
+    problems, warnings = Problems(), list[str]()
+    config, args = _decode(document, release, {**args_types, **ARGS}, problems, where)
+    problems.raise_if_any(where)
+    validate(config, problems)
+    for i, profile in enumerate(config.profiles):
+        for j, (plugin_config, own) in enumerate(zip(profile.plugin_config, args[i], strict=True)):
+            # NodeResourcesFit validates its own args when it is instantiated (``ProfileBuilder``).
+            if plugin_config.name != "NodeResourcesFit":
+                validate_args(own, f"profiles[{i}].pluginConfig[{j}].args", release, problems)
+    problems.raise_if_any(where)
+    ignored = tuple(
+        resource.name
+        for extender in config.extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+    profiles = []
+    own_defaults = {name: type_() for name, type_ in args_types.items()}
+    for i, profile in enumerate(config.profiles):
+        given = {plugin_config.name: own for plugin_config, own in zip(profile.plugin_config, args[i], strict=True)}
+        builder = ProfileBuilder(
+            profile,
+            _with_ignored_resources({**own_defaults, **default_args(release), **given}, ignored),
+            f"profiles[{i}]",
+            release=release,
+            implements=implements,
+            inert=frozenset(inert),
+            problems=problems,
+            warnings=warnings,
+        )
+        profiles.append(builder.build())
+        warnings += _unknown_plugin_configs(profile, f"profiles[{i}]", implements)
+        warnings += _unknown_disabled(profile, f"profiles[{i}]", implements)
+    problems.raise_if_any(where)
+    _check_queue_sort(config.profiles, profiles, problems)
+    problems.raise_if_any(where)
+    return SchedulerConfiguration(
+        profiles=MappingProxyType({profile.scheduler_name: profile for profile in profiles}),
+        extenders=tuple(sorted(config.extenders, key=lambda extender: extender.ignorable)),
+        percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
+        settings=config,
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _parse(text: bytes, where: str) -> Any:
+    """Parse the first document of a text; text that begins with a brace is JSON, as for kube-scheduler."""
+    try:
+        if text.lstrip().startswith(b"{"):
+            return json.loads(text, object_pairs_hook=Fields, parse_constant=_no_constant)
+        _, document = next(yaml_documents(text, where), (1, b"null"))
+        _refuse_repeated_keys(text, where)
+        return json.loads(document)
+    except InputError as error:
+        raise ConfigError.together(error.findings) from None
+    except ValueError as error:
+        raise ConfigError(f"is not JSON: {error}", where=where) from None
+    except RecursionError:
+        raise ConfigError("is nested too deeply", where=where) from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _refuse_repeated_keys(text: bytes, where: str) -> None:
+    """Raise an error for repeated YAML keys: YAML parsers take the last one, kube-scheduler rejects them."""
+    problems = Problems()
+    for _, (steps, position) in repeated_in_yaml(text, last=1):
+        # A field path cannot distinguish two keys of the same name, so the finding has a line.
+        if position is not None:
+            problem = f'key "{steps[-1]}" already set in map'
+            problems.note(Finding(problem, f"line {position.line}", position=position))
+    problems.raise_if_any(where)
+
+
+def _decode(
+    document: Any, release: Release, args_types: ArgsTypes, problems: Problems, where: str
+) -> tuple[KubeSchedulerConfiguration, list[list[msgspec.Struct]]]:
+    """Return the configuration, and for each profile the args in its pluginConfig with defaults filled in."""
+    _check_type(document, where)
+    decoder = Decoder(problems, release.absent_config_fields)
+    config = decoder.struct(_without_type(document), KubeSchedulerConfiguration, "")
+    if len(config.profiles) == 1 and config.profiles[0].scheduler_name is None:
+        named = msgspec.structs.replace(config.profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME)
+        config = msgspec.structs.replace(config, profiles=(named,))
+    args = [
+        [
+            _decode_args(plugin_config, args_types, f"profiles[{i}].pluginConfig[{j}].args", decoder, problems, release)
+            for j, plugin_config in enumerate(profile.plugin_config)
+        ]
+        for i, profile in enumerate(config.profiles)
+    ]
+    return config, args
+
+
+def _check_type(document: Any, where: str) -> None:
+    """Raise an error if the document is not a KubeSchedulerConfiguration of a known version."""
+    if not isinstance(document, Mapping):
+        raise ConfigError("is not an object", where=where, hint=f"a {KIND} of {API_VERSION} is expected")
+    for name in ("kind", "apiVersion"):
+        value = document.get(name)
+        if not isinstance(value, str) or not value:
+            expected = KIND if name == "kind" else API_VERSION
+            raise ConfigError("Required value", where=where, path=name, hint=f"{expected} is expected")
+    kind, version = document["kind"], document["apiVersion"]
+    if version != API_VERSION or kind != KIND:
+        problem = f'no kind "{kind}" is registered for version "{version}"'
+        raise ConfigError(problem, where=where, hint=f"a {KIND} of {API_VERSION} is expected")
+
+
+def _decode_args(
+    plugin_config: PluginConfig,
+    args_types: ArgsTypes,
+    path: str,
+    decoder: Decoder,
+    problems: Problems,
+    release: Release,
+) -> msgspec.Struct:
+    """Decode a plugin's args; if in-tree args state their ``kind`` or ``apiVersion``, these must be correct."""
+    cls, data = args_types.get(plugin_config.name), plugin_config.args
+    if cls is None or plugin_config.name in release.plugins_without_args:
+        return RawArgs(data)
+    if data is None:
+        return with_release_defaults(cls(), release)
+    if isinstance(data, Mapping):
+        kind, version = data.get("kind") or cls.__name__, data.get("apiVersion") or ""
+        in_tree = plugin_config.name in ARGS
+        if in_tree and (version not in _ARGS_VERSIONS or kind != cls.__name__):
+            text = f"{go_json(kind)} of version {go_json(version)} is not {cls.__name__} of {API_VERSION}"
+            problems.add(path, text)
+        data = _without_type(data)
+    return with_release_defaults(decoder.struct(data, cls, path), release)
+
+
+def _without_type(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    plain = Fields([(name, value) for name, value in data.items() if name not in ("apiVersion", "kind")])
+    plain.repeated = data.repeated if isinstance(data, Fields) else ()
+    return plain
+
+
+def _with_ignored_resources(args: Mapping[str, msgspec.Struct], ignored: tuple[str, ...]) -> dict[str, msgspec.Struct]:
+    """Set the ignored resources of NodeResourcesFit to those managed by extenders, replacing configured ones."""
+    fit = args["NodeResourcesFit"]
+    if not ignored or not isinstance(fit, NodeResourcesFitArgs):
+        return dict(args)
+    return {**args, "NodeResourcesFit": msgspec.structs.replace(fit, ignored_resources=ignored)}
+
+
+def _unknown_plugin_configs(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
+    for i, config in enumerate(profile.plugin_config):
+        if config.name not in implements:
+            yield f"{path}.pluginConfig[{i}]: there is no plugin {go_json(config.name)}; its args have no effect"
+
+
+def _unknown_disabled(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
+    """Yield a warning for each disabled plugin that does not exist; kube-scheduler accepts these silently."""
+    for point in ("multiPoint", *ExtensionPoint):
+        for i, plugin in enumerate(profile.plugins.at(point).disabled):
+            if plugin.name not in {"*", *implements, *_NOT_ASKED}:
+                close = similar(plugin.name, implements)
+                meant = f" (did you mean {listed(close, 'or')}?)" if close else ""
+                where = f"{path}.plugins.{point}.disabled[{i}]"
+                yield f"{where}: there is no plugin {go_json(plugin.name)}{meant}; disabling it has no effect"
+
+
+def _check_queue_sort(written: Sequence[KubeSchedulerProfile], profiles: Sequence[Profile], problems: Problems) -> None:
+    """Record profiles whose queue sort plugin or its args differ from the first, as all profiles share one queue."""
+    first = profiles[0].plugins[ExtensionPoint.QUEUE_SORT][0]
+    first_args = go_json(queue_sort_args(written[0], first))
+    for i, profile in enumerate(profiles[1:], start=1):
+        name, own = profile.scheduler_name, profile.plugins[ExtensionPoint.QUEUE_SORT][0]
+        if own != first:
+            text = f'different queue sort plugins for profile "{name}": "{own}", first: "{first}"'
+            problems.add(f"profiles[{i}].plugins.queueSort", text)
+        elif go_json(queue_sort_args(written[i], own)) != first_args:
+            problems.add(f"profiles[{i}].pluginConfig", f'different queue sort plugin args for profile "{name}"')

@@ -1,0 +1,452 @@
+"""The framework of one profile: its plugins, and the extension points run as kube-scheduler runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TypeVar, cast
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.scheduler.framework.config.profile import Profile
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import Reach
+from kschedctl.scheduler.framework.events import EVERYTHING, ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.scheduler.framework.extender import EXTENDER_NAME, Extender
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import (
+    FilterPlugin,
+    Handle,
+    PermitPlugin,
+    PlacementFeasiblePlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    Plugin,
+    PluginError,
+    PodGroupPostFilterPlugin,
+    PodGroupPostFilterResult,
+    PodGroupTrial,
+    PostFilterPlugin,
+    PostFilterResult,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+)
+from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
+from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
+from kschedctl.scheduler.framework.result_cache import CachedResults, ResultCache
+from kschedctl.scheduler.framework.status import Code, Rejections, Status
+from kschedctl.scheduler.framework.waiting_pods import WaitingPods
+
+P = TypeVar("P", bound=Plugin)
+#: The plugin types that can reject a pod.
+_REJECTING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin)
+
+
+class PreFilterOutcome(msgspec.Struct, frozen=True):
+    """The combined result of all PreFilter plugins.
+
+    Attributes
+    ----------
+    status : Status
+        Success, or the reason why the pod cannot be scheduled.
+    node_names : frozenset of str, optional
+        The nodes that all plugins allow; ``None`` for all nodes of the cluster.
+    plugins : tuple of str
+        The plugins that restricted the set of nodes, by name.
+    """
+
+    status: Status
+    node_names: frozenset[str] | None = None
+    plugins: tuple[str, ...] = ()
+
+
+class Framework:
+    """A profile's plugins over one cluster.
+
+    Parameters
+    ----------
+    profile : Profile
+        The plugins per extension point, their weights and arguments.
+    registry : mapping of str to type
+        The plugin classes.
+    release : Release
+        The release whose rules apply.
+        scheduler_names : frozenset of str, optional
+        The names of all profiles; by default only the name of this profile.
+    waiting_pods : WaitingPods, optional
+        The pods waiting at Permit. All profiles share one map, which outlives the cluster.
+    preempting : set of str, optional
+        The pods whose victims are being evicted; shared in the same way.
+    extenders : sequence of Extender
+        The extenders to call; empty if extenders are not called.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        registry: Mapping[str, type[Plugin]],
+        cluster: Cluster,
+        release: Release,
+        scheduler_names: frozenset[str] | None = None,
+        waiting_pods: WaitingPods | None = None,
+        preempting: set[str] | None = None,
+        extenders: Sequence[Extender] = (),
+    ) -> None:
+        self.profile = profile
+        self.cluster = cluster
+        self.release = release
+        names_of_all = scheduler_names or frozenset({profile.scheduler_name})
+        waiting = waiting_pods if waiting_pods is not None else WaitingPods()
+        going = preempting if preempting is not None else set()
+        self.handle = Handle(cluster, release, self, names_of_all, waiting, going, tuple(extenders))
+        names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
+        self._classes = {name: registry[name] for name in names}
+        self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
+        self._plugins = {name: self._made(name) for name in names}
+        self._cache = ResultCache()
+        self._judging_placements = [name for name in names if issubclass(self._classes[name], PlacementFeasiblePlugin)]
+
+    def _made(self, name: str) -> Plugin:
+        return self._classes[name](self.profile.args.get(name), self.handle)
+
+    def moved(self, cluster: Cluster) -> Framework:
+        """Return the framework of the same profile over a cluster derived from this one's.
+
+        Its plugins are created on first use; the result cache is shared.
+        """
+        new = object.__new__(Framework)
+        new.profile, new.release, new.cluster = self.profile, self.release, cluster
+        old = self.handle
+        new.handle = Handle(
+            cluster, self.release, new, old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
+        )
+        new._classes, new._order, new._plugins, new._cache = self._classes, self._order, {}, self._cache
+        new._judging_placements = self._judging_placements
+        return new
+
+    def plugin(self, name: str) -> Plugin:
+        """Return a plugin of the profile by name, and create it on first use."""
+        found = self._plugins.get(name)
+        if found is None:
+            found = self._plugins[name] = self._made(name)
+        return found
+
+    @cached_property
+    def queueing_hints(self) -> tuple[tuple[str, ClusterEventWithHint], ...]:
+        """The events registered by plugins that can reject a pod, each with the plugin's name.
+
+        A pod rejected by extenders may be retried after any event.
+        """
+        out: list[tuple[str, ClusterEventWithHint]] = []
+        if self.handle.extenders:
+            out.append((EXTENDER_NAME, ClusterEventWithHint(EVERYTHING)))
+        for name in self._classes:
+            plugin = self.plugin(name)
+            if not isinstance(plugin, _REJECTING):
+                continue
+            events = plugin.events_to_register()
+            out += [(name, event) for event in events]
+            of_nodes = [each.event for each in events if each.event.resource is EventResource.NODE]
+            hears_of = ActionType(0)
+            for event in of_nodes:
+                hears_of |= event.action
+            if (
+                self.release.queue.taints_stand_for_new_nodes
+                and hears_of & ActionType.ADD
+                and not hears_of & ActionType.UPDATE_NODE_TAINT
+            ):
+                out.append((name, registered(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)))
+        return tuple(out)
+
+    def plugins(self, point: ExtensionPoint, kind: type[P]) -> list[P]:
+        """Return the plugins of an extension point in running order."""
+        return [cast("P", self.plugin(name)) for name in self.plugin_names(point, kind)]
+
+    def plugin_class(self, name: str) -> type[Plugin]:
+        """Return the class of a plugin of the profile."""
+        return self._classes[name]
+
+    def plugin_names(self, point: ExtensionPoint, kind: type[Plugin]) -> tuple[str, ...]:
+        """Return the names of the plugins of an extension point in running order."""
+        found = self._order.get((point, kind))
+        if found is None:
+            names = self.profile.plugins.get(point, ())
+            found = tuple(name for name in names if issubclass(self._classes[name], kind))
+            self._order[point, kind] = found
+        return found
+
+    def new_state(self, pod: Pod) -> CycleState:
+        """Return the state of a new cycle for a pod, containing the cached results for its spec."""
+        state = CycleState()
+        state.write(self._cache.answers(pod, self))
+        return state
+
+    def run_pre_enqueue(self, pod: Pod) -> Status:
+        """Run the PreEnqueue plugins up to the first rejection."""
+        for plugin in self.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin):
+            status = plugin.pre_enqueue(pod)
+            if status.code is not Code.SUCCESS:
+                return Status(status.code, status.reasons, plugin.name)
+        return Status()
+
+    def run_pre_filter(self, state: CycleState, pod: Pod) -> PreFilterOutcome:
+        """Run PreFilter.
+
+        Raises
+        ------
+        PluginError
+            If a plugin ends the cycle with an error.
+        """
+        node_names: frozenset[str] | None = None
+        narrowing: set[str] = set()
+        rejection = Status()
+        for name in self.plugin_names(ExtensionPoint.PRE_FILTER, PreFilterPlugin):
+            result = self._pre_filter(name, state, pod)
+            code = result.status.code
+            if code is Code.SKIP:
+                state.skip_filter_plugins.add(name)
+            elif code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                return PreFilterOutcome(Status(code, result.status.reasons, name))
+            elif code is Code.UNSCHEDULABLE:
+                # Preemption may help, so the others still prepare their state.
+                rejection = Status(code, result.status.reasons, name)
+            elif code is not Code.SUCCESS:
+                raise PluginError(f'running PreFilter plugin "{name}": {result.status.message}')
+            elif result.node_names is not None:
+                narrowing.add(name)
+                node_names = result.node_names if node_names is None else node_names & result.node_names
+                if not node_names:
+                    return PreFilterOutcome(_no_node_left(narrowing), node_names, tuple(sorted(narrowing)))
+        if rejection.code is not Code.SUCCESS:
+            return PreFilterOutcome(rejection, None, tuple(sorted(narrowing)))
+        return PreFilterOutcome(Status(), node_names, tuple(sorted(narrowing)))
+
+    def run_filters(self, state: CycleState, pod: Pod, nodes: Overlay) -> FilterRun:
+        """Run every filter that PreFilter did not skip over all worlds, even those that an earlier filter rejected."""
+        rejections: dict[str, Rejections] = {}
+        kept = state.read(CachedResults) if nodes.is_everywhere(self.cluster.nodes) else None
+        for name in self.plugin_names(ExtensionPoint.FILTER, FilterPlugin):
+            if name not in state.skip_filter_plugins:
+                ask = partial(self._filter, name, state, pod)
+                rejections[name] = ask(nodes) if kept is None else kept.filter(name, state, pod, nodes, ask)
+        return FilterRun.of(nodes.rows, rejections)
+
+    def nominated_pods(self, pod: Pod) -> PodIndices:
+        """Return the pods that count on their nominated node while ``pod`` is filtered.
+
+        They are pending pods of this scheduler with equal or higher priority; in releases without
+        ``gated_pods_keep_nomination`` only those that pass PreEnqueue. Returns indices into ``Cluster.pods``.
+        """
+        keep_nomination = self.release.gated_pods_keep_nomination
+        pods, least, own = self.cluster.pods, pod.spec.priority or 0, pod.metadata
+
+        def counts(index: int) -> bool:
+            record = pods.records[index]
+            metadata = record.metadata
+            return (
+                record.priority >= least
+                and record.spec.scheduler_name in self.handle.scheduler_names
+                and (metadata.uid, metadata.namespace, metadata.name) != (own.uid, own.namespace, own.name)
+                and (keep_nomination or self.run_pre_enqueue(pods.pod(index)).code is Code.SUCCESS)
+            )
+
+        return np.array(list(filter(counts, pods.nominated.tolist())), dtype=np.int64)
+
+    def overlay_with_nominated_pods(self, pod: Pod, rows: Rows) -> Overlay:
+        """Return the worlds of the given nodes, with the nominated pods that count while ``pod`` is filtered.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n_worlds,)
+            The nodes to look at; distinct.
+        """
+        return self.cluster.overlay(rows, self.nominated_pods(pod))
+
+    def run_filters_with_nominated_pods(
+        self, state: CycleState, pod: Pod, nodes: Overlay, absent: Status | None = None
+    ) -> NodeStatuses:
+        """Run the filters over all worlds, and again with nominated pods where there are any.
+
+        A pod must fit both without the nominated pods and with them.
+
+        Parameters
+        ----------
+        state : CycleState
+            The cycle's state.
+        nodes : Overlay
+            The worlds, from ``overlay_with_nominated_pods``.
+        absent : Status, optional
+            The status of all other nodes; by default UnschedulableAndUnresolvable without reasons.
+
+        Returns
+        -------
+        NodeStatuses
+            By node row.
+        """
+        return NodeStatuses(
+            len(self.cluster.nodes),
+            absent or Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+            self.run_filters(state, pod, nodes),
+            None if nodes.nominated is None else self.run_filters(state, pod, nodes.nominated.overlay),
+        )
+
+    def passing_with_nominated_pods(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
+        """Return where the pod passes all filters that depend on pods, both without and with nominated pods.
+
+        It is a faster form of ``run_filters_with_nominated_pods`` for worlds that differ only in their pods from worlds
+        that were already filtered.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_worlds,)
+        """
+        mask = self.passing(state, pod, nodes)
+        if nodes.nominated is not None:
+            mask[nodes.nominated.originals] &= self.passing(state, pod, nodes.nominated.overlay)
+        return mask
+
+    def passing(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
+        """Return where the pod passes every filter that depends on the pods of a node: bool, shape (n_worlds,)."""
+        mask = np.ones(len(nodes), dtype=np.bool_)
+        for plugin in self.plugins(ExtensionPoint.FILTER, FilterPlugin):
+            if not _leaves_pods_out(plugin) and plugin.name not in state.skip_filter_plugins:
+                mask &= ~self._filter(plugin.name, state, pod, nodes).rejected
+        return mask
+
+    def status_on(self, pod: Pod, node: str) -> Status:
+        """Return the status of one node for a pod, from PreFilter on, with the nominated pods that count there."""
+        row = self.cluster.nodes.row.get(node)
+        if row is None:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        state = CycleState()
+        try:
+            outcome = self.run_pre_filter(state, pod)
+        except PluginError as error:
+            return Status(Code.ERROR, (str(error),))
+        if outcome.status.code is not Code.SUCCESS:
+            return outcome.status
+        if outcome.node_names is not None and node not in outcome.node_names:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        worlds = self.overlay_with_nominated_pods(pod, np.array([row], dtype=np.int64))
+        return self.run_filters_with_nominated_pods(state, pod, worlds).status(row)
+
+    def status_without(self, pod: Pod, node: str, removed: Collection[int]) -> Status:
+        """Return the status of one node for a pod if other pods were gone, as indices into ``Cluster.pods``."""
+        return self.moved(self.cluster.with_pods(removed=removed)).status_on(pod, node)
+
+    def run_post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult | None:
+        """Run PostFilter; return ``None`` if the profile has no PostFilter plugin."""
+        plugins = self.plugins(ExtensionPoint.POST_FILTER, PostFilterPlugin)
+        if not plugins:
+            return None
+        reasons: list[str] = []
+        rejector = ""
+        clears = False
+        for plugin in plugins:
+            result = plugin.post_filter(state, pod, statuses)
+            code = result.status.code
+            if code is Code.SUCCESS:
+                return result
+            if code is not Code.UNSCHEDULABLE:
+                status = Status(code, result.status.reasons, plugin.name)
+                return PostFilterResult(status, result.nominated, code.rejected and result.clears_nomination)
+            clears |= result.clears_nomination
+            reasons += result.status.reasons
+            rejector = rejector or plugin.name
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector), (), clears)
+
+    def run_placement_generate(self, group: PodGroupInfo) -> tuple[Placement, ...]:
+        """Return the placements of a group; all nodes as one if no plugin divides them.
+
+        Raises
+        ------
+        PluginError
+            If the attempt ends with an error.
+        """
+        plugins = self.plugins(ExtensionPoint.PLACEMENT_GENERATE, PlacementGeneratePlugin)
+        return plugins[0].generate_placements(group) if plugins else (Placement("", self.cluster.nodes.rows),)
+
+    def run_placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
+        """Run the PlacementFeasible plugins up to the first that rejects the group; Wait if one of them waits."""
+        combined = Status()
+        for name in self._judging_placements:
+            status = cast("PlacementFeasiblePlugin", self.plugin(name)).placement_feasible(group, progress)
+            if status.code is Code.UNSCHEDULABLE:
+                return Status(status.code, status.reasons, name)
+            if status.code is Code.WAIT:
+                combined = Status(status.code, status.reasons, name)
+            elif status.code is not Code.SUCCESS:
+                return Status(Code.ERROR, (f"running PlacementFeasible plugin: {status.message}",), name)
+        return combined
+
+    def run_placement_score(self, group: PodGroupInfo, assignments: Sequence[PodGroupAssignments]) -> Int64Array:
+        """Return the total score of each placement: int64, shape (n_placements,).
+
+        Raises
+        ------
+        PluginError
+            If a plugin ends the attempt with an error.
+        """
+        total = np.zeros(len(assignments), dtype=np.int64)
+        for plugin in self.plugins(ExtensionPoint.PLACEMENT_SCORE, PlacementScorePlugin):
+            scores = np.array([plugin.score_placement(group, each) for each in assignments], dtype=np.int64)
+            total += plugin.normalize_placement_score(group, scores) * self.profile.placement_weights[plugin.name]
+        return total
+
+    def run_pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
+        """Run PodGroupPostFilter up to the first plugin that succeeds, or that rules out any success."""
+        reasons: list[str] = []
+        for plugin in self.plugins(ExtensionPoint.POD_GROUP_POST_FILTER, PodGroupPostFilterPlugin):
+            result = plugin.pod_group_post_filter(group, trial)
+            code = result.status.code
+            if code in (Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+                return result
+            if code is not Code.UNSCHEDULABLE:
+                text = f'error in "{plugin.name}" PodGroupPostFilter plugins: {result.status.message}'
+                return PodGroupPostFilterResult(Status(Code.ERROR, (text,), plugin.name))
+            reasons += result.status.reasons
+        return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)))
+
+    @property
+    def default_preemption(self) -> PodGroupPostFilterPlugin | None:
+        """The plugin that preempts for groups in releases without PodGroupPostFilter; ``None`` if not configured."""
+        plugin = self.plugin("DefaultPreemption") if "DefaultPreemption" in self._classes else None
+        return plugin if isinstance(plugin, PodGroupPostFilterPlugin) else None
+
+    def _pre_filter(self, name: str, state: CycleState, pod: Pod) -> PreFilterResult:
+        try:
+            kept = state.read(CachedResults)
+            if kept is None or self._classes[name].prepares_from is None:
+                return self._ask_pre_filter(name, state, pod)
+            return kept.pre_filter(name, state, pod, self._ask_pre_filter)
+        except PluginError as error:
+            return PreFilterResult(Status(Code.ERROR, (str(error),)))
+
+    def _ask_pre_filter(self, name: str, state: CycleState, pod: Pod) -> PreFilterResult:
+        return cast("PreFilterPlugin", self.plugin(name)).pre_filter(state, pod)
+
+    def _filter(self, name: str, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        try:
+            return cast("FilterPlugin", self.plugin(name)).filter(state, pod, nodes)
+        except PluginError as error:
+            return Rejections.everywhere(len(nodes), Status(Code.ERROR, (str(error),)))
+
+
+def _leaves_pods_out(plugin: Plugin) -> bool:
+    return plugin.reads is not None and plugin.reads.pods is Reach.NOTHING
+
+
+def _no_node_left(plugins: set[str]) -> Status:
+    names = sorted(plugins)
+    text = f"node(s) didn't satisfy plugin(s) [{' '.join(names)}] simultaneously"
+    if len(names) == 1:
+        text = f"node(s) didn't satisfy plugin {names[0]}"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))

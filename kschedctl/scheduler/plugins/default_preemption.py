@@ -1,0 +1,107 @@
+"""DefaultPreemption: frees capacity for a pod by evicting pods of lower priority.
+
+All potential nodes are tried, whatever ``minCandidateNodesPercentage`` says: kube-scheduler chooses the share of nodes
+that it tries at random.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.controllers.workloads.template import uid_of
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.scheduler.framework.interface import (
+    PodGroupPostFilterPlugin,
+    PodGroupPostFilterResult,
+    PodGroupTrial,
+    PostFilterPlugin,
+    PostFilterResult,
+    PreEnqueuePlugin,
+)
+from kschedctl.scheduler.framework.node_statuses import NodeStatuses
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
+from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
+
+ASYNC_PREEMPTION: Final = "SchedulerAsyncPreemption"
+UNDER_WAY: Final = "waiting for the preemption for this pod to be finished"
+GROUP_UNDER_WAY: Final = "waiting for the preemption for this pod group to be finished"
+_NO_GROUP: Final = "preemption: pod group for pod not found"
+_PLACED: Final = "preemption: not eligible due to placement-based pod group scheduling limitation"
+_BY_GROUP: Final = "preemption: not eligible due to workload aware preemption enabled"
+_OF_GROUPS: Final = "pod group preemption: "
+
+
+class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPlugin):
+    """Upstream: plugins/defaultpreemption."""
+
+    name = "DefaultPreemption"
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Block a pod whose victims, or those of its group, are still being evicted."""
+        if not self.handle.release.enabled(ASYNC_PREEMPTION):
+            return SUCCESS
+        if pod.spec.pod_group_name and self.handle.release.groups_preempt:
+            group = self._group(pod)
+            if group is not None and uid_of(group) in self.handle.preempting:
+                return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (GROUP_UNDER_WAY,))
+        elif uid_of(pod) in self.handle.preempting:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (UNDER_WAY,))
+        return SUCCESS
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return pod deletions, with a hint that never queues the pod.
+
+        The deletion of a victim only ends the block of PreEnqueue. The plugins that rejected the pod decide whether it
+        is tried again.
+        """
+        if not self.handle.release.enabled(ASYNC_PREEMPTION):
+            return ()
+        pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
+        return (registered(pods, ActionType.DELETE, lambda pod, old, new: False),)
+
+    def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
+        """Nominate a node for preemption, and store the ``PreemptionResult`` in the cycle state."""
+        problem = self._left_to_group(pod)
+        if problem:
+            return PostFilterResult(Status(Code.UNSCHEDULABLE, (problem,)))
+        # Most pods fit somewhere and need no preemption.
+        from kschedctl.scheduler.preemption.evaluator import preempt
+
+        found = preempt(self.handle.framework, state, pod, statuses)
+        state.write(found)
+        said = found.status.reasons
+        if found.nominated and self.handle.release.preemption_names_node:
+            # If several nodes tie, kube-scheduler's event names a random one; this answer names the first by name.
+            said = (found.placement(found.nominated[0]),)
+        reasons = tuple(f"preemption: {text}" for text in said)
+        return PostFilterResult(Status(found.status.code, reasons), found.nominated, found.clears_nomination)
+
+    def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
+        """Find the pods to evict for a whole group."""
+        from kschedctl.scheduler.preemption.pod_group_evaluator import preempt_for_pod_group
+
+        found = preempt_for_pod_group(self.handle.cluster, self.handle.release, group, trial)
+        rules = self.handle.release.pod_groups
+        if rules is None or not rules.says_preemption or not found.status.message:
+            return found
+        status = Status(found.status.code, (f"{_OF_GROUPS}{found.status.message}",), self.name)
+        return PodGroupPostFilterResult(status, found.nominated, found.victims)
+
+    def _left_to_group(self, pod: Pod) -> str:
+        """Return the reason why a member of a group does not preempt for itself; empty if it may."""
+        release = self.handle.release
+        if not pod.spec.pod_group_name or release.pod_groups is None or not release.pod_groups.members_preempt:
+            return ""
+        if release.places_groups:
+            group = self._group(pod)
+            if group is None:
+                return _NO_GROUP
+            if group.spec.scheduling_constraints is not None:
+                return _PLACED
+        return _BY_GROUP if release.groups_preempt else ""
+
+    def _group(self, pod: Pod) -> PodGroup | None:
+        return self.handle.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)

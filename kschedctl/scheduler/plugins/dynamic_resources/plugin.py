@@ -1,0 +1,284 @@
+"""DynamicResources: a node must have the devices requested by the pod's claims.
+
+An allocated claim must be usable on the node. All other claims are allocated on every node as if it were chosen. Nodes
+with equal devices are searched once. In releases that do not allocate devices, the plugin does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import is_scalar_resource, pod_requests, scheduler_units
+from kschedctl.scheduler.devices.claims import (
+    BINDING_TIMEOUT,
+    KINDS,
+    ClaimProblemError,
+    available_on,
+    check_classes,
+    is_lost,
+    pod_claims,
+)
+from kschedctl.scheduler.devices.errors import AllocationError
+from kschedctl.scheduler.devices.extended_resources import backing_classes, leftover_claim, resources_with_class
+from kschedctl.scheduler.framework.arithmetic import Arithmetic
+from kschedctl.scheduler.framework.config.args import DynamicResourcesArgs
+from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
+from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
+from kschedctl.scheduler.framework.events import ClusterEventWithHint
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import (
+    FilterPlugin,
+    Handle,
+    PluginError,
+    PodGroupPostFilterPlugin,
+    PodGroupPostFilterResult,
+    PodGroupTrial,
+    PostFilterPlugin,
+    PostFilterResult,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+    ScorePlugin,
+    default_normalize_score,
+    explain_default_normalize_score,
+)
+from kschedctl.scheduler.framework.node_statuses import NodeStatuses
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
+from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
+from kschedctl.scheduler.plugins.dynamic_resources.state import Extended, State
+
+# Most pods need no devices: their allocation is imported inside the methods that are called for the others.
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.inventory import Inventory
+
+#: The message of PostFilter in releases that do not allocate devices.
+DISABLED: Final = "plugin disabled"
+DEALLOCATED: Final = "deallocation and deletion of ResourceClaims completed"
+
+
+class DynamicResources(
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    FilterPlugin,
+    PostFilterPlugin,
+    PodGroupPostFilterPlugin,
+    ScorePlugin,
+    ReservePlugin,
+    PreBindPlugin,
+):
+    """Upstream: plugins/dynamicresources."""
+
+    name = "DynamicResources"
+    reads = Dependencies(nodes=Reach.CLUSTER, kinds=frozenset({*KINDS, ResourceClaimTemplate}))
+    prepares_from = reads
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._enabled = handle.release.devices.allocates
+        if self._enabled and not isinstance(args, DynamicResourcesArgs):
+            raise TypeError(f"want args to be of type DynamicResourcesArgs, got {type(args).__name__}")
+        waits = args.binding_timeout if isinstance(args, DynamicResourcesArgs) else None
+        self._binding_timeout = BINDING_TIMEOUT if waits is None else timedelta(microseconds=waits.nanoseconds // 1000)
+
+    @classmethod
+    def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
+        """Return the extension points of the base classes; in older releases without Score."""
+        points = super().extension_points(release)
+        return points if release.dynamic_resources_scores else points - {ExtensionPoint.SCORE}
+
+    def own_part(self, pod: Pod) -> Hashable:
+        """Return the pod's name, uid and generated claims if it needs devices, else ``None``."""
+        if pod.spec.resource_claims or self._extended(pod) is not None:
+            return pod.metadata.name, pod.metadata.uid, pod.status.resource_claim_statuses
+        return None
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for pods that need devices, whose claims are allocated."""
+        return Reach.NOTHING if self.own_part(pod) is None else Reach.CLUSTER
+
+    @property
+    def inventory(self) -> Inventory:
+        """The devices of the plugin's cluster."""
+        from kschedctl.scheduler.devices.inventory import Inventory
+
+        cluster, rules = self.handle.cluster, self.handle.release.devices
+        return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return changes of nodes, slices, classes and claims, and claims generated for the pod."""
+        from kschedctl.scheduler.plugins.dynamic_resources.hints import DynamicResourcesHints
+
+        return DynamicResourcesHints(self.handle).events
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """Return an empty signature for pods without claims; pods with claims cannot be signed."""
+        return None if pod.spec.resource_claims else ()
+
+    def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
+        """Propose to drop a claim, or to use another one."""
+        from kschedctl.scheduler.devices.remedies import device_remedies
+
+        return device_remedies(context)
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Reject pods whose claims do not exist yet."""
+        if not self._enabled:
+            return SUCCESS
+        try:
+            pod_claims(self.handle.cluster, pod, self.handle.release.devices)
+        except ClaimProblemError as problem:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (str(problem),))
+        return SUCCESS
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Look up the pod's claims and extended resources; return Skip for pods that need no device."""
+        if not self._enabled:
+            return PreFilterResult(SKIP)
+        state.write(State())
+        cluster, rules = self.handle.cluster, self.handle.release.devices
+        try:
+            claims = tuple(pod_claims(cluster, pod, rules))
+            extended = self._extended(pod)
+            if not claims and extended is None:
+                return PreFilterResult(SKIP)
+            for claim in claims:
+                if claim.status.allocation is None:
+                    check_classes(cluster, claim)
+        except ClaimProblemError as problem:
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (str(problem),)))
+        except AllocationError as error:
+            raise PluginError(str(error)) from None
+        n_nodes = len(cluster.nodes)
+        state.write(
+            State(
+                claims,
+                extended,
+                pod,
+                np.array([self._available(state, claim) for claim in claims], dtype=np.bool_).reshape(-1, n_nodes),
+                verdict_of=np.full(n_nodes, -1, dtype=np.int64),
+                place_of=np.full(n_nodes, -1, dtype=np.int64),
+            )
+        )
+        return PreFilterResult()
+
+    def _extended(self, pod: Pod) -> Extended | None:
+        """Return the pod's extended resources, or ``None`` if no DeviceClass backs one of them."""
+        if not self.handle.release.devices_back_extended_resources:
+            return None
+        classes = backing_classes(self.handle.cluster)
+        amounts = self._scalar_requests(pod) if classes else {}
+        if not resources_with_class(amounts, classes):
+            return None
+        return Extended(amounts, classes, leftover_claim(self.handle.cluster, pod))
+
+    def _scalar_requests(self, pod: Pod) -> Mapping[str, int]:
+        requests = scheduler_units(pod_requests(pod, self.handle.request_rules))
+        return {name: amount for name, amount in requests.items() if amount and is_scalar_resource(name)}
+
+    def _available(self, state: CycleState, claim: ResourceClaim) -> Mask:
+        """Return the nodes on which a claim can be used if it is allocated: bool, shape (n_nodes,)."""
+        cluster, rules = self.handle.cluster, self.handle.release.devices
+        mask = available_on(cluster, claim, rules)
+        if rules.binding_conditions and is_lost(claim, cluster.taken_at, self._binding_timeout):
+            mask = np.zeros_like(mask)
+        return mask
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Reject nodes that lack the devices. Other pods have no influence, but their claims have."""
+        found = state.read(State)
+        if found is None:
+            raise PluginError("not found")
+        if found.is_empty:
+            return Rejections.everywhere(len(nodes), SUCCESS)
+        from kschedctl.scheduler.plugins.dynamic_resources.filtering import examine, rejections
+
+        examine(found, self.inventory, nodes.rows)
+        self._note_limits(state, found)
+        return rejections(found, self.handle.cluster, self.handle.release.devices, nodes.rows)
+
+    def _note_limits(self, state: CycleState, found: State) -> None:
+        """Record the parts of the search that may differ from kube-scheduler's."""
+        notes = [
+            NotModelled(what, "the answer assumes that no device matches it") for what in self.inventory.not_modelled
+        ]
+        if any(outcome.gave_up for v in found.verdicts if v.allocations for outcome in v.allocations.outcomes):
+            effect = "the answer assumes that kube-scheduler times out"
+            notes.append(NotModelled("a device search with too many steps", effect))
+        state.not_modelled += [note for note in notes if note not in state.not_modelled]
+
+    def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
+        """Report the claim that kube-scheduler would deallocate or delete.
+
+        If PreFilter did not reach this plugin, the state is missing, which is an error as upstream.
+        """
+        if not self._enabled:
+            return PostFilterResult(Status(Code.UNSCHEDULABLE, (DISABLED,)))
+        found = state.read(State)
+        if found is None:
+            return PostFilterResult(Status(Code.ERROR, ("not found",)))
+        from kschedctl.scheduler.plugins.dynamic_resources.post_filter import post_filter_status
+
+        silent = self.handle.release.devices.silent_post_filter
+        return PostFilterResult(post_filter_status(found, pod, statuses, self.name, silent=silent))
+
+    def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
+        """Report that claims of members are deallocated; it never makes the group schedulable."""
+        spec = group.pod_group.spec if group.pod_group is not None else None
+        placed = self.handle.release.places_groups and spec is not None and spec.scheduling_constraints is not None
+        if placed or not self._enabled:
+            return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE))
+        if all(state.read(State) is None for state in trial.states):
+            # The attempt ended before this plugin prepared for any member.
+            return PodGroupPostFilterResult(Status(Code.ERROR, ("not found",)))
+        return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE, (DEALLOCATED,)))
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+        """Score nodes by the alternatives that are chosen for the pod's requests."""
+        found = state.read(State)
+        if found is None or found.is_empty:
+            return np.zeros(len(rows), dtype=np.int64)
+        from kschedctl.scheduler.plugins.dynamic_resources.filtering import examine
+        from kschedctl.scheduler.plugins.dynamic_resources.scoring import raw_scores
+
+        examine(found, self.inventory, rows)
+        needs_new = self.handle.release.devices.score_needs_new_allocations
+        return raw_scores(found, rows, needs_new_allocations=needs_new)
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
+        """Scale the scores so that the highest becomes 100."""
+        return default_normalize_score(scores, reverse=False)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """List the alternatives that are chosen for the pod's requests."""
+        from kschedctl.scheduler.plugins.dynamic_resources.scoring import explain_scores
+
+        found = state.read(State)
+        return explain_scores(found if found is not None and not found.is_empty else None, row)
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """Explain the scaling by the highest score."""
+        return explain_default_normalize_score(scores, position, reverse=False)
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Return Success: the devices that Filter allocated are still free."""
+        return SUCCESS
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Record the allocation and reservation of the pod's claims; offline no device has to become ready."""
+        from kschedctl.scheduler.plugins.dynamic_resources.allocation import bind_pod_claims
+
+        state.effects.extend(bind_pod_claims(pod, state, self.handle.cluster.nodes.row[node_name]))
+        return SUCCESS

@@ -1,0 +1,136 @@
+"""GangScheduling: a gang waits until ``minCount`` of its pods exist, and until as many have a node (KEP-4671)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.template import uid_of
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import Release
+from kschedctl.scheduler.framework.cycle_state import CycleState, PodsToActivate
+from kschedctl.scheduler.framework.dependencies import Reach
+from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.scheduler.framework.interface import PermitPlugin, PlacementFeasiblePlugin, PreEnqueuePlugin
+from kschedctl.scheduler.framework.pod_groups import PlacementProgress, PodGroupInfo
+from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
+
+NO_GROUP: Final = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'
+TOO_FEW: Final = "waiting for minCount pods from a gang to appear in scheduling queue"
+TOO_FEW_NODES: Final = "waiting for minCount pods from a gang to be scheduled"
+#: The time that members wait at Permit for the others, in seconds.
+_PERMIT_SECONDS: Final = 5 * 60.0
+
+
+class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
+    """Upstream: plugins/gangscheduling."""
+
+    name = "GangScheduling"
+
+    @classmethod
+    def exists_in(cls, release: Release) -> bool:
+        """Report whether the gate of the plugin is on."""
+        return release.gangs
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return added members, the creation of the group and, where the group can change, a lower ``minCount``."""
+        pods = {
+            self.handle.pods_that_wake(kind) for kind in (EventResource.UNSCHEDULED_POD, EventResource.ASSIGNED_POD)
+        }
+        added = [registered(kind, ActionType.ADD, _is_member_added) for kind in sorted(pods)]
+        created = registered(EventResource.POD_GROUP, ActionType.ADD, _is_own_group)
+        rules = self.handle.release.pod_group_rules
+        if rules is None or not rules.queues_groups:
+            return (*added, created)
+        return (*added, created, registered(EventResource.POD_GROUP, ActionType.UPDATE, _is_lowered))
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for members of a group, which wait for each other."""
+        return Reach.CLUSTER if pod.spec.pod_group_name else Reach.NOTHING
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Reject a pod without its PodGroup, and the pods of a gang of which fewer than ``minCount`` exist."""
+        name = pod.spec.pod_group_name
+        if not name:
+            return SUCCESS
+        group = self._group(pod)
+        if group is None:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_GROUP.format(name),))
+        if group.spec.min_count is None or self._n_known(group) >= group.spec.min_count:
+            return SUCCESS
+        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (TOO_FEW,))
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
+        """Let a member wait until ``minCount`` members have a node, and then allow those that wait.
+
+        The members that have no node yet are to be tried again, in case that they waited for this one.
+        """
+        name = pod.spec.pod_group_name
+        if not name:
+            return SUCCESS, 0
+        group = self._group(pod)
+        if group is None:
+            problem = f'failed to get podGroup {pod.namespace}/{name}: podgroup.scheduling.k8s.io "{name}" not found'
+            return Status(Code.ERROR, (problem,)), 0
+        if group.spec.min_count is None:
+            return SUCCESS, 0
+        cluster = self.handle.cluster
+        members = group_members(cluster, group.namespace, group.name)
+        on_nodes = cluster.pods.node_row[members] != PENDING
+        scheduled = members[on_nodes]
+        # The pod itself may not have its node in the cluster yet.
+        own = cluster.pods.index.get((pod.namespace, pod.name), -1)
+        if len(scheduled) + (own not in scheduled) < group.spec.min_count:
+            state.write(PodsToActivate(members[~on_nodes & (members != own)]))
+            return Status(Code.WAIT, (TOO_FEW_NODES,)), _PERMIT_SECONDS
+        for index in scheduled.tolist():
+            waiting = self.handle.get_waiting_pod(uid_of(cluster.pods.pod(index)))
+            if waiting is not None:
+                waiting.allow(self.name)
+        return SUCCESS, 0
+
+    def placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
+        """Return Success once ``minCount`` members have a node, Wait while the others may be enough."""
+        least, scheduled, remaining = group.min_count, progress.scheduled, progress.remaining
+        counts = f"{scheduled} scheduled, {remaining} remaining"
+        if remaining + scheduled < least:
+            return Status(Code.UNSCHEDULABLE, (f"minCount ({least}) cannot be satisfied: {counts}",))
+        if scheduled < least:
+            return Status(Code.WAIT, (f"minCount ({least}) is not yet satisfied: {counts}",))
+        return SUCCESS
+
+    def _group(self, pod: Pod) -> PodGroup | None:
+        return self.handle.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
+
+    def _n_known(self, group: PodGroup) -> int:
+        """Return the number of members that the scheduler knows: those on nodes, and those that it is to schedule."""
+        names = frozenset(self.handle.scheduler_names)
+
+        def count(pods: Pods) -> int:
+            members = group_members(self.handle.cluster, group.namespace, group.name)
+            return sum(
+                row != PENDING or pods.records[index].spec.scheduler_name in names
+                for index, row in zip(members.tolist(), pods.node_row[members].tolist(), strict=True)
+            )
+
+        # Each member that joins the queue has all others checked again; the number is the same until a pod changes.
+        return self.handle.cluster.pods.moving(("known members", group.key, names), count)
+
+
+def _is_member_added(pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+    name = pod.spec.pod_group_name
+    return bool(name) and new is not None and (new.namespace, new.spec.pod_group_name) == (pod.namespace, name)
+
+
+def _is_own_group(pod: Pod, old: PodGroup | None, new: PodGroup | None) -> bool:
+    return new is not None and (new.namespace, new.name) == (pod.namespace, pod.spec.pod_group_name)
+
+
+def _is_lowered(pod: Pod, old: PodGroup | None, new: PodGroup | None) -> bool:
+    if old is None or new is None or not _is_own_group(pod, old, new):
+        return False
+    before, after = old.spec.min_count, new.spec.min_count
+    return before is not None and after is not None and after < before

@@ -1,0 +1,301 @@
+"""The Filter of InterPodAffinity: required terms, by match counts per topology domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import LabelColumn
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.counted_domains import CountedDomains, most_populated
+from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
+from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import (
+    ExistingAntiAffinity,
+    NominatedPodInTheWay,
+    NoPodNear,
+    OwnAntiAffinity,
+)
+from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
+    AffinityTerm,
+    ExistingTerms,
+    PodAndNamespaceLabels,
+    PodTerms,
+    classes_matching,
+)
+from kschedctl.scheduler.plugins.topology import NoTopologyLabel
+
+REASON_EXISTING: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
+REASON_AFFINITY: Final = "node(s) didn't match pod affinity rules"
+REASON_ANTI_AFFINITY: Final = "node(s) didn't match pod anti-affinity rules"
+_STATUSES: Final = (
+    Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_AFFINITY,)),
+    Status(Code.UNSCHEDULABLE, (REASON_ANTI_AFFINITY,)),
+    Status(Code.UNSCHEDULABLE, (REASON_EXISTING,)),
+)
+_AFFINITY, _ANTI_AFFINITY, _EXISTING = range(3)
+_NEAR: Final = "affinity"
+#: The condition on a domain, by the kind of its counts.
+_WANTED: Final = {
+    _NEAR: "affinity: pods that match all its terms, by {key}",
+    "anti-affinity": "anti-affinity: no pods that match its terms, by {key}",
+    "existing": "no pods whose required anti-affinity matches the pod, by {key}",
+}
+
+
+class KeyCounts(msgspec.Struct, frozen=True):
+    """The match counts by domain of one topology key.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of the terms: the pod's ``affinity`` or ``anti-affinity``, or ``existing`` for the anti-affinity of
+        pods on nodes.
+    key : str
+        The topology key.
+    column : LabelColumn
+        The label of every node.
+    per_class : ndarray of int64, shape (n_classes,)
+        The number of matches per pod of each class.
+    counts : ndarray of int64, shape (n_domains,)
+        The number of matches per domain.
+    """
+
+    kind: str
+    key: str
+    column: LabelColumn
+    per_class: Int64Array
+    counts: Int64Array
+
+    @classmethod
+    def of(cls, cluster: Cluster, kind: str, key: str, per_class: Int64Array) -> KeyCounts:
+        """Sum the matches of the pods on nodes by domain."""
+        column = cluster.nodes.labels[key]
+        counts = np.zeros(len(column.values), dtype=np.int64)
+        present = column.present
+        np.add.at(counts, column.codes[present], cluster.pods.sum_per_node(per_class)[present])
+        return cls(kind, key, column, per_class, counts)
+
+    def in_worlds(self, nodes: Overlay) -> Int64Array:
+        """Return the matches in the domain of each world's node, 0 without the label: int64, shape (n_worlds,)."""
+        domain = self.column.codes[nodes.rows]
+        delta = nodes.delta(("InterPodAffinity", self.kind, self.key), self.per_class)
+        return np.where(domain >= 0, np.append(self.counts, 0)[domain] + delta, 0)
+
+
+class FilterState(msgspec.Struct, frozen=True):
+    """The match counts of required terms.
+
+    Attributes
+    ----------
+    affinity : tuple of KeyCounts
+        The counts of the pod's required affinity, one entry per topology key.
+    anti_affinity : tuple of KeyCounts
+        The counts of the pod's required anti-affinity, one entry per topology key.
+    existing : tuple of KeyCounts
+        The counts of the required anti-affinity of pods on nodes, one entry per topology key.
+    matches_itself : bool
+        True if the pod has required affinity and matches all its terms, so that it may be the first of its series.
+    """
+
+    affinity: tuple[KeyCounts, ...]
+    anti_affinity: tuple[KeyCounts, ...]
+    existing: tuple[KeyCounts, ...]
+    matches_itself: bool
+
+    @property
+    def empty(self) -> bool:
+        """True if no domain has a match of the kind ``existing``."""
+        return not any(counts.counts.any() for counts in self.existing)
+
+
+def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod) -> FilterState:
+    """Count the matches of required terms by topology key.
+
+    Parameters
+    ----------
+    existing : ExistingTerms
+        The terms of the pods on nodes.
+    terms : PodTerms
+        The terms of the pod, namespaces merged.
+    pod : Pod
+        The pod to place.
+    """
+    n_classes = len(cluster.pods.classes)
+    # An existing pod counts for required affinity only if it matches every term.
+    all_terms = np.full(n_classes, bool(terms.required_affinity))
+    for term in terms.required_affinity:
+        all_terms &= classes_matching(cluster, term)
+    affinity_keys = dict.fromkeys(term.topology_key for term in terms.required_affinity)
+    far: dict[str, Int64Array] = {}
+    for term in terms.required_anti_affinity:
+        matching = classes_matching(cluster, term).astype(np.int64)
+        far[term.topology_key] = far.get(term.topology_key, 0) + matching
+    theirs: dict[str, Int64Array] = {}
+    for key, (class_ids, weights) in existing.required_anti_affinity(
+        PodAndNamespaceLabels.of(cluster, pod), n_classes
+    ).items():
+        theirs[key] = np.zeros(n_classes, dtype=np.int64)
+        np.add.at(theirs[key], class_ids, weights)
+    near = all_terms.astype(np.int64)
+    return FilterState(
+        tuple(KeyCounts.of(cluster, "affinity", key, near) for key in affinity_keys),
+        tuple(KeyCounts.of(cluster, "anti-affinity", key, per_class) for key, per_class in far.items()),
+        tuple(KeyCounts.of(cluster, "existing", key, per_class) for key, per_class in theirs.items()),
+        bool(terms.required_affinity) and all(term.matches(pod, {}) for term in terms.required_affinity),
+    )
+
+
+def reject_nodes(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts], Reason]) -> Rejections:
+    """Reject nodes by the pod's required affinity, then its anti-affinity, then the anti-affinity of existing pods.
+
+    Parameters
+    ----------
+    state : FilterState
+        The match counts.
+    nodes : Overlay
+        The worlds to filter.
+    details : callable
+        Returns the reason for a node row and the counts that reject the node.
+    """
+    which = np.full(len(nodes), -1, dtype=np.int64)
+    which[_crowded(state.existing, nodes)] = _EXISTING
+    which[_crowded(state.anti_affinity, nodes)] = _ANTI_AFFINITY
+    which[~_near(state, nodes)] = _AFFINITY
+    groups = (state.affinity, state.anti_affinity, state.existing)
+
+    @cache
+    def matches(number: int, i: int) -> Int64Array:
+        return groups[number][i].in_worlds(nodes)
+
+    def reasons(position: int) -> tuple[Reason, ...]:
+        number = int(which[position])
+        row = int(nodes.rows[position])
+        for i, counts in enumerate(groups[number]):
+            found = int(matches(number, i)[position])
+            if (found <= 0) if number == _AFFINITY else (found > 0):
+                return (details(row, counts),)
+        return (Reason(_STATUSES[number].reasons[0]),)
+
+    return Rejections.choose(which, _STATUSES, reasons)
+
+
+def _crowded(groups: tuple[KeyCounts, ...], nodes: Overlay) -> Mask:
+    """Return the worlds in which a domain of the node has a match: bool, shape (n_worlds,)."""
+    mask = np.zeros(len(nodes), dtype=np.bool_)
+    for counts in groups:
+        mask |= counts.in_worlds(nodes) > 0
+    return mask
+
+
+def _near(state: FilterState, nodes: Overlay) -> Mask:
+    """Return the worlds in which required affinity holds: bool, shape (n_worlds,)."""
+    labelled = np.ones(len(nodes), dtype=np.bool_)
+    met = np.ones(len(nodes), dtype=np.bool_)
+    # The number of domains with matches in the whole cluster, in each world.
+    populated = np.zeros(len(nodes), dtype=np.int64)
+    for counts in state.affinity:
+        domain = counts.column.codes[nodes.rows]
+        found = counts.in_worlds(nodes)
+        labelled &= domain >= 0
+        met &= found > 0
+        before = np.append(counts.counts, 0)[domain] != 0
+        populated += np.count_nonzero(counts.counts) - before + (found != 0)
+    # If no pod matches, a pod that matches its own affinity may go to any node with the labels, as upstream.
+    first = (populated == 0) & state.matches_itself
+    allowed: Mask = labelled & (met | first)
+    return allowed
+
+
+class MatchingPods:
+    """The pods on nodes that cause matches, by topology domain; each table is built on first use."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._pods = cluster.pods
+        self._tables: dict[tuple[str, str], tuple[Int64Array, Int64Array]] = {}
+
+    def in_domain(self, counts: KeyCounts, code: int) -> Int64Array:
+        """Return the indices of the pods that cause the matches in a domain."""
+        table = self._tables.get((counts.kind, counts.key))
+        if table is None:
+            pods = self._pods.assigned
+            pods = pods[counts.per_class[self._pods.class_id[pods]] > 0]
+            domains = counts.column.codes[self._pods.node_row[pods]]
+            order = np.argsort(domains, kind="stable")
+            table = self._tables[counts.kind, counts.key] = (pods[order], domains[order])
+        pods, domains = table
+        begin, end = np.searchsorted(domains, (code, code + 1))
+        return pods[begin:end]
+
+    def key(self, index: int) -> str:
+        """Return ``namespace/name`` of a pod."""
+        return self._pods.key(index)
+
+
+def word_reason(culprits: MatchingPods, row: int, counts: KeyCounts, terms: tuple[AffinityTerm, ...]) -> Reason:
+    """Return the reason for a rejected node, with the pod that blocks its domain or the term without a match.
+
+    Parameters
+    ----------
+    culprits : MatchingPods
+        The pods that cause the matches.
+    row : int
+        The row of the node.
+    counts : KeyCounts
+        The counts that reject the node.
+    terms : tuple of AffinityTerm
+        The pod's required affinity terms.
+    """
+    key = counts.key
+    code = int(counts.column.codes[row])
+    if code < 0:
+        return Reason(REASON_AFFINITY, NoTopologyLabel(key))
+    domain = counts.column.values[code]
+    if counts.kind == "affinity":
+        term = next(term for term in terms if term.topology_key == key)
+        return Reason(REASON_AFFINITY, NoPodNear(key, domain, term.selector or ()))
+    own = counts.kind == "anti-affinity"
+    text = REASON_ANTI_AFFINITY if own else REASON_EXISTING
+    found = culprits.in_domain(counts, code)
+    if not len(found):
+        return Reason(text, NominatedPodInTheWay(key, domain))
+    kind = OwnAntiAffinity if own else ExistingAntiAffinity
+    return Reason(text, kind(key, domain, culprits.key(int(found[0])), len(found)))
+
+
+def explain_domains(state: FilterState, nodes: Overlay) -> tuple[FilterCheck, ...]:
+    """Return one check per key of the required terms, on the only node of an overlay."""
+    row = int(nodes.rows[0])
+    checks = []
+    # If no pod matches, a pod that matches its own affinity may go to any node with the labels.
+    first = state.matches_itself and not any(counts.counts.any() for counts in state.affinity)
+    for counts in (*state.affinity, *state.anti_affinity, *state.existing):
+        code = int(counts.column.codes[row])
+        found = int(counts.in_worlds(nodes)[0])
+        wanted, is_near = _WANTED[counts.kind].format(key=counts.key), counts.kind == _NEAR
+        if code < 0:
+            checks.append(FilterCheck(wanted, f"the node has no label {counts.key}", not is_near))
+            continue
+        told = f"{counts.key}={counts.column.values[code]} has {found}"
+        if is_near and not found and first:
+            told += "; no pod matches anywhere, so the first pod that matches itself is allowed"
+        checks.append(FilterCheck(wanted, told, (found > 0 or first) if is_near else found <= 0))
+    return tuple(checks)
+
+
+def shown_domains(state: FilterState) -> tuple[CountedDomains, ...]:
+    """Return the matches of the pod's required affinity for an answer, one entry per topology key."""
+    found = []
+    for counts in state.affinity:
+        domains = np.unique(counts.column.codes[counts.column.present])
+        pods = most_populated(counts.column, counts.counts, domains)
+        entry = CountedDomains(topology_key=counts.key, pods=pods, domains=len(domains), own=state.matches_itself)
+        found.append(entry)
+    return tuple(found)

@@ -1,0 +1,211 @@
+"""InterPodAffinity: the plugin class, which connects counting and scoring to the extension points."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import SelectorError
+from kschedctl.scheduler.framework.arithmetic import Arithmetic
+from kschedctl.scheduler.framework.config.args import InterPodAffinityArgs
+from kschedctl.scheduler.framework.counted_domains import CountedDomains
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import Reach
+from kschedctl.scheduler.framework.events import ClusterEventWithHint
+from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.interface import (
+    FilterPlugin,
+    Handle,
+    PluginError,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from kschedctl.scheduler.framework.signature import encoded
+from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
+    FilterState,
+    MatchingPods,
+    explain_domains,
+    prepare,
+    reject_nodes,
+    shown_domains,
+    word_reason,
+)
+from kschedctl.scheduler.plugins.inter_pod_affinity.hints import InterPodAffinityHints
+from kschedctl.scheduler.plugins.inter_pod_affinity.scoring import (
+    affinity_scores,
+    explain_normalized,
+    explain_scores,
+    normalize,
+)
+from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
+    ExistingTerms,
+    PodTerms,
+    merge_namespaces,
+    parse_pod_terms,
+)
+
+
+class _FilterState(msgspec.Struct, frozen=True):
+    counts: FilterState
+    terms: PodTerms
+
+
+class _ScoreState(msgspec.Struct, frozen=True):
+    scores: Int64Array
+    cluster: Cluster
+
+
+class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/interpodaffinity."""
+
+    name = "InterPodAffinity"
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        if not isinstance(args, InterPodAffinityArgs):
+            raise TypeError(f"want args to be of type InterPodAffinityArgs, got {type(args).__name__}")
+        self._args = args
+
+    @cached_property
+    def _existing(self) -> ExistingTerms:
+        return ExistingTerms.of(self.handle.cluster)
+
+    def _terms(self, pod: Pod) -> PodTerms:
+        terms = parse_pod_terms(pod)
+        cluster = self.handle.cluster
+        return PodTerms(
+            tuple(merge_namespaces(cluster, term) for term in terms.required_affinity),
+            tuple(merge_namespaces(cluster, term) for term in terms.required_anti_affinity),
+            tuple((merge_namespaces(cluster, term), weight) for term, weight in terms.preferred),
+        )
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return added, deleted or relabelled pods, and added or relabelled nodes."""
+        return InterPodAffinityHints(self.handle.release.queue).events
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """Sign the pod by its labels, or by nothing if the profile ignores preferred terms of existing pods.
+
+        A pod with pod affinity or anti-affinity cannot be signed.
+        """
+        affinity = pod.spec.affinity
+        if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
+            return None
+        return () if self._args.ignore_preferred_terms_of_existing_pods else encoded(pod.metadata.labels)
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.CLUSTER`` for pods with pod affinity or anti-affinity, whose terms count for other pods."""
+        affinity = pod.spec.affinity
+        if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+            return Reach.NOTHING
+        return Reach.CLUSTER
+
+    def hard_counts(self, pod: Pod) -> FilterState:
+        """Return the match counts of required terms by domain, the pod's terms and those of existing pods.
+
+        Raises
+        ------
+        SelectorError
+            If a selector of the pod is invalid.
+        """
+        return prepare(self.handle.cluster, self._existing, self._terms(pod), pod)
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Count matches by domain; return Skip if no required term of the pod or of existing pods applies."""
+        try:
+            terms = self._terms(pod)
+        except SelectorError as error:
+            text = f"parsing pod: {error.path}: {error}"
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,)))
+        counts = prepare(self.handle.cluster, self._existing, terms, pod)
+        if counts.empty and not terms.required_affinity and not terms.required_anti_affinity:
+            return PreFilterResult(SKIP)
+        state.write(_FilterState(counts, terms))
+        return PreFilterResult()
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Reject nodes by the required terms of the pod and the required anti-affinity of existing pods."""
+        found = state.read(_FilterState)
+        if found is None:
+            raise PluginError('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+        culprits = MatchingPods(self.handle.cluster)
+        terms = found.terms.required_affinity
+        return reject_nodes(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
+        """Sum the weights by domain; return Skip if no term matches any pod."""
+        try:
+            terms = self._terms(pod)
+        except SelectorError as error:
+            return Status(Code.ERROR, (f"failed to parse pod: {error.path}: {error}",))
+        if self._args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
+            return SKIP
+        weight = self._args.hard_pod_affinity_weight
+        scores = affinity_scores(self.handle.cluster, self._existing, terms, pod, hard_pod_affinity_weight=weight)
+        if scores is None:
+            return SKIP
+        state.write(_ScoreState(scores, self.handle.cluster))
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+        """Return the sums of the weights in the nodes' domains; a sum may be negative."""
+        found = state.read(_ScoreState)
+        if found is None:
+            raise PluginError('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
+        return found.scores[rows]
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
+        """Scale the scores linearly: the lowest becomes 0, the highest 100."""
+        return normalize(scores)
+
+    def depends_on_feasible_nodes(self, state: CycleState, pod: Pod) -> bool:
+        """Return False: PreScore sums over the pods of all nodes."""
+        return False
+
+    def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
+        """Report whether the pod has required affinity; fewer pods never violate anti-affinity."""
+        found = state.read(_FilterState)
+        return found is not None and bool(found.terms.required_affinity)
+
+    def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
+        """Yield each node's domain and number of matches, per topology key of the required terms."""
+        found = state.read(_FilterState)
+        groups = found.counts if found is not None else None
+        for counts in (*groups.affinity, *groups.anti_affinity, *groups.existing) if groups is not None else ():
+            yield counts.column.among_others
+            yield self.handle.cluster.pods.sum_per_node(counts.per_class)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Check the matches of required terms in the node's domains, of the pod and of existing pods."""
+        found = state.read(_FilterState)
+        if found is None:
+            return ()
+        nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
+        return explain_domains(found.counts, nodes)
+
+    def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
+        """Return the pods that match all terms of the pod's required affinity, by topology key."""
+        found = state.read(_FilterState)
+        return shown_domains(found.counts) if found is not None else ()
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """List the terms that match in the node's domains, with their weights."""
+        found = state.read(_ScoreState)
+        # Score may see node objects sent back by an extender. PreScore summed the weights on the original cluster.
+        cluster = found.cluster if found is not None else self.handle.cluster
+        weight, existing = self._args.hard_pod_affinity_weight, ExistingTerms.of(cluster)
+        return explain_scores(cluster, existing, self._terms(pod), pod, row, hard_pod_affinity_weight=weight)
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """Explain the scaling by the lowest and the highest score."""
+        return explain_normalized(scores, position)

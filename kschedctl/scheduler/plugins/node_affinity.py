@@ -1,0 +1,381 @@
+"""NodeAffinity: ``nodeSelector`` and node affinity of the pod, and the affinity added by the profile.
+
+Score: the sum of the weights of the matching preferred terms, normalised so that the highest is 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.node_selection import (
+    nodes_matching,
+    nodes_matching_pod,
+    nodes_matching_term,
+    required_node_selector,
+)
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.core import Node
+from kschedctl.objects.node_selector import NodeSelector, NodeSelectorTerm, PreferredSchedulingTerm
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
+from kschedctl.objects.wording import show_labels
+from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
+from kschedctl.scheduler.framework.config.args import NodeAffinityArgs
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import OF_NODE
+from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.interface import (
+    FilterPlugin,
+    Handle,
+    PluginError,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+    default_normalize_score,
+    explain_default_normalize_score,
+)
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
+from kschedctl.scheduler.framework.signature import encoded
+from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.scheduler.plugins.node_affinity_remedies import affinity_remedies, selector_remedies
+
+REASON_POD: Final = "node(s) didn't match Pod's node affinity/selector"
+REASON_ENFORCED: Final = "node(s) didn't match scheduler-enforced node affinity"
+REASON_CONFLICT: Final = "pod affinity terms conflict"
+_ENFORCED: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_ENFORCED,))
+_POD: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_POD,))
+
+
+def named_nodes(selector: NodeSelector) -> frozenset[str] | None:
+    """Return the nodes that a selector names by ``metadata.name``, or ``None`` if a term does not restrict the name."""
+    names: frozenset[str] = frozenset()
+    for term in selector.node_selector_terms:
+        fields = [set(f.values) for f in term.match_fields if f.key == "metadata.name" and f.operator == IN]
+        if not fields:
+            return None
+        names |= frozenset.intersection(*map(frozenset, fields))
+    return names
+
+
+def preference_scores(nodes: Nodes, terms: Iterable[PreferredSchedulingTerm]) -> Int64Array:
+    """Return the sum of the weights of the matching terms per node: int64, shape (n_nodes,).
+
+    Terms without a weight or without requirements are ignored.
+
+    Raises
+    ------
+    PluginError
+        If a term with a weight cannot be parsed.
+    """
+    scores = np.zeros(len(nodes), dtype=np.int64)
+    for i, preferred in enumerate(terms):
+        if not preferred.weight:
+            continue
+        try:
+            term = parse_node_term(preferred.preference)
+        except SelectorError as error:
+            raise PluginError(f"[{i}].{error.path}: {error}") from None
+        if term is not None:
+            scores += preferred.weight * nodes_matching_term(nodes, term)
+    return scores
+
+
+def preferred_terms(pod: Pod) -> tuple[PreferredSchedulingTerm, ...]:
+    """Return the pod's preferred node affinity terms."""
+    affinity = pod.spec.affinity
+    if affinity is None or affinity.node_affinity is None:
+        return ()
+    return affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
+
+
+class UnmetNodeSelector(Operands, frozen=True):
+    """The node lacks a label of the pod's ``nodeSelector``.
+
+    Attributes
+    ----------
+    requirement : Requirement
+        The first requirement that the node does not meet.
+    has : str or None
+        The node's value of that label; ``None`` if it has no such label.
+    """
+
+    requirement: Requirement
+    has: str | None
+
+    def words(self) -> str:
+        """Return the requirement and the node's label value as text."""
+        return f"nodeSelector wants {self.requirement}, node has {show_labels({self.requirement.key: self.has})}"
+
+    def data(self) -> dict[str, Any]:
+        """Return the requirement as text, and the node's label value."""
+        return {"requirement": str(self.requirement), "has": self.has}
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Propose to drop an entry of the selector, or to label the node."""
+        return selector_remedies(context)
+
+
+class UnmetNodeAffinity(Operands, frozen=True):
+    """No term of the pod's required node affinity matches the node.
+
+    Attributes
+    ----------
+    by_label : tuple of Requirement
+        The first unmet label requirement of each term.
+    by_name : tuple of Requirement
+        The first unmet requirement on the node's name of each term.
+    labels : dict of str to str or None
+        The node's values of the labels in ``by_label``; ``None`` for a label that the node does not have.
+    """
+
+    by_label: tuple[Requirement, ...]
+    by_name: tuple[Requirement, ...]
+    labels: dict[str, str | None]
+
+    def words(self) -> str:
+        """Return the unmet requirements and the node's label values as text."""
+        if not self.by_label and not self.by_name:
+            return "no term of the affinity can match a node"
+        wanted = " or ".join(dict.fromkeys(map(str, (*self.by_label, *self.by_name))))
+        return f"affinity wants {wanted}" + (f", node has {show_labels(self.labels)}" if self.labels else "")
+
+    def data(self) -> dict[str, Any]:
+        """Return the unmet requirements as texts."""
+        return {"unmet": [str(requirement) for requirement in (*self.by_label, *self.by_name)]}
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Propose to drop one requirement or all of them, or to label the node."""
+        return affinity_remedies(context)
+
+
+class WeighedTerm(msgspec.Struct, frozen=True, rename="camel"):
+    """A preferred term evaluated on a node.
+
+    Attributes
+    ----------
+    term : str
+        The term's requirements.
+    weight : int
+        The term's weight.
+    has : str
+        The node's values of the labels in the term.
+    matches : bool
+        True if the term matches the node.
+    """
+
+    term: str
+    weight: int
+    has: str
+    matches: bool
+
+
+class PreferenceScore(Arithmetic, frozen=True):
+    """The raw score of NodeAffinity.
+
+    Attributes
+    ----------
+    terms : tuple of WeighedTerm
+        The preferred terms of the pod, then those of the profile.
+    """
+
+    terms: tuple[WeighedTerm, ...]
+
+    def formula(self) -> str:
+        """Return the formula: the sum of the weights of the matching terms."""
+        return "the sum of the weights of the preferred terms that match"
+
+    def steps(self) -> Iterator[Step]:
+        """Yield one step per term, then the sum."""
+        for term in self.terms:
+            weight = term.weight if term.matches else 0
+            yield Step(term.term, str(weight), weight, f"{'matches' if term.matches else 'does not match'}: {term.has}")
+        weights = [term.weight for term in self.terms if term.matches]
+        yield Step("score", sum_expression(map(str, weights)), sum(weights))
+
+
+class _PreScoreState(msgspec.Struct, frozen=True):
+    scores: Int64Array
+    nodes: Nodes
+
+
+class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/nodeaffinity."""
+
+    name = "NodeAffinity"
+    reads = OF_NODE
+    prepares_from = OF_NODE
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        sum_expression = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
+        self._added_required = (
+            sum_expression.required_during_scheduling_ignored_during_execution if sum_expression else None
+        )
+        self._added_preferred = (
+            sum_expression.preferred_during_scheduling_ignored_during_execution if sum_expression else ()
+        )
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Return Skip for pods without requirements; else restrict the search to the nodes that all terms name."""
+        required = required_node_selector(pod.spec)
+        if required is None and self._added_required is None and not pod.spec.node_selector:
+            return PreFilterResult(SKIP)
+        if required is None or not required.node_selector_terms:
+            return PreFilterResult()
+        names = named_nodes(required)
+        if names is not None and not names:
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_CONFLICT,)))
+        return PreFilterResult(node_names=names)
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return node additions and label updates after which the node matches the pod."""
+        action = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+        return (registered(EventResource.NODE, action, self._after_node_change),)
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        node = Nodes((new,))
+        if self._added_required is not None and not nodes_matching(node, self._added_required)[0]:
+            return False
+        if not nodes_matching_pod(node, pod.spec)[0]:
+            return False
+        return old is None or not nodes_matching_pod(Nodes((old,)), pod.spec)[0]
+
+    def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
+        """Propose to drop requirements of the affinity: they name nodes or contradict each other."""
+        return affinity_remedies(context)
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign the pod by its node selector and its node affinity."""
+        affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+        return encoded(affinity), encoded(pod.spec.node_selector)
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Reject nodes that do not match the profile's or the pod's requirements."""
+        table = self.handle.cluster.nodes
+        which = np.where(nodes_matching_pod(table, pod.spec), -1, 1)
+        if self._added_required is not None:
+            which[~nodes_matching(table, self._added_required)] = 0
+        which = which[nodes.rows]
+
+        def details(position: int) -> tuple[Reason, ...]:
+            if which[position] == 0:
+                return (Reason(REASON_ENFORCED),)
+            return (self._mismatch(pod, int(nodes.rows[position])),)
+
+        return Rejections.choose(which, (_ENFORCED, _POD), details)
+
+    def _mismatch(self, pod: Pod, row: int) -> Reason:
+        """Return the part of the pod's selector or affinity that the node does not match."""
+        labels = self.handle.cluster.nodes.objects[row].metadata.labels
+        for requirement in label_map_selector(pod.spec.node_selector):
+            has = labels.get(requirement.key)
+            if not requirement.holds(has):
+                return Reason(REASON_POD, UnmetNodeSelector(requirement, has))
+        required = required_node_selector(pod.spec)
+        name = self.handle.cluster.nodes.names[row]
+        by_label: list[Requirement] = []
+        by_name: list[Requirement] = []
+        for term in required.node_selector_terms if required is not None else ():
+            try:
+                parsed = parse_node_term(term)
+            except SelectorError:
+                continue
+            if parsed is not None:
+                by_label += [r for r in parsed.labels if not r.holds(labels.get(r.key))][:1]
+                by_name += [r for r in parsed.fields if not r.holds(name)][:1]
+        has_labels = {requirement.key: labels.get(requirement.key) for requirement in by_label}
+        return Reason(REASON_POD, UnmetNodeAffinity(tuple(by_label), tuple(by_name), has_labels))
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
+        """Return Skip if neither the pod nor the profile has preferred terms; else compute the raw scores."""
+        terms = preferred_terms(pod)
+        try:
+            scores = self._preference_scores(terms)
+        except PluginError as error:
+            return Status(Code.ERROR, (str(error),))
+        if not terms and not self._added_preferred:
+            return SKIP
+        state.write(_PreScoreState(scores, self.handle.cluster.nodes))
+        return SUCCESS
+
+    def _preference_scores(self, terms: tuple[PreferredSchedulingTerm, ...]) -> Int64Array:
+        nodes = self.handle.cluster.nodes
+        return preference_scores(nodes, terms) + preference_scores(nodes, self._added_preferred)
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+        """Return the sum of the weights of the matching preferred terms."""
+        prepared = state.read(_PreScoreState)
+        scores = prepared.scores if prepared is not None else self._preference_scores(preferred_terms(pod))
+        return scores[rows]
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
+        """Scale the scores so that the highest becomes 100."""
+        return default_normalize_score(scores, reverse=False)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Check each label of the node selector, and one check per required affinity, which needs one matching term."""
+        node = self.handle.cluster.nodes.objects[row]
+        labels = node.metadata.labels
+        checks = [
+            FilterCheck(
+                f"nodeSelector {requirement}",
+                f"node has {show_labels({requirement.key: labels.get(requirement.key)})}",
+                requirement.holds(labels.get(requirement.key)),
+            )
+            for requirement in label_map_selector(pod.spec.node_selector)
+        ]
+        for what, selector in (("the profile's", self._added_required), ("", required_node_selector(pod.spec))):
+            if selector is not None:
+                checks.append(_term_check(f"{what} affinity".strip(), selector.node_selector_terms, node))
+        return tuple(checks)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """Compare the preferred terms with the node's labels."""
+        prepared = state.read(_PreScoreState)
+        # Score may see node objects sent back by an extender. PreScore computed the scores on the original nodes.
+        node = (prepared.nodes if prepared is not None else self.handle.cluster.nodes).objects[row]
+        weighed = []
+        for preferred in (*preferred_terms(pod), *self._added_preferred):
+            told, has, matches = _told(preferred.preference, node)
+            weighed.append(WeighedTerm(told, preferred.weight, has, matches and bool(preferred.weight)))
+        return PreferenceScore(tuple(weighed))
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """Explain the scaling by the highest sum."""
+        return explain_default_normalize_score(scores, position, reverse=False)
+
+
+def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
+    """Return a term as text, the node's values of its labels, and True if the term matches the node."""
+    try:
+        parsed = parse_node_term(term)
+    except SelectorError as error:
+        return "an invalid term", str(error), False
+    if parsed is None:
+        return "an empty term", "it matches no node", False
+    labels = node.metadata.labels
+    own = {requirement.key: labels.get(requirement.key) for requirement in parsed.labels}
+    has = [show_labels(own)] if own else []
+    if parsed.fields:
+        has.append(f"metadata.name={node.name}")
+    told = ", ".join(map(str, (*parsed.labels, *parsed.fields)))
+    return told, f"node has {', '.join(has)}", bool(nodes_matching_term(Nodes((node,)), parsed)[0])
+
+
+def _term_check(what: str, terms: tuple[NodeSelectorTerm, ...], node: Node) -> FilterCheck:
+    told = [_told(term, node) for term in terms]
+    if not told:
+        return FilterCheck(what, "it has no terms, so it matches no node", False)
+    found = list(dict.fromkeys(has for _, has, _ in told))
+    return FilterCheck(
+        f"{what} {' or '.join(term for term, _, _ in told)}", "; ".join(found), any(ok for *_, ok in told)
+    )

@@ -1,0 +1,306 @@
+"""The Score of PodTopologySpread: soft constraints.
+
+Score: ``matching pods in the domain x log(domains + 2) + maxSkew - 1`` per constraint, summed in float64 and rounded
+half away from zero; normalised so that few matching pods give a high score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.arithmetic import round_half_away
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.wording import counted
+from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
+from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE
+from kschedctl.scheduler.plugins.pod_topology_spread.constraints import (
+    SpreadConstraint,
+    nodes_included,
+    nodes_with_all_keys,
+    selected_classes,
+)
+
+
+class ConstraintCounts(msgspec.Struct, frozen=True):
+    """The counts of one soft constraint.
+
+    Attributes
+    ----------
+    constraint : SpreadConstraint
+        The constraint.
+    matching : ndarray of int64, shape (n_nodes,)
+        The number of matching pods in the domain of each node.
+    size : int
+        The number of domains that contain feasible nodes.
+    """
+
+    constraint: SpreadConstraint
+    matching: Int64Array
+    size: int
+
+
+class SpreadScores(msgspec.Struct, frozen=True):
+    """The scores of the feasible nodes.
+
+    Attributes
+    ----------
+    counts : tuple of ConstraintCounts
+        The counts behind the scores, one entry per constraint.
+    scores : ndarray of int64, shape (n_nodes,)
+        The raw score of each node of the cluster; 0 for ignored nodes.
+    ignored : ndarray of bool, shape (n_nodes,)
+        True for nodes without a required topology label.
+    """
+
+    counts: tuple[ConstraintCounts, ...]
+    scores: Int64Array
+    ignored: Mask
+
+
+class MatchingPerDomain(msgspec.Struct, frozen=True):
+    """The part of the scores that does not depend on which nodes are feasible.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster whose nodes are scored.
+    constraints : tuple of SpreadConstraint
+        The soft constraints.
+    labelled : ndarray of bool, shape (n_nodes,)
+        False for the ignored nodes.
+    matching : tuple of ndarray of int64, shape (n_nodes,)
+        The number of matching pods in the domain of each node, per constraint.
+    """
+
+    cluster: Cluster
+    constraints: tuple[SpreadConstraint, ...]
+    labelled: Mask
+    matching: tuple[Int64Array, ...]
+
+
+def count_matching(
+    cluster: Cluster,
+    constraints: tuple[SpreadConstraint, ...],
+    pod: Pod,
+    *,
+    require_all: bool,
+    by_host: Cluster | None = None,
+) -> MatchingPerDomain:
+    """Count the matching pods by domain.
+
+    Parameters
+    ----------
+    constraints : tuple of SpreadConstraint
+        The soft constraints.
+    pod : Pod
+        The pod to place.
+    require_all : bool
+        True if nodes without the label of any constraint are ignored; False for the system's defaults.
+    by_host : Cluster, optional
+        The cluster whose pods count for the key ``kubernetes.io/hostname``; by default ``cluster``.
+    """
+    nodes = cluster.nodes
+    labelled = nodes_with_all_keys(cluster, constraints) if require_all else np.ones(len(nodes), dtype=np.bool_)
+    counts = []
+    for constraint in constraints:
+        if constraint.topology_key == HOSTNAME:
+            counts.append(_matching(by_host or cluster, constraint, pod))
+            continue
+        # Nodes without the label form one domain, unless they are ignored.
+        column = nodes.labels[constraint.topology_key]
+        included = labelled & nodes_included(cluster, constraint, pod)
+        by_domain = np.zeros(len(column.values) + 1, dtype=np.int64)
+        np.add.at(by_domain, column.codes[included], _matching(cluster, constraint, pod)[included])
+        counts.append(by_domain[column.codes])
+    return MatchingPerDomain(cluster, constraints, labelled, tuple(counts))
+
+
+def spread_scores(per_domain: MatchingPerDomain, rows: Int64Array) -> SpreadScores:
+    """Score feasible nodes by soft constraints.
+
+    Parameters
+    ----------
+    per_domain : MatchingPerDomain
+        The matching pods by domain.
+    rows : ndarray of int64
+        The rows of the feasible nodes.
+    """
+    labelled = per_domain.labelled
+    candidates = rows[labelled[rows]]
+    total = np.zeros(len(labelled))
+    counts = []
+    for constraint, matching in zip(per_domain.constraints, per_domain.matching, strict=True):
+        column = per_domain.cluster.nodes.labels[constraint.topology_key]
+        size = len(candidates)
+        if constraint.topology_key != HOSTNAME:
+            seen = np.zeros(len(column.values) + 1, dtype=np.bool_)
+            seen[column.codes[candidates]] = True
+            size = int(np.count_nonzero(seen))
+        weight = math.log(size + 2)
+        counts.append(ConstraintCounts(constraint, matching, size))
+        total += np.where(column.present, matching * weight + float(constraint.max_skew - 1), 0.0)
+    total[~labelled] = 0.0
+    return SpreadScores(tuple(counts), round_half_away(total), ~labelled)
+
+
+def _matching(cluster: Cluster, constraint: SpreadConstraint, pod: Pod) -> Int64Array:
+    """Return the number of pods that a constraint counts, by node."""
+    counted, _ = selected_classes(cluster, constraint, pod.metadata.namespace)
+    return cluster.pods.sum_per_node(counted)
+
+
+def normalize(scores: Int64Array, ignored: Mask) -> Int64Array:
+    """Reverse scores, so that the lowest raw score is best: ``100 * (max + min - score) / max``.
+
+    Parameters
+    ----------
+    scores : ndarray of int64, shape (n_rows,)
+        Raw scores.
+    ignored : ndarray of bool, shape (n_rows,)
+        True for nodes that get 0 and do not count for ``min`` and ``max``.
+
+    Examples
+    --------
+    >>> normalize(np.array([2, 4, 0]), np.array([False, False, True]))
+    array([100,  50,   0])
+    """
+    counted = scores[~ignored]
+    highest = int(counted.max(initial=0))
+    if highest == 0:
+        return np.where(ignored, 0, MAX_NODE_SCORE)
+    return np.where(ignored, 0, MAX_NODE_SCORE * (highest + int(counted.min()) - scores) // highest)
+
+
+class SpreadTerm(msgspec.Struct, frozen=True, rename="camel"):
+    """The contribution of one soft constraint to a node's score.
+
+    Attributes
+    ----------
+    topology_key : str
+        The key of the label that defines the domains.
+    domain : str or None
+        The node's domain; ``None`` if it has no such label.
+    matching : int
+        The number of matching pods in the domain.
+    size : int
+        The number of domains that contain feasible nodes.
+    max_skew : int
+        The constraint's ``maxSkew``.
+    """
+
+    topology_key: str
+    domain: str | None
+    matching: int
+    size: int
+    max_skew: int
+
+    @property
+    def expression(self) -> str:
+        """The contribution before rounding, as an expression."""
+        return f"{self.matching} * log({self.size} + 2) + ({self.max_skew} - 1)"
+
+    @property
+    def value(self) -> float:
+        """The contribution before rounding."""
+        return self.matching * math.log(self.size + 2) + float(self.max_skew - 1)
+
+
+class SpreadScore(Arithmetic, frozen=True):
+    """The raw score of PodTopologySpread.
+
+    Attributes
+    ----------
+    ignored : bool
+        True if the node lacks a required topology label, so that its score is 0.
+    terms : tuple of SpreadTerm
+        The soft constraints.
+    score : int
+        The score; low scores are good.
+    """
+
+    ignored: bool
+    terms: tuple[SpreadTerm, ...]
+    score: int
+
+    def formula(self) -> str:
+        """Return the formula: the sum over constraints."""
+        return "per constraint matching pods * log(domains + 2) + (maxSkew - 1); the sum, rounded; low is better"
+
+    def steps(self) -> Iterator[Step]:
+        """Yield one step per constraint, then the rounded sum."""
+        for term in self.terms:
+            if term.domain is None:
+                yield Step(term.topology_key, "0", 0, "the node has no such label")
+            else:
+                note = f"{counted(term.matching, 'matching pod')} in {term.domain}, {counted(term.size, 'domain')}"
+                yield Step(term.topology_key, term.expression, term.value, note)
+        if self.ignored:
+            yield Step("score", "0", 0, "the node lacks the label of a constraint")
+            return
+        there = [term.expression for term in self.terms if term.domain is not None]
+        total = there[0] if len(there) == 1 else sum_expression(f"({term})" for term in there)
+        yield Step("score", f"round({total})", self.score)
+
+
+class ReversedScore(Arithmetic, frozen=True):
+    """A score of PodTopologySpread reversed, so that the lowest raw score is best.
+
+    Attributes
+    ----------
+    ignored : bool
+        True if the node gets 0 and does not count for ``highest`` and ``lowest``.
+    score : int
+        The raw score.
+    highest, lowest : int
+        The highest and the lowest raw score of the nodes that count.
+    """
+
+    ignored: bool
+    score: int
+    highest: int
+    lowest: int
+
+    def formula(self) -> str:
+        """Return the formula of the reversal."""
+        return "100 * (highest + lowest - score) // highest"
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the only step."""
+        if self.ignored:
+            yield Step("normalised", "0", 0, "the node lacks the label of a constraint")
+        elif not self.highest:
+            yield Step("normalised", "100", 100, "no node has more than 0")
+        else:
+            expression = f"100 * ({self.highest} + {self.lowest} - {self.score}) // {self.highest}"
+            value = 100 * (self.highest + self.lowest - self.score) // self.highest
+            yield Step("normalised", expression, value, f"raw scores range from {self.lowest} to {self.highest}")
+
+
+def explain_scores(cluster: Cluster, found: SpreadScores, row: int) -> SpreadScore:
+    """Return the arithmetic of a node's raw score."""
+    labels = cluster.nodes.objects[row].metadata.labels
+    terms = tuple(
+        SpreadTerm(
+            counts.constraint.topology_key,
+            labels.get(counts.constraint.topology_key),
+            int(counts.matching[row]),
+            counts.size,
+            counts.constraint.max_skew,
+        )
+        for counts in found.counts
+    )
+    return SpreadScore(bool(found.ignored[row]), terms, int(found.scores[row]))
+
+
+def explain_normalized(scores: Int64Array, ignored: Mask, position: int) -> ReversedScore:
+    """Return the arithmetic of ``normalize`` for one of the scores."""
+    kept = scores[~ignored]
+    lowest = int(kept.min()) if len(kept) else 0
+    return ReversedScore(bool(ignored[position]), int(scores[position]), int(kept.max(initial=0)), lowest)

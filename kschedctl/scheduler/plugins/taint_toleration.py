@@ -1,0 +1,210 @@
+"""TaintToleration: rejects nodes with untolerated hard taints; untolerated soft taints lower the score.
+
+Score: the number of ``PreferNoSchedule`` taints that are not tolerated, normalised in reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.core import Node, Taint
+from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated, tolerates
+from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import OF_NODE, OF_NOTHING
+from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
+from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.interface import (
+    FilterPlugin,
+    PluginError,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+    default_normalize_score,
+    explain_default_normalize_score,
+)
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
+from kschedctl.scheduler.framework.signature import signed_tolerations
+from kschedctl.scheduler.framework.status import SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.scheduler.plugins.tolerations import taint_remedies
+
+REASON: Final = "node(s) had untolerated taint(s)"
+
+
+def untolerated_taint(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    """Return the first ``NoSchedule`` or ``NoExecute`` taint that is not tolerated, or ``None``."""
+    hard = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
+    return next((taint for taint in hard if not tolerated(tolerations, taint)), None)
+
+
+def intolerable_soft_taints(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
+    """Return the number of ``PreferNoSchedule`` taints that are not tolerated."""
+    return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints)
+
+
+class UntoleratedTaint(Operands, frozen=True):
+    """The node has a taint that the pod does not tolerate.
+
+    Attributes
+    ----------
+    taint : Taint
+        The first such taint.
+    """
+
+    taint: Taint
+
+    def words(self) -> str:
+        """State that the taint is not tolerated."""
+        return f"taint {self.taint} is not tolerated"
+
+    def data(self) -> dict[str, Any]:
+        """Return the taint in kubectl's notation."""
+        return {"taint": str(self.taint)}
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Propose to tolerate the taint, or to remove it from the node."""
+        return taint_remedies(context, self.taint)
+
+
+class SoftTaints(Arithmetic, frozen=True):
+    """The raw score of TaintToleration.
+
+    Attributes
+    ----------
+    untolerated, tolerated : tuple of str
+        The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
+    """
+
+    untolerated: tuple[str, ...]
+    tolerated: tuple[str, ...]
+
+    def formula(self) -> str:
+        """Return the formula: the number of untolerated ``PreferNoSchedule`` taints."""
+        return "the number of PreferNoSchedule taints that are not tolerated"
+
+    def steps(self) -> Iterator[Step]:
+        """Yield one step per soft taint, then their number."""
+        for taint in self.untolerated:
+            yield Step(taint, "1", 1, "is not tolerated")
+        for taint in self.tolerated:
+            yield Step(taint, "0", 0, "is tolerated")
+        none = "" if self.untolerated or self.tolerated else "the node has no such taint"
+        yield Step("score", sum_expression("1" for _ in self.untolerated), len(self.untolerated), none)
+
+
+class _State(msgspec.Struct, frozen=True):
+    """A mark in the cycle state: PreScore ran."""
+
+
+class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/tainttoleration."""
+
+    name = "TaintToleration"
+    reads = OF_NODE
+    prepares_from = OF_NOTHING
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Return Success; upstream has this extension point only for pods with a deferred resize."""
+        return PreFilterResult()
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return added nodes, nodes that become tolerated, and tolerations added to the pod."""
+        pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
+        return (
+            registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
+            registered(pods, ActionType.UPDATE_POD_TOLERATION, lambda pod, old, new: same_pod(pod, new)),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign the pod by its tolerations."""
+        return signed_tolerations(pod)
+
+    def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64Array) -> Int64Array:
+        """Evaluate ``judge`` once per distinct list of taints: int64, shape (n_rows,)."""
+        nodes = self.handle.cluster.nodes
+        return np.array([judge(taints) for taints in nodes.taint_lists], dtype=np.int64)[nodes.taint_list[rows]]
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Reject nodes with a ``NoSchedule`` or ``NoExecute`` taint that is not tolerated."""
+        columns, tolerations = self.handle.cluster.nodes, pod.spec.tolerations
+        tainted = self._per_list(lambda taints: untolerated_taint(taints, tolerations) is not None, nodes.rows)
+        code = (tainted * Code.UNSCHEDULABLE_AND_UNRESOLVABLE).astype(np.int8)
+        taint_list = columns.taint_list[nodes.rows]
+
+        def details(position: int) -> tuple[Reason, ...]:
+            taint = untolerated_taint(columns.taint_lists[taint_list[position]], tolerations)
+            return (Reason(self._text(taint), UntoleratedTaint(taint) if taint is not None else None),)
+
+        def texts(number: int) -> tuple[str, ...]:
+            return (self._text(untolerated_taint(columns.taint_lists[number], tolerations)),)
+
+        return Rejections(code, taint_list, texts, details)
+
+    def _text(self, taint: Taint | None) -> str:
+        """Return the scheduler's message for an untolerated taint."""
+        if taint is None or not self.handle.release.names_untolerated_taint:
+            return REASON
+        return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
+        """Record that PreScore ran; the plugin never returns Skip."""
+        state.write(_State())
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+        """Count the untolerated ``PreferNoSchedule`` taints."""
+        if state.read(_State) is None:
+            raise PluginError('reading "PreScoreTaintToleration" from cycleState: not found')
+        # Upstream drops tolerations of other effects first. They never match a soft taint, so the count is the same.
+        tolerations = pod.spec.tolerations
+        return self._per_list(lambda taints: intolerable_soft_taints(taints, tolerations), rows)
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
+        """Scale the counts in reverse: 0 untolerated soft taints become 100, the highest count becomes 0."""
+        return default_normalize_score(scores, reverse=True)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Compare every ``NoSchedule`` and ``NoExecute`` taint with the first toleration that matches it."""
+        taints = self.handle.cluster.nodes.objects[row].spec.taints
+        hard = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
+        none = FilterCheck("taints", "the node has no NoSchedule or NoExecute taint", True)
+        return tuple(_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """List the node's ``PreferNoSchedule`` taints."""
+        taints = self.handle.cluster.nodes.objects[row].spec.taints
+        soft = [taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE]
+        fine = [tolerated(pod.spec.tolerations, taint) for taint in soft]
+        told = list(map(str, soft))
+        return SoftTaints(
+            tuple(taint for taint, ok in zip(told, fine, strict=True) if not ok),
+            tuple(taint for taint, ok in zip(told, fine, strict=True) if ok),
+        )
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """Explain the scaling by the highest number of soft taints."""
+        return explain_default_normalize_score(scores, position, reverse=True)
+
+
+def _check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:
+    found = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
+    if found is None:
+        return FilterCheck(f"taint {taint}", "no toleration matches it", False)
+    value = f"={found.value}" if found.operator != "Exists" and found.value else ""
+    effect = f":{found.effect}" if found.effect else ""
+    what = f"{found.key}{value}{effect}" if found.key else f"every taint{effect}"
+    return FilterCheck(f"taint {taint}", f"toleration of {what}", True)
+
+
+def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:
+    was_kept_out = old is None or untolerated_taint(old.spec.taints, pod.spec.tolerations) is not None
+    return was_kept_out and untolerated_taint(new.spec.taints, pod.spec.tolerations) is None

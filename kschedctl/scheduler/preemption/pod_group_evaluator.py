@@ -1,0 +1,173 @@
+"""Preemption for a whole pod group (upstream ``PodGroupEvaluator``; KEP-5710).
+
+All units of lower priority are removed from the cluster, and the whole group is tried again. If it fits, the units are
+put back one by one as long as the group still fits: those that a budget protects first, more important ones earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules
+from kschedctl.objects.releases.release import Release
+from kschedctl.scheduler.framework.interface import PodGroupPostFilterResult, PodGroupTrial
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
+from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
+from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import NEVER, evicted_by_scheduler
+from kschedctl.scheduler.preemption.victims import VictimUnit, pod_priority, units_in_order_of_reprieve, victim_units
+
+NO_VICTIMS: Final = "No preemption victims found for incoming preemptor"
+ONGOING: Final = "ongoing preemption on nominated nodes"
+_NEVER: Final = "Never"
+#: A node that no cluster has: a pod there counts for its group and occupies nothing.
+_NOWHERE: Final = "\0"
+
+
+def preempt_for_pod_group(
+    cluster: Cluster, release: Release, group: PodGroupInfo, trial: PodGroupTrial
+) -> PodGroupPostFilterResult:
+    """Find the pods to evict so that a group fits.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster in which the group does not fit.
+    group : PodGroupInfo
+        The preemptor.
+    trial : PodGroupTrial
+        Tries the group in changed clusters.
+
+    Returns
+    -------
+    PodGroupPostFilterResult
+        Success with the victims and the nominated nodes; or the reason why preemption does not help.
+    """
+    rules = release.pod_groups
+    assert rules is not None
+    if _may_not_preempt(release, group):
+        return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE, (NEVER,)))
+    if rules.queues_groups and _is_ongoing(cluster, group, rules):
+        nominated = {pod.key: pod.status.nominated_node_name for pod in group.unscheduled}
+        return PodGroupPostFilterResult(Status(Code.SUCCESS, (ONGOING,)), nominated)
+    units = [
+        unit for unit in victim_units(cluster, cluster.pods.assigned.tolist(), rules) if unit.priority < group.priority
+    ]
+    if not units:
+        return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_VICTIMS,)))
+    emptied = _without(cluster, units, group, rules)
+    status, proposed = trial.run(emptied)
+    if status.code is not Code.SUCCESS:
+        return PodGroupPostFilterResult(status)
+    order, _ = units_in_order_of_reprieve(cluster, units, get_pod_disruption_budgets(cluster))
+    if rules.stays_on_nodes and trial.depends_on_own_node(emptied, [pod for pod, _ in proposed]):
+        victims = _left_over_on_nodes(cluster, emptied, order, trial, proposed)
+    else:
+        victims = _left_over(cluster, emptied, order, trial, proposed, rules)
+    victims.sort(key=lambda unit: unit.importance)
+    pods = tuple(pod for unit in victims for pod in unit.pods)
+    said = (f"found a placement for podgroup, preempting {len(pods)} victims",) if rules.says_preemption else ()
+    nominated = {pod.key: node for pod, node in proposed}
+    return PodGroupPostFilterResult(Status(Code.SUCCESS, said), nominated, pods)
+
+
+def _left_over(
+    cluster: Cluster,
+    emptied: Cluster,
+    order: Sequence[VictimUnit],
+    trial: PodGroupTrial,
+    proposed: Sequence[tuple[Pod, str]],
+    rules: PodGroupRules,
+) -> list[VictimUnit]:
+    """Put units back in order as long as the group still fits; return those that cannot come back."""
+    victims = []
+    for unit in order:
+        trying = emptied.with_pods(added=_pods(cluster, unit.pods))
+        if _still_fits(trial, trying, proposed, rules):
+            emptied = trying
+        else:
+            victims.append(unit)
+    return victims
+
+
+def _left_over_on_nodes(
+    cluster: Cluster,
+    emptied: Cluster,
+    order: Sequence[VictimUnit],
+    trial: PodGroupTrial,
+    proposed: Sequence[tuple[Pod, str]],
+) -> list[VictimUnit]:
+    """Do the same where the pods of a node alone decide whether members fit there, so that only these nodes matter."""
+    on_node: dict[str, list[tuple[Pod, str]]] = {}
+    for pod, node in proposed:
+        on_node.setdefault(node, []).append((pod, node))
+    rows = [cluster.nodes.row[node] for node in on_node]
+    there = frozenset(pod for row in rows for pod in cluster.pods.on_node(row).tolist())
+    on_nodes = emptied.pods.assigned
+    small = emptied.with_pods(removed=on_nodes[~np.isin(emptied.pods.node_row[on_nodes], rows)].tolist())
+    small = small.with_nodes(cluster.nodes.objects[row] for row in sorted(rows))
+    if not trial.fits(small, proposed):
+        # Nominated pods may keep members from the nodes that they found; then no unit can come back.
+        return list(order)
+    victims = []
+    for unit in order:
+        back = _pods(cluster, [pod for pod in unit.pods if pod in there])
+        if not back:
+            continue
+        trying = small.with_pods(added=back)
+        nodes = dict.fromkeys(pod.spec.node_name for pod in back)
+        if trial.fits(trying, [each for node in nodes for each in on_node[node]]):
+            small = trying
+        else:
+            victims.append(unit)
+    return victims
+
+
+def _still_fits(
+    trial: PodGroupTrial, cluster: Cluster, proposed: Sequence[tuple[Pod, str]], rules: PodGroupRules
+) -> bool:
+    if rules.stays_on_nodes:
+        return trial.fits(cluster, proposed)
+    return trial.run(cluster)[0].code is Code.SUCCESS
+
+
+def _may_not_preempt(release: Release, group: PodGroupInfo) -> bool:
+    """Report whether the preemption policy of the group, or of one of its members, is Never."""
+    if release.enabled(GROUP_PREEMPTION_POLICY):
+        return group.pod_group is not None and group.pod_group.spec.preemption_policy == _NEVER
+    return any(pod.spec.preemption_policy == _NEVER for pod in group.unscheduled)
+
+
+def _is_ongoing(cluster: Cluster, group: PodGroupInfo, rules: PodGroupRules) -> bool:
+    """Report whether a pod of lower priority still terminates on a nominated node of the group."""
+    nodes = {pod.status.nominated_node_name for pod in group.unscheduled} & set(cluster.nodes.row)
+    return any(
+        cluster.pods.records[pod].metadata.deletion_timestamp is not None
+        and pod_priority(cluster, pod, rules) < group.priority
+        and evicted_by_scheduler(cluster.pods.records[pod].status)
+        for node in nodes
+        for pod in cluster.pods.on_node(cluster.nodes.row[node]).tolist()
+    )
+
+
+def _without(cluster: Cluster, units: Iterable[VictimUnit], group: PodGroupInfo, rules: PodGroupRules) -> Cluster:
+    removed = [pod for unit in units for pod in unit.pods]
+    if rules.victims_are_counted:
+        return cluster.with_pods(removed=removed)
+    own = set(group.scheduled(cluster).tolist())
+    moved = [_on(pod, _NOWHERE) for pod in _pods(cluster, own.intersection(removed))]
+    return cluster.with_pods(removed=[pod for pod in removed if pod not in own], added=moved)
+
+
+def _pods(cluster: Cluster, pods: Iterable[int]) -> list[Pod]:
+    return [_on(cluster.pods.pod(pod), cluster.pods.records[pod].node_name) for pod in pods]
+
+
+def _on(pod: Pod, node: str) -> Pod:
+    return replace(pod, spec=replace(pod.spec, node_name=node))

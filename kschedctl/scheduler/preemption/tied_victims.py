@@ -1,0 +1,175 @@
+"""Victims by chance: pods of equal priority and start time are reprieved in the order of kube-scheduler's cache.
+
+kube-scheduler sorts the pods of a node by priority and start time (``MoreImportantPod``). Kubelets write start times in
+whole seconds, so that pods often tie. The order of tied pods is that of the scheduler's cache, which a snapshot does
+not show. Every order of tied pods that differ to the scheduler is tried here; equal pods are interchangeable.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby, islice, product
+from math import comb, factorial, prod
+from random import Random
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import PluginsRunner
+from kschedctl.scheduler.preemption.budgets import Budget
+from kschedctl.scheduler.preemption.dry_run_preemption import DryRun
+from kschedctl.scheduler.preemption.select_victims_on_node import lower_priority_pods, select_victims_on_node
+
+#: The number of orders of tied pods that are tried on a node; of more orders, as many random ones.
+_MOST_ORDERS: Final = 120
+#: The number of sets up to which they are counted.
+MOST_COUNTED: Final = 1000
+#: The number of sets that are returned in full.
+_MOST_SETS: Final = 10
+
+#: Pods that tie and are equal to the scheduler, by ascending index.
+_Alike: TypeAlias = tuple[int, ...]
+#: The number of victims in each group of equal pods, by the number of the group.
+_Outcome: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PossibleVictims:
+    """The sets of victims that the order of tied pods decides between.
+
+    Attributes
+    ----------
+    n_sets : int
+        The number of possible sets, at most 1000.
+    complete : bool
+        True if all orders were tried, so that there are no more sets.
+    sets : tuple of tuple of int
+        The first 10 sets, each as indices into ``Cluster.pods``.
+    possible, certain : frozenset of int
+        The pods in any of the sets, and those in all of them.
+    """
+
+    n_sets: int
+    complete: bool
+    sets: tuple[tuple[int, ...], ...]
+    possible: frozenset[int]
+    certain: frozenset[int]
+
+
+def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run: DryRun, row: int) -> PossibleVictims:
+    """Return the sets of victims on a candidate's node over the orders of tied pods.
+
+    Parameters
+    ----------
+    framework : PluginsRunner
+        The pod's profile.
+    state : CycleState
+        The state after PreFilter.
+    pod : Pod
+        The preemptor.
+    run : DryRun
+        The dry run; victims that an extender has returned are certain.
+    row : int
+        The row of the candidate's node.
+    """
+    cluster = framework.cluster
+    world = int(np.flatnonzero(run.victims.rows == row)[0])
+    known = tuple(run.victims.pods[list(run.victims.entries(world))].tolist())
+    rows = np.array([row], dtype=np.int64)
+    ties = _ties(cluster, run.budgets, lower_priority_pods(cluster, run.release, pod, rows).pods.tolist())
+    alike = tuple(group for tie in ties for group in tie)
+    if run.counted is not None or all(len(tie) == len(tie[0]) == 1 for tie in ties):
+        return PossibleVictims(1, True, (known,), frozenset(known), frozenset(known))
+    number = {index: i for i, group in enumerate(alike) for index in group}
+    orders = prod(_count(tie) for tie in ties)
+    outcomes = {_outcome(known, number, len(alike)): None}
+    for order in _orders(ties) if orders <= _MOST_ORDERS else _random_orders(ties):
+        entries = np.array(order, dtype=np.int64)
+        lower = PodsInWorlds(rows, np.zeros(len(order), dtype=np.int64), entries)
+        found = select_victims_on_node(framework, state, pod, rows, run.budgets, lower).victims.pods.tolist()
+        outcomes.setdefault(_outcome(found, number, len(alike)))
+    return _possible(alike, tuple(outcomes), complete=orders <= _MOST_ORDERS)
+
+
+def _ties(cluster: Cluster, budgets: Sequence[Budget], lower: Sequence[int]) -> list[list[_Alike]]:
+    """Return the ties in order of importance, each as groups of pods that the scheduler treats alike."""
+    pods = cluster.pods
+
+    def kind(index: int) -> tuple[int, ...]:
+        at = np.array([index], dtype=np.int64)
+        return int(pods.class_id[index]), *(int(budget.covers(cluster, at)[0]) for budget in budgets)
+
+    ties = []
+    for _, members in groupby(lower, key=lambda index: (int(pods.priority[index]), int(pods.start_time[index]))):
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for index in members:
+            groups.setdefault(kind(index), []).append(index)
+        ties.append([tuple(group) for group in groups.values()])
+    return ties
+
+
+def _count(tie: Sequence[_Alike]) -> int:
+    """Return the number of orders of tied pods, with equal pods interchangeable."""
+    return factorial(sum(map(len, tie))) // prod(factorial(len(group)) for group in tie)
+
+
+def _orders(ties: Sequence[Sequence[_Alike]]) -> Iterator[list[int]]:
+    """Yield every order of pods that differs to the scheduler; none if there is only the known one."""
+    if all(len(tie) == 1 for tie in ties):
+        return
+    for parts in product(*(list(_arrangements(tie)) for tie in ties)):
+        yield [index for part in parts for index in part]
+
+
+def _arrangements(tie: Sequence[_Alike]) -> Iterator[tuple[int, ...]]:
+    if not any(tie):
+        yield ()
+    for i, group in enumerate(tie):
+        if group:
+            rest = [*tie[:i], group[1:], *tie[i + 1 :]]
+            yield from ((group[0], *later) for later in _arrangements(rest))
+
+
+def _random_orders(ties: Sequence[Sequence[_Alike]]) -> Iterator[list[int]]:
+    source = Random(0)
+    for _ in range(_MOST_ORDERS):
+        order = []
+        for tie in ties:
+            members = [index for group in tie for index in group]
+            source.shuffle(members)
+            order += members
+        yield order
+
+
+def _outcome(victims: Sequence[int], number: dict[int, int], n_groups: int) -> _Outcome:
+    counts = Counter(number[index] for index in victims)
+    return tuple(counts[i] for i in range(n_groups))
+
+
+def _sets(alike: Sequence[_Alike], counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the sets with a number of pods of each group, one by one: there may be many millions."""
+    if not alike:
+        yield ()
+        return
+    for chosen in combinations(alike[0], counts[0]):
+        yield from ((*chosen, *others) for others in _sets(alike[1:], counts[1:]))
+
+
+def _possible(alike: Sequence[_Alike], outcomes: Sequence[_Outcome], *, complete: bool) -> PossibleVictims:
+    n_sets = sum(prod(comb(len(group), n) for group, n in zip(alike, counts, strict=True)) for counts in outcomes)
+    sets = (chosen for counts in outcomes for chosen in _sets(alike, counts))
+    most = [max(counts) for counts in zip(*outcomes, strict=True)]
+    fewest = [min(counts) for counts in zip(*outcomes, strict=True)]
+    return PossibleVictims(
+        min(n_sets, MOST_COUNTED),
+        complete,
+        tuple(islice(sets, _MOST_SETS)),
+        frozenset(index for group, n in zip(alike, most, strict=True) if n for index in group),
+        frozenset(index for group, n in zip(alike, fewest, strict=True) if n == len(group) for index in group),
+    )

@@ -1,0 +1,133 @@
+"""Volumes that are attached to one node at a time, and pods that wait because theirs is attached to another node.
+
+The attach-detach controller (pkg/controller/volume/attachdetach, ``isMultiAttachForbidden``) does not attach a volume
+to a second node unless one of its access modes is ReadWriteMany or ReadOnlyMany; the second pod waits with the event
+FailedAttachVolume, "Multi-Attach error". The scheduler does not check it. Shared file systems and disks of a node are
+not attached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import CSIDriver, StorageClass, VolumeAttachment
+from kschedctl.objects.volume import InTreeVolumes, PersistentVolume, PersistentVolumeClaim
+from kschedctl.scheduler.volumes.pod_claims import claim_use, pod_claims
+
+READ_WRITE_ONCE: Final = "ReadWriteOnce"
+_SEVERAL: Final = frozenset({"ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod"})
+#: Words in names of storage classes, provisioners and drivers: of volumes that nodes share, and of volumes on one node.
+_SHARED: Final = ("nfs", "efs", "filestore", "azurefile", "cephfs", "smb", "cifs", "nas", "glusterfs", "fsx", "rwx")
+_NODE_LOCAL: Final = ("hostpath", "local", "topolvm")
+_LOCAL_OR_SHARED: Final = frozenset(
+    ("file.csi.azure.com", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner", "openebs.io/local")
+)
+_WORDS: Final = re.compile(r"[a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedElsewhere:
+    """A claim of a pod that another node uses.
+
+    Attributes
+    ----------
+    claim : PersistentVolumeClaim
+        The claim.
+    node : str
+        The node that the claim's volume is attached to.
+    users : tuple of str
+        The pods there that use the claim, ``namespace/name``.
+    """
+
+    claim: PersistentVolumeClaim
+    node: str
+    users: tuple[str, ...]
+
+
+def is_shared_or_local(name: str) -> bool:
+    """Report whether a storage class, provisioner, driver or kind of volume is of shared or node-local storage.
+
+    Examples
+    --------
+    >>> is_shared_or_local("efs.csi.aws.com"), is_shared_or_local("ebs.csi.aws.com")
+    (True, False)
+    """
+    lower = name.lower()
+    if lower in _LOCAL_OR_SHARED:
+        return True
+    words = _WORDS.findall(lower)
+    return any(word.startswith((*_SHARED, *_NODE_LOCAL)) or word.endswith("hostpath") for word in words)
+
+
+def attach_once_claims(cluster: Cluster, pod: Pod) -> Iterator[PersistentVolumeClaim]:
+    """Yield the claims of a pod that are attached to one node at a time."""
+    return (claim for claim in pod_claims(cluster, pod) if attaches_once(cluster, claim))
+
+
+def attaches_once(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
+    """Report whether the volume of a claim is attached to one node at a time."""
+    volume = cluster.get(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
+    modes = volume.spec.access_modes if volume is not None else claim.spec.access_modes
+    if READ_WRITE_ONCE not in modes or not _SEVERAL.isdisjoint(modes):
+        return False
+    names = [claim.spec.storage_class_name or ""]
+    storage_class = cluster.get(StorageClass, names[0]) if names[0] else None
+    if storage_class is not None:
+        names.append(storage_class.provisioner)
+    if volume is not None:
+        sources = list(_sources(volume))
+        if not sources:
+            return False
+        names += sources
+    drivers = [cluster.get(CSIDriver, name) for name in names if name]
+    if any(driver is not None and not driver.spec.attach_required for driver in drivers):
+        return False
+    return not any(map(is_shared_or_local, names))
+
+
+def attached_elsewhere(cluster: Cluster, pod: Pod) -> AttachedElsewhere | None:
+    """Return the first claim of a bound pod that pods on another node use, so that the pod cannot start.
+
+    Terminating pods count: their volumes are detached once they are gone.
+    """
+    wanted = {claim.name: claim for claim in attach_once_claims(cluster, pod)}
+    if not wanted:
+        return None
+    users: dict[tuple[str, str], list[str]] = {}
+    for record in cluster.pods.records:
+        if record.metadata.namespace != pod.namespace or record.node_name in ("", pod.spec.node_name):
+            continue
+        own = Pod(metadata=record.metadata, spec=record.spec)
+        for use in filter(None, (claim_use(own, volume) for volume in record.spec.volumes)):
+            if use.claim in wanted:
+                users.setdefault((use.claim, record.node_name), []).append(own.key)
+    if not users:
+        return None
+    attached = _attachments(cluster, wanted.values())
+    # The node with the VolumeAttachment comes first: the others wait for it as well.
+    name, node = min(users, key=lambda use: (attached.get(use[0]) != use[1], use))
+    return AttachedElsewhere(claim=wanted[name], node=node, users=tuple(users[name, node]))
+
+
+def _attachments(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> dict[str, str]:
+    """Return the nodes that volumes are attached to, by the names of their claims."""
+    by_volume = {claim.spec.volume_name: claim.name for claim in claims if claim.spec.volume_name}
+    return {
+        by_volume[each.spec.source.persistent_volume_name]: each.spec.node_name
+        for each in cluster.list(VolumeAttachment)
+        if each.spec.source.persistent_volume_name in by_volume
+    }
+
+
+def _sources(volume: PersistentVolume) -> Iterator[str]:
+    """Yield the CSI driver or the kind of a volume; nothing for kinds that are not attached, such as NFS."""
+    if volume.spec.csi is not None:
+        yield volume.spec.csi.driver
+    for field, name in zip(InTreeVolumes.__struct_fields__, InTreeVolumes.__struct_encode_fields__, strict=True):
+        if getattr(volume.spec, field) is not None:
+            yield name

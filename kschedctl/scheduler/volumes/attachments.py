@@ -1,0 +1,343 @@
+"""The volumes attached to each node, as columns, from pods and from VolumeAttachments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import LabelColumn
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.records import PodClass
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.storage import CSINode, StorageClass, VolumeAttachment
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.scheduler.volumes.attachable_volumes import (
+    Attachable,
+    Needs,
+    Unattachable,
+    attachable_volumes,
+    counts_volumes,
+)
+from kschedctl.scheduler.volumes.csi_nodes import CSINodes
+from kschedctl.scheduler.volumes.migration import PORTWORX
+from kschedctl.scheduler.volumes.pod_claims import ephemeral_claim_owner
+
+#: The value in the column ``pod`` of an attachment that comes from a VolumeAttachment.
+NO_POD = -1
+
+
+class AttachedVolumes(msgspec.Struct, frozen=True):
+    """The volumes that are attached in each world, as a sparse matrix of worlds and volumes.
+
+    A world is a hypothetical state: the cluster with pods added to or removed from one node.
+
+    Attributes
+    ----------
+    n_worlds : int
+        The number of worlds.
+    numbers : ndarray of int64, shape (n_volumes,)
+        The volumes by their numbers in ``Attachments``, ascending.
+    cells : ndarray of int64
+        The cells ``world * n_volumes + column`` of attached volumes, ascending and without duplicates.
+    """
+
+    n_worlds: int
+    numbers: Int64Array
+    cells: Int64Array
+
+    def __or__(self, other: AttachedVolumes) -> AttachedVolumes:
+        """Return the volumes that are attached in either matrix; both have the same worlds and volumes."""
+        return AttachedVolumes(self.n_worlds, self.numbers, np.union1d(self.cells, other.cells))
+
+    def holds(self, number: int) -> Mask:
+        """Return the worlds in which a volume, one of ``numbers``, is attached: bool, shape (n_worlds,)."""
+        column = int(np.searchsorted(self.numbers, number))
+        return np.isin(np.arange(self.n_worlds) * len(self.numbers) + column, self.cells)
+
+    def count(self, group: Int64Array, n_groups: int) -> Int64Array:
+        """Count the attached volumes of each group.
+
+        Parameters
+        ----------
+        group : ndarray of int64, shape (n_volumes,)
+            The group of each column.
+        n_groups : int
+            The number of groups.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_groups, n_worlds)
+        """
+        counts = np.zeros((n_groups, self.n_worlds), dtype=np.int64)
+        worlds, columns = self._places()
+        np.add.at(counts, (group[columns], worlds), 1)
+        return counts
+
+    def first(self) -> Int64Array:
+        """Return the lowest number of an attached volume in each world, -1 without any: int64, shape (n_worlds,)."""
+        first = np.full(self.n_worlds, -1, dtype=np.int64)
+        worlds, columns = self._places()
+        first[worlds[::-1]] = self.numbers[columns[::-1]]
+        return first
+
+    def _places(self) -> tuple[Int64Array, Int64Array]:
+        return np.divmod(self.cells, max(len(self.numbers), 1))
+
+
+class _Volumes:
+    """The numbering of all volumes seen so far; it only grows, so that tables of other cluster states can share it."""
+
+    def __init__(self) -> None:
+        self.number: dict[tuple[str, str], int] = {}
+        self.problems: list[str] = []
+        self.drivers = LabelColumn.of(())
+
+    def numbered(self, volume: Attachable | Unattachable) -> int:
+        """Return the number of a volume; a volume that cannot be counted gets a new number each time."""
+        if isinstance(volume, Attachable):
+            return self.identified(volume.identity)
+        self.problems.append(volume.problem)
+        return len(self.problems) - 1
+
+    def identified(self, identity: tuple[str, str]) -> int:
+        """Return the number of the volume with a driver and handle."""
+        number = self.number.get(identity)
+        if number is None:
+            number = self.number[identity] = len(self.problems)
+            self.problems.append("")
+        return number
+
+    def settle(self) -> None:
+        """Append the volumes that are new to the column of drivers."""
+        begin = len(self.drivers.codes)
+        drivers: list[str | None] = [None] * (len(self.problems) - begin)
+        # The dictionary is in the order of the numbers.
+        for (driver, _), number in reversed(self.number.items()):
+            if number < begin:
+                break
+            drivers[number - begin] = driver
+        self.drivers.grow(drivers)
+
+
+class Attachments:
+    """The table of attachments: a row states that a volume is attached to a node, and by which pod.
+
+    The first rows are those of VolumeAttachments. A row per pod and volume follows, in the order of the pods. Pods
+    without a node have rows as well, because a world may put them on a node. The columns are ``pod``, ``node``,
+    ``volume`` and ``needs``. A volume is numbered by driver and handle, and has the same number wherever it is
+    attached. A volume that cannot be counted has a number for its row alone, and a problem.
+
+    Parameters
+    ----------
+    portworx_needs_annotation : bool
+        True if Portworx volumes count only on nodes whose CSINode lists their plugin as migrated.
+
+    Attributes
+    ----------
+    kinds : frozenset of type
+        The kinds of objects that the table depends on, besides nodes and pods.
+    pod : ndarray of int64, shape (n_attachments,)
+        The slot of the pod, ascending; ``NO_POD`` for a VolumeAttachment.
+    node : ndarray of int64, shape (n_attachments,)
+        The row of the node; negative for a pod without a node.
+    volume : ndarray of int64, shape (n_attachments,)
+        The number of the volume.
+    needs : ndarray of int64, shape (n_attachments,)
+        The properties a node must have for the volume to count there, as in ``Needs``.
+    csi_nodes : CSINodes
+        The drivers and volume limits of the nodes.
+    level : ndarray of int64, shape (n_nodes,)
+        The properties of each node, as in ``Needs``.
+    """
+
+    kinds: ClassVar[frozenset[type[ApiObject]]] = frozenset(
+        {PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, VolumeAttachment}
+    )
+
+    def __init__(self, cluster: Cluster, *, portworx_needs_annotation: bool) -> None:
+        self._cluster = cluster
+        self._portworx_needs_annotation = portworx_needs_annotation
+        self.csi_nodes = CSINodes.of(cluster)
+        portworx = self.csi_nodes.migrated(PORTWORX) | (not portworx_needs_annotation)
+        level = np.where(portworx, Needs.MIGRATED_PORTWORX, Needs.CSI_NODE)
+        self.level: Int64Array = np.where(self.csi_nodes.present, level, Needs.NOTHING).astype(np.int64)
+        self._volumes = _Volumes()
+        rows = self._rows_of(cluster.pods.slots)
+        objects = [
+            (NO_POD, node, self._volumes.identified(identity), int(Needs.NOTHING))
+            for node, identity in self._volume_attachments()
+        ]
+        self._volumes.settle()
+        self._set(np.array([*objects, *rows], dtype=np.int64).reshape(-1, 4))
+        self._latest = self
+
+    def _set(self, table: Int64Array) -> None:
+        self.pod, self.node, self.volume, self.needs = (np.ascontiguousarray(column) for column in table.T)
+
+    @classmethod
+    def of(cls, cluster: Cluster, *, portworx_needs_annotation: bool) -> Attachments:
+        """Return the attachments of a cluster; the table of the cluster that it was derived from is updated."""
+
+        def make() -> Attachments:
+            return cls(cluster, portworx_needs_annotation=portworx_needs_annotation)
+
+        first = cluster.derived(cls, portworx_needs_annotation, make, of=cls.kinds)
+        moved = first._latest._moved(cluster) or first._moved(cluster) or make()
+        first._latest = moved
+        return moved
+
+    def _moved(self, cluster: Cluster) -> Attachments | None:
+        """Return the table after pods have come and gone; ``None`` if the pods are not derived from the table's."""
+        if self._cluster is cluster:
+            return self
+        moves = cluster.pods.mark.moves_since(self._cluster.pods.mark)
+        if moves is None:
+            return None
+        new = object.__new__(Attachments)
+        new.__dict__.update(self.__dict__)
+        new._cluster = cluster
+        rows = new._rows_of(moves.come)
+        gone = np.isin(self.pod, moves.gone) if len(moves.gone) else np.zeros(0, dtype=np.bool_)
+        if rows or gone.any():
+            table = np.stack((self.pod, self.node, self.volume, self.needs), axis=1)
+            self._volumes.settle()
+            kept = table[~gone] if len(gone) else table
+            new._set(np.concatenate((kept, np.array(rows, dtype=np.int64).reshape(-1, 4))))
+        return new
+
+    @property
+    def number(self) -> Mapping[tuple[str, str], int]:
+        """The numbers of the volumes that can be counted, by driver and handle."""
+        return self._volumes.number
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """The reason, for each number, why the volume cannot be counted; empty if it can be."""
+        return self._volumes.problems
+
+    def _rows_of(self, slots: Int64Array) -> list[tuple[int, int, int, int]]:
+        """Return the rows of the pods in some slots.
+
+        Pods of a class have the same volumes, except for volumes that are named after the pod.
+        """
+        pods = self._cluster.pods
+        counting = dict(pods.classes_having(_counted_volumes))
+        if not counting:
+            return []
+        of_slots = pods.mark.slots
+        class_id = of_slots.take("class_id", slots)
+        here = np.isin(class_id, list(counting))
+        slots, class_id = slots[here], class_id[here]
+        by_class: dict[int, list[Attachable | Unattachable]] = {}
+        rows = []
+        nodes = of_slots.take("node_row", slots)
+        for slot, own_class, node in zip(slots.tolist(), class_id.tolist(), nodes.tolist(), strict=True):
+            volumes = by_class.get(own_class)
+            if volumes is None:
+                record = of_slots.record(slot)
+                pod = Pod(metadata=record.metadata, spec=record.spec, status=record.status)
+                volumes = attachable_volumes(self._cluster, pod, new=False)
+                if ephemeral_claim_owner(pod) is None:
+                    by_class[own_class] = volumes
+            rows += [(slot, node, self._volumes.numbered(volume), int(volume.needs)) for volume in volumes]
+        return rows
+
+    def _volume_attachments(self) -> Iterable[tuple[int, tuple[str, str]]]:
+        """Yield the node row, and the driver and handle, of every VolumeAttachment of a CSI volume."""
+        for attachment in self._cluster.list(VolumeAttachment):
+            spec = attachment.spec
+            row = self._cluster.nodes.row.get(spec.node_name)
+            volume = self._cluster.get(PersistentVolume, spec.source.persistent_volume_name)
+            if row is not None and spec.attacher and volume is not None and volume.spec.csi is not None:
+                yield row, (spec.attacher, volume.spec.csi.volume_handle)
+
+    def of_drivers(self, drivers: tuple[str, ...]) -> tuple[Int64Array, Int64Array]:
+        """Return the volumes of some drivers.
+
+        Returns
+        -------
+        numbers, drivers : ndarray of int64
+            The numbers of the volumes, ascending, and for each the index into the argument ``drivers``.
+        """
+        wanted = {driver: i for i, driver in enumerate(drivers)}
+        # Code -1, of volumes that cannot be counted, selects the last entry.
+        column = self._volumes.drivers
+        index = np.array([*(wanted.get(driver, -1) for driver in column.values), -1], dtype=np.int64)
+        of_volume = index[column.codes]
+        numbers = np.flatnonzero(of_volume >= 0)
+        return numbers, of_volume[numbers]
+
+    def by_pods(self, nodes: Overlay, numbers: Int64Array) -> AttachedVolumes:
+        """Return the volumes, out of ascending ``numbers``, that the pods of each world use."""
+        worlds, rows, signs = self._in_worlds(nodes)
+        column = self._columns(numbers)[self.volume[rows]]
+        counted = (column >= 0) & (self.needs[rows] <= self.level[nodes.rows[worlds]])
+        distinct, inverse = np.unique(worlds[counted] * len(numbers) + column[counted], return_inverse=True)
+        references = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(references, inverse, signs[counted])
+        return AttachedVolumes(len(nodes), numbers, distinct[references > 0])
+
+    def by_objects(self, nodes: Overlay, numbers: Int64Array) -> AttachedVolumes:
+        """Return the volumes, out of ascending ``numbers``, that VolumeAttachments attach; pods do not affect them."""
+        end = self._n_objects
+        worlds, column = self._world_of_row(nodes)[self.node[:end]], self._columns(numbers)[self.volume[:end]]
+        counted = (worlds >= 0) & (column >= 0)
+        return AttachedVolumes(len(nodes), numbers, np.unique(worlds[counted] * len(numbers) + column[counted]))
+
+    def problem_in_worlds(self, nodes: Overlay) -> Int64Array:
+        """Return the first volume with a problem among each world's pods, or -1: int64, shape (n_worlds,)."""
+        broken = np.flatnonzero([bool(problem) for problem in self.problems])
+        if not len(broken):
+            return np.full(len(nodes), -1, dtype=np.int64)
+        return self.by_pods(nodes, broken).first()
+
+    @property
+    def _n_objects(self) -> int:
+        return int(np.searchsorted(self.pod, NO_POD, "right"))
+
+    def _columns(self, numbers: Int64Array) -> Int64Array:
+        """Return the position of each volume in ``numbers``; -1 for other volumes."""
+        columns = np.full(len(self.problems), -1, dtype=np.int64)
+        columns[numbers] = np.arange(len(numbers))
+        return columns
+
+    def _world_of_row(self, nodes: Overlay) -> Int64Array:
+        """Return the world of each node; -1 for other nodes, and in a last entry that row -1 selects."""
+        worlds = np.full(len(self._cluster.nodes) + 1, -1, dtype=np.int64)
+        worlds[nodes.rows] = np.arange(len(nodes))
+        return worlds
+
+    def _in_worlds(self, nodes: Overlay) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Return the rows of pods in every world.
+
+        Returns
+        -------
+        worlds, rows, signs : ndarray of int64
+            The world, the row of the table, and the sign: 1, or -1 for a pod that was removed.
+        """
+        worlds = self._world_of_row(nodes)[np.maximum(self.node, -1)]
+        worlds[: self._n_objects] = -1
+        here = np.flatnonzero(worlds >= 0)
+        parts = [(worlds[here], here, np.ones(len(here), dtype=np.int64))]
+        for changed, pods, sign in nodes.changes():
+            slots = nodes.pods.mark.slots_of(pods)
+            first, last = np.searchsorted(self.pod, slots, "left"), np.searchsorted(self.pod, slots, "right")
+            lengths = last - first
+            starts = np.repeat(first - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
+            rows = starts + np.arange(len(starts))
+            parts.append((np.repeat(changed, lengths), rows, np.full(len(rows), sign, dtype=np.int64)))
+        first_part, *others = parts
+        if not others:
+            return first_part
+        worlds, rows, signs = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return worlds, rows, signs
+
+
+def _counted_volumes(pod_class: PodClass) -> bool:
+    return counts_volumes(pod_class.pod)

@@ -1,0 +1,219 @@
+"""The scheduler's volume binder: the volumes that a pod's claims would get, for all nodes at once.
+
+The volume of a bound claim must be reachable from the node. Unbound claims with WaitForFirstConsumer are matched in
+order of size, the smallest first: each takes the smallest reachable volume that satisfies it. For a claim without a
+match, a volume is provisioned if the class allows it. A volume is taken at most once. Source: plugins/volumebinding
+``FindPodVolumes``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.scheduler.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck, StaticMatch
+from kschedctl.scheduler.volumes.claims import (
+    SELECTED_NODE,
+    claim_class,
+    claim_key,
+    is_bound_to,
+    requested_storage,
+    storage_capacity,
+    storage_class_of,
+    volume_class,
+)
+from kschedctl.scheduler.volumes.matching import claim_selector, mismatches
+from kschedctl.scheduler.volumes.migration import MigrationError
+from kschedctl.scheduler.volumes.pod_claims import PodClaims
+from kschedctl.scheduler.volumes.provisioning import provisioning
+from kschedctl.scheduler.volumes.topology import VolumeTopology
+
+_NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Binder:
+    """Finds volumes for pods on the nodes of a cluster.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster with its nodes, volumes and claims.
+    knows_attributes_classes : bool
+        True if claims may name a VolumeAttributesClass (the gate of that name); otherwise the search of a volume for
+        such a claim is an error.
+    """
+
+    cluster: Cluster
+    knows_attributes_classes: bool = True
+
+    @cached_property
+    def topology(self) -> VolumeTopology:
+        """The masks of nodes from which volumes can be reached."""
+        return VolumeTopology.of(self.cluster)
+
+    def find_pod_volumes(self, claims: PodClaims) -> FoundVolumes:
+        """Find volumes for a pod's claims on every node.
+
+        Parameters
+        ----------
+        claims : PodClaims
+            The claims of a pod; the immediate ones are ignored.
+
+        Raises
+        ------
+        SelectorError
+            If a claim's selector is invalid.
+        SnapshotError
+            If a size is not a quantity.
+        """
+        errors: list[str] = []
+        bound, node_conflict, missing, error = self._check_bound(claims.bound, errors)
+        selected = tuple(claim for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations)
+        elsewhere = self._selected_elsewhere(selected)
+        open_ = tuple(claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations)
+        if not self.knows_attributes_classes:
+            error = _refuse_attributes_classes(open_, error, ~elsewhere, errors)
+        matches = self._match(open_)
+        wanting = [(claim, ~elsewhere) for claim in selected]
+        wanting += [(match.claim, ~elsewhere & (match.choice == _NONE)) for match in matches]
+        provisions = self._provisions(wanting)
+        bind_conflict, no_space = _check_provisions(provisions, elsewhere)
+        return FoundVolumes(
+            bound,
+            selected,
+            elsewhere,
+            matches,
+            provisions,
+            node_conflict,
+            bind_conflict,
+            no_space,
+            missing,
+            tuple(errors),
+            error,
+        )
+
+    def _check_bound(
+        self, claims: tuple[PersistentVolumeClaim, ...], errors: list[str]
+    ) -> tuple[tuple[BoundCheck, ...], Mask, Mask, Int64Array]:
+        """Check bound claims in order; each node stops at the first claim that fails there."""
+        n_nodes = len(self.cluster.nodes)
+        alive = np.ones(n_nodes, dtype=np.bool_)
+        conflict = np.zeros(n_nodes, dtype=np.bool_)
+        missing = np.zeros(n_nodes, dtype=np.bool_)
+        error = np.full(n_nodes, _NONE, dtype=np.int64)
+        checks = []
+        for claim in claims:
+            volume = self.cluster.get(PersistentVolume, claim.spec.volume_name)
+            if volume is None:
+                missing |= alive
+                alive = np.zeros(n_nodes, dtype=np.bool_)
+                checks.append(BoundCheck(claim, None, alive))
+                continue
+            check = self.check_volume(claim, volume)
+            checks.append(check)
+            if check.problem:
+                broken = alive & self.topology.needs_translation(volume)
+                error[broken] = len(errors)
+                errors.append(check.problem)
+                alive = alive & ~broken
+            conflict |= alive & ~check.reachable
+            alive = alive & check.reachable
+        return tuple(checks), conflict, missing, error
+
+    def check_volume(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> BoundCheck:
+        """Return the check of a claim's volume against all nodes."""
+        try:
+            return BoundCheck(claim, volume, self.topology.reachable_as_bound(volume))
+        except MigrationError as error:
+            reachable = self.topology.reachable(volume) & ~self.topology.needs_translation(volume)
+            return BoundCheck(claim, volume, reachable, f"could not translate pv: {error}")
+
+    def _selected_elsewhere(self, claims: tuple[PersistentVolumeClaim, ...]) -> Mask:
+        mask = np.zeros(len(self.cluster.nodes), dtype=np.bool_)
+        for claim in claims:
+            row = self.cluster.nodes.row.get(claim.metadata.annotations[SELECTED_NODE])
+            mask |= self.cluster.nodes.rows != (_NONE if row is None else row)
+        return mask
+
+    def _match(self, claims: tuple[PersistentVolumeClaim, ...]) -> tuple[StaticMatch, ...]:
+        taken: dict[str, Mask] = {}
+        matches = []
+        for claim in sorted(claims, key=lambda claim: requested_storage(claim) or 0):
+            candidates, reserved = self._candidates(claim)
+            choice = np.full(len(self.cluster.nodes), _NONE, dtype=np.int64)
+            open_ = np.ones(len(self.cluster.nodes), dtype=np.bool_)
+            for i, volume in enumerate(candidates):
+                reachable = self.topology.reachable(volume)
+                free = open_ & ~taken[volume.name] if volume.name in taken else open_
+                chosen = free & reachable
+                choice[chosen] = i
+                # A volume that names the claim is the only one for it, even on nodes from which it cannot be reached.
+                open_ = open_ & ~(free if i < reserved else chosen)
+                if not open_.any():
+                    break
+            for i in np.unique(choice[choice != _NONE]):
+                name = candidates[i].name
+                taken[name] = taken[name] | (choice == i) if name in taken else choice == i
+            matches.append(StaticMatch(claim, candidates, choice))
+        return tuple(matches)
+
+    def _candidates(self, claim: PersistentVolumeClaim) -> tuple[tuple[PersistentVolume, ...], int]:
+        """Return a claim's matching volumes, those that name it first, then by size; and the number that name it."""
+        selector = claim_selector(claim)
+        fitting = [
+            v for v in self._by_class.get(claim_class(claim), ()) if next(mismatches(claim, v, selector), None) is None
+        ]
+        reserved = [volume for volume in fitting if is_bound_to(volume, claim)]
+        others = [volume for volume in fitting if not is_bound_to(volume, claim)]
+        return (*reserved, *sorted(others, key=storage_capacity)), len(reserved)
+
+    @cached_property
+    def _by_class(self) -> dict[str, list[PersistentVolume]]:
+        """The volumes of the cluster by the name of their class."""
+        volumes: dict[str, list[PersistentVolume]] = {}
+        for volume in self.cluster.list(PersistentVolume):
+            volumes.setdefault(volume_class(volume), []).append(volume)
+        return volumes
+
+    def _provisions(self, wanting: list[tuple[PersistentVolumeClaim, Mask]]) -> tuple[ProvisionCheck, ...]:
+        checks = []
+        for claim, needed in wanting:
+            storage_class = storage_class_of(self.cluster, claim)
+            if storage_class is not None and needed.any():
+                found = provisioning(self.cluster, self.topology, claim, storage_class)
+                checks.append(ProvisionCheck(claim, needed, found))
+        return tuple(checks)
+
+
+def _refuse_attributes_classes(
+    claims: tuple[PersistentVolumeClaim, ...], error: Int64Array, asked: Mask, errors: list[str]
+) -> Int64Array:
+    """Return each node's error index, including the error for attributes classes: int64, shape (n_nodes,)."""
+    named = [claim for claim in claims if claim.spec.volume_attributes_class_name]
+    if not named:
+        return error
+    first = min(named, key=lambda claim: requested_storage(claim) or 0)
+    errors.append(
+        f"unsupported volumeAttributesClassName is set on claim {claim_key(first)} when the feature-gate "
+        "VolumeAttributesClass is disabled"
+    )
+    return np.where(asked & (error == _NONE), len(errors) - 1, error)
+
+
+def _check_provisions(checks: tuple[ProvisionCheck, ...], elsewhere: Mask) -> tuple[Mask, Mask]:
+    """Return the nodes where provisioning is impossible, and those with too little space; the first problem counts."""
+    conflict = elsewhere.copy()
+    no_space = np.zeros(len(elsewhere), dtype=np.bool_)
+    for check in checks:
+        alive = check.needed & ~conflict & ~no_space
+        found = check.provisioning
+        impossible = alive if found.unsupported else alive & ~found.allowed
+        conflict |= impossible
+        no_space |= alive & ~impossible & ~found.enough
+    return conflict, no_space

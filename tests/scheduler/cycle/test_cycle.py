@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, ScorePlugin
+from kschedctl.scheduler.framework.status import Code, Status
+from tests.builders import ZONE, decide, make_cluster, make_container, make_node, make_pod, make_profile
+from tests.scheduler.framework.plugins import failing, filtering, make_plugin, pre_filtering, scoring
+
+NOTHING_MORE = "preemption: 0/{n} nodes are available: {why}."
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+
+
+def enabling(*names: str, point: str = "multiPoint") -> dict[str, Any]:
+    return make_profile(plugins={point: {"enabled": [{"name": name} for name in names]}})
+
+
+def test_a_pod_that_fits_goes_where_the_score_is_highest() -> None:
+    nodes = [make_node("small", cpu="2"), make_node("large", cpu="64", memory="256Gi")]
+    decision = decide(make_pod(requests={"cpu": "1", "memory": "1Gi"}), make_cluster(nodes))
+    assert decision.best == ("large",)
+    assert decision.schedulable
+    assert decision.message == ""
+    assert decision.post_filter is None
+
+
+def test_equal_scores_are_left_to_chance() -> None:
+    nodes = [make_node("b"), make_node("a"), make_node("small", cpu="1")]
+    assert decide(make_pod(requests={"cpu": "500m"}), make_cluster(nodes)).best == ("a", "b")
+
+
+def test_the_message_counts_reasons_over_nodes() -> None:
+    nodes = [
+        make_node("a", cpu="1"),
+        make_node("b", cpu="1"),
+        make_node("c", taints=["gpu:NoSchedule"]),
+        make_node("d", unschedulable=True),
+        make_node("e", cpu="1", memory="1Gi"),
+    ]
+    decision = decide(make_pod(requests={"cpu": "2", "memory": "2Gi"}), make_cluster(nodes))
+    assert decision.message == (
+        "0/5 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), "
+        "1 node(s) were unschedulable, 3 Insufficient cpu. " + NOTHING_MORE.format(n=5, why=f"5 {NOT_HELPFUL}")
+    )
+
+
+def test_the_message_where_preemption_might_have_helped() -> None:
+    running = [make_pod("r", node="a", requests={"cpu": "4"}, priority=9)]
+    decision = decide(make_pod(requests={"cpu": "2"}), make_cluster([make_node("a"), make_node("b", cpu="1")], running))
+    why = f"1 No preemption victims found for incoming pod, 1 {NOT_HELPFUL}"
+    assert decision.message == "0/2 nodes are available: 2 Insufficient cpu. " + NOTHING_MORE.format(n=2, why=why)
+
+
+def test_the_message_of_a_pod_that_pre_filter_turns_away() -> None:
+    def name(node: str) -> dict[str, Any]:
+        return {"key": "metadata.name", "operator": "In", "values": [node]}
+
+    terms = {"nodeSelectorTerms": [{"matchFields": [name("a"), name("b")]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    decision = decide(make_pod(affinity=affinity), make_cluster([make_node("a"), make_node("b")]))
+    assert decision.message == "0/2 nodes are available: pod affinity terms conflict. not found"
+    assert decision.node("a").status.message == "pod affinity terms conflict"
+    assert decision.searched.tolist() == []
+
+
+def test_nodes_that_pre_filter_left_out_have_their_own_reason() -> None:
+    field = {"key": "metadata.name", "operator": "In", "values": ["b"]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    nodes = [make_node("a"), make_node("b", cpu="1"), make_node("c")]
+    decision = decide(make_pod(affinity=affinity, requests={"cpu": "2"}), make_cluster(nodes))
+    assert decision.searched.tolist() == [1]
+    text = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+    assert decision.node("a").status == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+    assert decision.message.startswith(f"0/3 nodes are available: 1 Insufficient cpu, 2 {text}. ")
+
+
+def test_without_nodes_the_cycle_ends_with_an_error() -> None:
+    decision = decide(make_pod(), make_cluster())
+    assert decision.error == "no nodes available to schedule pods"
+    assert (decision.best, decision.message, decision.statuses) == ((), "", None)
+    assert not decision.schedulable
+
+
+OWN = make_pod(nominated="b", requests={"cpu": "1"})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "best"),
+    [
+        pytest.param([make_node("a", cpu="64"), make_node("b")], ("b",), id="goes there though another scores higher"),
+        pytest.param([make_node("a"), make_node("b", cpu="500m")], ("a",), id="goes elsewhere where it no longer fits"),
+        pytest.param([make_node("a")], ("a",), id="or where the node is gone"),
+    ],
+)
+def test_a_pod_nominated_to_a_node(nodes: list[Any], best: tuple[str, ...]) -> None:
+    assert decide(OWN, make_cluster(nodes)).best == best
+
+
+@pytest.mark.parametrize(
+    ("verdict", "named"),
+    [
+        pytest.param(Status(), "[Narrow]", id="not where the pod is nominated to no node"),
+        pytest.param(Status(Code.UNSCHEDULABLE, ("no",)), "[Broken Narrow]", id="a plugin that turned it away"),
+        pytest.param(Status(Code.ERROR, ("no",)), "[Narrow]", id="not one that failed: the search just goes on"),
+    ],
+)
+def test_who_turned_the_nominated_node_away_is_named_with_those_that_narrowed(verdict: Status, named: str) -> None:
+    """Node a is left by PreFilter and too small; b is the pod's own, c is neither."""
+    plugins = {"Narrow": pre_filtering("Narrow", nodes="a"), "Broken": filtering("Broken", {"b": verdict})}
+    cluster = make_cluster([make_node("a", cpu="1"), make_node("b"), make_node("c")])
+    pod = make_pod(nominated="b" if verdict.code else "", requests={"cpu": "2"})
+    decision = decide(pod, cluster, config=enabling("Narrow", "Broken"), plugins=plugins)
+    assert decision.error == ""
+    assert decision.node("c").status.message == f"node(s) didn't satisfy plugin(s) {named}"
+    own = "no" if verdict.code is Code.UNSCHEDULABLE else decision.node("c").status.message
+    assert decision.node("b").status.message == own
+
+
+def test_an_error_elsewhere_does_not_matter_where_the_nominated_node_fits() -> None:
+    plugins = {"Broken": filtering("Broken", {"a": Status(Code.ERROR, ("out of order",))})}
+    decision = decide(OWN, make_cluster([make_node("a"), make_node("b")]), config=enabling("Broken"), plugins=plugins)
+    assert (decision.error, decision.best) == ("", ("b",))
+
+
+def test_a_nominated_node_is_looked_at_though_pre_filter_left_it_out() -> None:
+    plugins = {"Narrow": pre_filtering("Narrow", nodes="a")}
+    cluster = make_cluster([make_node("a"), make_node("b")])
+    decision = decide(OWN, cluster, config=enabling("Narrow"), plugins=plugins)
+    assert decision.best == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "error"),
+    [
+        pytest.param(
+            failing("Broken", PreFilterPlugin), 'running PreFilter plugin "Broken": out of order', id="PreFilter"
+        ),
+        pytest.param(failing("Broken", FilterPlugin), 'running "Broken" filter plugin: out of order', id="Filter"),
+        pytest.param(
+            failing("Broken", ScorePlugin),
+            'running Score plugins: plugin "Broken" failed with: out of order',
+            id="Score",
+        ),
+    ],
+)
+def test_an_error_of_a_plugin_ends_the_cycle(plugin: type[Plugin], error: str) -> None:
+    cluster = make_cluster([make_node("a"), make_node("b")])
+    decision = decide(make_pod(), cluster, config=enabling("Broken"), plugins={"Broken": plugin})
+    assert (decision.error, decision.best, decision.message) == (error, (), "")
+    assert not decision.schedulable
+
+
+def test_of_several_errors_that_of_the_first_node_by_name_counts() -> None:
+    verdicts = {name: Status(Code.ERROR, (f"broken on {name}",)) for name in ("b", "a")}
+    plugins = {"Broken": filtering("Broken", verdicts)}
+    cluster = make_cluster([make_node("c"), make_node("b"), make_node("a")])
+    decision = decide(make_pod(), cluster, config=enabling("Broken"), plugins=plugins)
+    assert decision.error == 'running "Broken" filter plugin: broken on a'
+
+
+def test_an_error_on_one_node_ends_the_cycle_though_others_fit() -> None:
+    plugins = {"Broken": filtering("Broken", {"a": Status(Code.ERROR, ("out of order",))})}
+    cluster = make_cluster([make_node("a"), make_node("b")])
+    assert decide(make_pod(), cluster, config=enabling("Broken"), plugins=plugins).best == ()
+
+
+def test_with_a_single_feasible_node_an_error_of_scoring_does_not_matter() -> None:
+    plugins = {"Broken": failing("Broken", ScorePlugin)}
+    decision = decide(make_pod(), make_cluster([make_node("a")]), config=enabling("Broken"), plugins=plugins)
+    assert (decision.best, decision.error) == (("a",), "")
+
+
+def test_a_score_out_of_range_is_an_error() -> None:
+    plugins = {"High": scoring("High", 1, 101)}
+    cluster = make_cluster([make_node("a"), make_node("b")])
+    decision = decide(make_pod(), cluster, config=enabling("High"), plugins=plugins)
+    assert "invalid score 101" in decision.error
+
+
+def test_a_filter_is_asked_about_nodes_that_another_turned_away() -> None:
+    no = Status(Code.UNSCHEDULABLE, ("also no",))
+    plugins = {"Also": filtering("Also", {"a": no})}
+    cluster = make_cluster([make_node("a", cpu="1")])
+    verdict = decide(make_pod(requests={"cpu": "2"}), cluster, config=enabling("Also"), plugins=plugins).node("a")
+    assert verdict.status.plugin == "NodeResourcesFit"
+    assert [plugin for plugin, _ in verdict.reasons] == ["NodeResourcesFit", "Also"]
+
+
+def test_the_pod_does_not_count_as_running() -> None:
+    # It is on the node already and takes half of it.
+    pod = make_pod("web", requests={"cpu": "3"})
+    cluster = make_cluster([make_node("a")], [make_pod("other", node="a", requests={"cpu": "1"}), pod])
+    assert decide(pod, cluster).best == ("a",)
+
+
+def test_everything_together() -> None:
+    spread = {
+        "topologyKey": ZONE,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    web = {"app": "web"}
+    nodes = [
+        make_node("a1", zone="a"),
+        make_node("b1", zone="b", taints=["x:NoSchedule"]),
+        make_node("b2", zone="b", cpu="1"),
+        make_node("b3", zone="b"),
+    ]
+    running = [
+        make_pod("w", node="a1", labels=web),
+        make_pod("p", node="b3", containers=[make_container(ports=[{"containerPort": 1, "hostPort": 1}])]),
+    ]
+    pod = make_pod(
+        labels=web,
+        topologySpreadConstraints=[spread],
+        containers=[make_container(requests={"cpu": "2"}, ports=[{"containerPort": 1, "hostPort": 1}])],
+    )
+    decision = decide(pod, make_cluster(nodes, running))
+    assert decision.message.startswith(
+        "0/4 nodes are available: 1 Insufficient cpu, 1 node(s) didn't have free ports for the requested pod ports, "
+        "1 node(s) didn't match pod topology spread constraints, 1 node(s) had untolerated taint(s). "
+    )
+
+
+def test_plugins_from_outside_take_part_by_name() -> None:
+    plugins = {"Mine": make_plugin("Mine", filtering("Mine", {"a": Status(Code.UNSCHEDULABLE, ("not mine",))}))}
+    decision = decide(make_pod(), make_cluster([make_node("a")]), config=enabling("Mine"), plugins=plugins)
+    assert decision.message.startswith("0/1 nodes are available: 1 not mine.")

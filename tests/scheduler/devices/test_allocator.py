@@ -1,0 +1,375 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.scheduler.devices.allocator import Allocations, allocate
+from kschedctl.scheduler.devices.inventory import Inventory
+from tests.builders import make_cluster, make_node
+from tests.example_counts import scaled
+from tests.reference.devices import first_devices
+from tests.scheduler.devices.builders import DRIVER, either, make_claim, make_class, make_device, make_slice, request
+
+RULES = {"1.34": DEVICES_1_34, "1.35": DEVICES_1_35, "1.36": DEVICES_1_36, "1.37": DEVICES_1_37}
+A100 = f"device.attributes['{DRIVER}'].model == 'a100'"
+EXISTS = [{"operator": "Exists"}]
+ILL = [{"key": "ill", "effect": "NoSchedule"}]
+NUMA = f"{DRIVER}/numa"
+SHARED = {"allowMultipleAllocations": True}
+COUNTERS: Any = {"sharedCounters": [{"name": "mem", "counters": {"gi": {"value": "40"}}}]}
+
+
+def _allocations(
+    claims: Sequence[ResourceClaim],
+    *objects: ApiObject,
+    rules: DeviceRules = DEVICES_1_36,
+    nodes: Sequence[str] = ("node",),
+) -> Allocations:
+    classes = [make_class(), make_class("a100", A100)] if not any(isinstance(o, DeviceClass) for o in objects) else []
+    cluster = make_cluster([make_node(name) for name in nodes], [], *classes, *objects)
+    return allocate(claims, Inventory(cluster, rules), np.arange(len(nodes)))
+
+
+def _found(allocations: Allocations, row: int = 0) -> str:
+    """The devices of each claim, ``request=device``; or why there are none."""
+    outcome = allocations.outcomes[int(allocations.outcome_of[row])]
+    if outcome.failed:
+        return allocations.error(row)
+    if outcome.solution is None:
+        return outcome.refusal
+    site = allocations.site(row)
+    claims = [" ".join(f"{d.request}={site.device(d.device).name}" for d in devices) for devices in outcome.solution]
+    return "; ".join(claims)
+
+
+def _devices(**each: Any) -> list[dict[str, Any]]:
+    """Devices gpu-0, gpu-1, ..., with attributes and fields as lists."""
+    n_devices = len(next(iter(each.values())))
+    return [make_device(f"gpu-{i}", **{key: values[i] for key, values in each.items()}) for i in range(n_devices)]
+
+
+def _part(name: str, amount: str, **fields: Any) -> dict[str, Any]:
+    uses = [{"counterSet": "mem", "counters": {"gi": {"value": amount}}}]
+    return make_device(name, consumesCounters=uses, **fields)
+
+
+TWO = make_slice("s", *_devices(model=["t4", "a100"]))
+CANNOT = "cannot allocate all claims"
+
+
+@pytest.mark.parametrize(
+    ("claim", "objects", "found"),
+    [
+        pytest.param(make_claim(), [TWO], "r=gpu-0", id="the first device"),
+        pytest.param(make_claim("c", request("r", 2)), [TWO], "r=gpu-0 r=gpu-1", id="two of them"),
+        pytest.param(make_claim("c", request("r", 3)), [TWO], CANNOT, id="three are not there"),
+        pytest.param(make_claim("c", request("r", 1, A100)), [TWO], "r=gpu-1", id="a selector"),
+        pytest.param(make_claim("c", request(of="a100")), [TWO], "r=gpu-1", id="the class's selector"),
+        pytest.param(make_claim(), [TWO, make_claim("x", holds=["node/gpu-0"])], "r=gpu-1", id="one is in use"),
+        pytest.param(
+            make_claim("c", request(adminAccess=True)),
+            [TWO, make_claim("x", holds=["node/gpu-0"])],
+            "r=gpu-0",
+            id="admin access does not mind",
+        ),
+        pytest.param(make_claim("c", request(every=True)), [TWO], "r=gpu-0 r=gpu-1", id="all"),
+        pytest.param(
+            make_claim("c", request(every=True)),
+            [TWO, make_claim("x", holds=["node/gpu-0"])],
+            CANNOT,
+            id="all, and one is in use",
+        ),
+        pytest.param(
+            make_claim("c", request(every=True, of="none")),
+            [TWO, make_class("none", "false")],
+            CANNOT,
+            id="all of none",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 2), match=NUMA),
+            [make_slice("s", *_devices(numa=[0, 1, 1]))],
+            "r=gpu-1 r=gpu-2",
+            id="of the same value",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 2), distinct=NUMA),
+            [make_slice("s", *_devices(numa=[0, 0, 1]))],
+            "r=gpu-0 r=gpu-2",
+            id="of different values",
+        ),
+        pytest.param(
+            make_claim("c", either("r", request("big", 3), request("small", 1))),
+            [TWO],
+            "r/small=gpu-0",
+            id="the second alternative",
+        ),
+        pytest.param(
+            make_claim("c", request("r"), request("s", 1, A100)), [TWO], "r=gpu-0 s=gpu-1", id="requests in order"
+        ),
+        pytest.param(
+            make_claim("c", request("r"), request("s", 1, "!(" + A100 + ")")),
+            [TWO],
+            "r=gpu-1 s=gpu-0",
+            id="going back to the first request",
+        ),
+        pytest.param(make_claim(), [make_slice("s", *_devices(taints=[ILL, []]))], "r=gpu-1", id="a taint keeps away"),
+        pytest.param(
+            make_claim("c", request(tolerations=EXISTS)),
+            [make_slice("s", *_devices(taints=[ILL, []]))],
+            "r=gpu-0",
+            id="unless tolerated",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 1, capacity={"memory": "30Gi"}), request("s", 1, capacity={"memory": "30Gi"})),
+            [make_slice("s", make_device("gpu-0", "40Gi", **SHARED), make_device("gpu-1", "40Gi", **SHARED))],
+            "r=gpu-0 s=gpu-1",
+            id="shares of 30 of 40 Gi: one on each",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 1, capacity={"memory": "10Gi"}), request("s", 1, capacity={"memory": "30Gi"})),
+            [make_slice("s", make_device("gpu-0", "40Gi", **SHARED))],
+            "r=gpu-0 s=gpu-0",
+            id="shares of 10 and 30 Gi: both on one",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 2, capacity={"memory": "10Gi"})),
+            [make_slice("s", make_device("gpu-0", "40Gi", **SHARED))],
+            CANNOT,
+            id="one request takes no device twice",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 1, capacity={"memory": "30Gi"})),
+            [
+                make_slice("s", make_device("gpu-0", "40Gi", **SHARED)),
+                make_claim("x", holds=["node/gpu-0"], result={"shareID": "1", "consumedCapacity": {"memory": "20Gi"}}),
+            ],
+            CANNOT,
+            id="20 of 40 Gi are taken",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 2)),
+            [
+                make_slice("c", slices=2, **COUNTERS),
+                make_slice("s", _part("a", "30"), _part("b", "20"), _part("c", "20"), slices=2),
+            ],
+            "r=b r=c",
+            id="counters: 20 + 20 of 40",
+        ),
+        pytest.param(
+            make_claim("c"),
+            [
+                make_slice("c", slices=2, **COUNTERS),
+                make_slice("s", _part("a", "30"), _part("b", "20"), slices=2),
+                make_claim("x", holds=["node/b"]),
+            ],
+            CANNOT,
+            id="counters: 20 of 40 are drawn, 30 wanted",
+        ),
+        pytest.param(
+            make_claim(),
+            [make_slice("s", slices=2)],
+            CANNOT,
+            id="a pool that lacks a slice is not used",
+        ),
+        pytest.param(
+            make_claim(),
+            [make_slice("s", make_device(), make_device())],
+            "invalid resource pools were encountered",
+            id="nor an invalid one",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 33)),
+            [TWO],
+            "claim default/c: number of requested devices 33 exceeds the claim limit of 32",
+            id="more than an allocation can list",
+        ),
+        pytest.param(
+            make_claim("c", either("r", request("a", 20), request("b", 1)), request("s", 20)),
+            [make_slice("s", *(make_device(f"d{i:02}") for i in range(40)))],
+            "r/b=d00 " + " ".join(f"s=d{i:02}" for i in range(1, 21)),
+            id="alternatives that are too many together are passed over",
+        ),
+        pytest.param(
+            make_claim("c", request(every=True), match=NUMA),
+            [make_slice("s", *_devices(numa=[0, 1]))],
+            "claim default/c, request r: cannot add device gpu.example.com/node/gpu-1 because a claim constraint would"
+            " not be satisfied",
+            id="all, and a constraint that one breaks",
+        ),
+        pytest.param(
+            make_claim("c", request(every=True)),
+            [make_slice("s", slices=2)],
+            "claim default/c, request r: asks for all devices, but resource pool gpu.example.com/node is currently"
+            " being updated",
+            id="all of a pool that lacks a slice",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 1, "device.nosuch")),
+            [TWO],
+            "claim default/c: selector #0: CEL compile error: compilation failed: ERROR: <input>:1:7: undefined field"
+            " 'nosuch'\n | device.nosuch\n | ......^",
+            id="a selector that cannot be compiled",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 1, "device.nosuch")), [], CANNOT, id="which nobody looks at without devices"
+        ),
+        pytest.param(
+            make_claim("c", request(of="odd")),
+            [TWO, make_class("odd", "true", f"device.attributes['{DRIVER}'].missing")],
+            "class odd: selector #1: CEL runtime error: no such key: missing",
+            id="a selector of the class that ends in an error",
+        ),
+    ],
+)
+def test_what_is_allocated(claim: ResourceClaim, objects: list[ApiObject], found: str) -> None:
+    classes = [make_class(), make_class("a100", A100)]
+    assert _found(_allocations([claim], *classes, *objects)) == found
+
+
+@pytest.mark.parametrize(
+    ("version", "claim", "objects", "found"),
+    [
+        pytest.param(
+            "1.34", make_claim(), [make_slice("s", slices=2)], "r=gpu-0", id="1.34: incomplete pools are used"
+        ),
+        pytest.param(
+            "1.34",
+            make_claim(),
+            [make_slice("s", make_device(), make_device())],
+            "pool node is invalid: duplicate device name gpu-0",
+            id="1.34: an invalid pool is an error",
+        ),
+        pytest.param(
+            "1.34",
+            make_claim("c", request("r", 1, capacity={"memory": "1"})),
+            [TWO],
+            "claim default/c, request r: has capacity requests, but the DRAConsumableCapacity feature is disabled",
+            id="1.34: capacity is refused",
+        ),
+        pytest.param(
+            "1.35", make_claim("c", request("r", 1, capacity={"x": "1"})), [TWO], "r=gpu-0", id="1.35: and ignored"
+        ),
+        pytest.param(
+            "1.35",
+            make_claim("c", distinct=NUMA),
+            [TWO],
+            "claim default/c, constraint #0: empty constraint (unsupported constraint type?)",
+            id="1.35: distinctAttribute is not known",
+        ),
+        pytest.param(
+            "1.35", make_claim(), [make_slice("s", *_devices(taints=[ILL]))], "r=gpu-0", id="1.35: taints play no part"
+        ),
+        pytest.param(
+            "1.35",
+            make_claim(),
+            [make_slice("s", *_devices(bindingConditions=[["x"], []]))],
+            "r=gpu-1",
+            id="1.35: no device that becomes ready later",
+        ),
+        pytest.param(
+            "1.35",
+            make_claim("c", either("r", request("none", 9), request("all", every=True))),
+            [TWO],
+            CANNOT,
+            id="1.35: All as the second alternative goes on with the first",
+        ),
+        pytest.param(
+            "1.36",
+            make_claim("c", either("r", request("none", 9), request("all", every=True))),
+            [TWO],
+            "r/all=gpu-0 r/all=gpu-1",
+            id="1.36: and stays",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 1, f"device.attributes['{DRIVER}'].missing")),
+            [TWO],
+            "claim default/c: selector #0 on device gpu.example.com/node/gpu-0: CEL runtime error: no such key:"
+            " missing. consider using CEL optional chaining (.? followed by orValue()) or guarding the check with"
+            " has() for optional fields",
+            id="1.37: errors name the device",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", derivedAttributes=[{"name": "x"}])),
+            [TWO],
+            "claim default/c, request r: cannot handle request with derived attributes, the feature is disabled",
+            id="1.37: derived attributes are refused",
+        ),
+        pytest.param(
+            "1.36",
+            make_claim("c", request("r", derivedAttributes=[{"name": "x"}])),
+            [TWO],
+            "r=gpu-0",
+            id="1.36: and not known",
+        ),
+    ],
+)
+def test_releases(version: str, claim: ResourceClaim, objects: list[ApiObject], found: str) -> None:
+    assert _found(_allocations([claim], *objects, rules=RULES[version])) == found
+
+
+def test_nodes_that_look_alike_are_searched_once() -> None:
+    nodes = [f"n{i}" for i in range(6)]
+    slices = [make_slice(f"s-{n}", make_device("gpu-0", uuid=n), make_device("gpu-1", uuid=n), node=n) for n in nodes]
+    used = make_claim("x", holds=["n3/gpu-0"])
+    allocations = _allocations([make_claim("c", request("r", 2))], *slices, used, nodes=nodes)
+    assert [_found(allocations, row) for row in range(6)] == [
+        *["r=gpu-0 r=gpu-1"] * 3,
+        CANNOT,
+        *["r=gpu-0 r=gpu-1"] * 2,
+    ]
+    assert len(allocations.outcomes) == 2
+
+
+def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kschedctl.scheduler.devices.search.MAX_STEPS", 20)
+    devices = _devices(numa=list(range(12)))
+    claim = make_claim("c", request("r", 3), request("s", 1, "false"), distinct=NUMA)
+    allocations = _allocations([claim], make_slice("s", *devices))
+    assert allocations.outcomes[0].gave_up
+    assert _found(allocations) == "node node: timed out trying to allocate devices"
+
+
+_device = st.fixed_dictionaries({"model": st.sampled_from(["a100", "t4"]), "numa": st.integers(0, 2)})
+_count = st.integers(1, 3)
+
+
+@settings(max_examples=scaled(150), deadline=None)
+@given(
+    per_node=st.lists(st.lists(_device, min_size=0, max_size=5), min_size=1, max_size=4),
+    counts=st.lists(st.tuples(_count, st.booleans()), min_size=1, max_size=3),
+    matched=st.booleans(),
+    used=st.sets(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=4),
+    version=st.sampled_from(sorted(RULES)),
+)
+def test_grouped_and_pruned_search_equals_trying_everything(
+    per_node: list[list[dict[str, Any]]],
+    counts: list[tuple[int, bool]],
+    matched: bool,
+    used: set[tuple[int, int]],
+    version: str,
+) -> None:
+    nodes = [f"n{i}" for i in range(len(per_node))]
+    slices: list[ResourceSlice] = [
+        make_slice(f"s{i}", *(make_device(f"gpu-{k}", **fields) for k, fields in enumerate(devices)), node=nodes[i])
+        for i, devices in enumerate(per_node)
+        if devices
+    ]
+    holder = make_claim("x", holds=[f"n{i}/gpu-{k}" for i, k in sorted(used)])
+    requests = [request(f"r{i}", count, *([A100] if picky else [])) for i, (count, picky) in enumerate(counts)]
+    claim = make_claim("c", *requests, match=NUMA if matched else "")
+    allocations = _allocations([claim], *slices, holder, rules=RULES[version], nodes=nodes)
+    for row, devices in enumerate(per_node):
+        free = [k for k in range(len(devices)) if (row, k) not in used]
+        expected = first_devices(devices, free, counts, same="numa" if matched else "")
+        shown = CANNOT if expected is None else " ".join(f"r{i}=gpu-{k}" for i, k in expected)
+        assert _found(allocations, row) == shown

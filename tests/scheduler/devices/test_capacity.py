@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kschedctl.objects.device import CapacityRequirements, DeviceCapacity
+from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
+
+NANO = 10**9
+
+
+def _capacity(value: str = "100", **policy: Any) -> dict[str, DeviceCapacity]:
+    return {"units": msgspec.convert({"value": value, "requestPolicy": policy or None}, DeviceCapacity)}
+
+
+def _asked(amount: str | None) -> CapacityRequirements | None:
+    return None if amount is None else CapacityRequirements({"units": amount})
+
+
+STEPS = {"validRange": {"min": "10", "step": "5", "max": "40"}}
+VALUES = {"validValues": ["10", "20"], "default": "20"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "policy", "units"),
+    [
+        pytest.param(None, {}, 100, id="nothing asked for is all of it"),
+        pytest.param(None, VALUES, 20, id="or the default"),
+        pytest.param("7", {}, 7, id="without a policy as asked"),
+        pytest.param("7", STEPS, 10, id="at least the minimum"),
+        pytest.param("11", STEPS, 15, id="up to the next step from there: 10 + 5"),
+        pytest.param("15", STEPS, 15, id="a step as it is"),
+        pytest.param("11", VALUES, 20, id="the next larger value"),
+        pytest.param("21", VALUES, 21, id="or as asked where none is larger"),
+    ],
+)
+def test_what_a_request_takes(asked: str | None, policy: dict[str, Any], units: int) -> None:
+    assert consumption(_asked(asked), _capacity(**policy), exact=False) == {"units": units * NANO}
+
+
+def test_a_capacity_that_a_device_does_not_have_cannot_be_taken() -> None:
+    assert consumption(CapacityRequirements({"other": "1"}), _capacity(), exact=True) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "policy", "used", "own", "fit"),
+    [
+        pytest.param("40", {}, 50, 10, True, id="50 + 10 + 40 of 100"),
+        pytest.param("41", {}, 50, 10, False, id="one too many"),
+        pytest.param("40", STEPS, 0, 0, True, id="the maximum"),
+        pytest.param("41", STEPS, 0, 0, False, id="rounded to 45, above the maximum"),
+        pytest.param("21", VALUES, 0, 0, False, id="no valid value"),
+    ],
+)
+def test_whether_it_fits(asked: str, policy: dict[str, Any], used: int, own: int, fit: bool) -> None:
+    capacities = _capacity(**policy)
+    consumed = consumption(_asked(asked), capacities, exact=False)
+    assert consumed is not None
+    assert fits(consumed, capacities, {"units": used * NANO}, {"units": own * NANO}) is fit
+
+
+@pytest.mark.parametrize(
+    ("asked", "policy", "problem"),
+    [
+        pytest.param("9300P", STEPS, "request 9300P exceeds MaxInt64", id="beyond int64"),
+        pytest.param(
+            "9223372036854775806",
+            {"validRange": {"min": "0", "step": "5000000000000000000"}},
+            "rounding request 9223372036854775806 up to the next step passes MaxInt64",
+            id="rounded beyond int64",
+        ),
+    ],
+)
+def test_amounts_that_cannot_be_reckoned(asked: str, policy: dict[str, Any], problem: str) -> None:
+    with pytest.raises(CapacityError) as caught:
+        consumption(_asked(asked), _capacity(**policy), exact=True)
+    text = "capacity request cannot be represented in the device's range arithmetic"
+    assert str(caught.value) == f'capacity "units": {text}: {problem}'
+    consumption(_asked(asked), _capacity(**policy), exact=False)
+
+
+def test_a_negative_amount() -> None:
+    with pytest.raises(CapacityError, match="capacity value is negative"):
+        consumption(_asked("-1"), _capacity(), exact=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "units"),
+    [
+        pytest.param("9300P", 0, id="ten to the 15th, digit by digit: 0"),
+        pytest.param(
+            "9300000000G", (9_300_000_000 * 10**9 + 2**63) % 2**64 - 2**63, id="ten to the 9th at once: wrapped"
+        ),
+        pytest.param("9300000000000000000", 9_300_000_000_000_000_000 - 2**64, id="too many digits: wrapped"),
+    ],
+)
+def test_amounts_beyond_int64_where_they_are_no_error(asked: str, units: int) -> None:
+    policy: dict[str, Any] = {"validRange": {"min": "1", "step": "1"}}
+    assert consumption(_asked(asked), _capacity(**policy), exact=False) == {"units": units * NANO}

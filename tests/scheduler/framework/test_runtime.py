@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import Dependencies
+from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, PluginError, PreEnqueuePlugin, PreFilterPlugin
+from kschedctl.scheduler.framework.node_statuses import NodeStatuses
+from kschedctl.scheduler.framework.runtime import PreFilterOutcome
+from kschedctl.scheduler.framework.status import Code, Status
+from tests.builders import decide, make_cluster, make_node, make_pod
+from tests.scheduler.framework.plugins import (
+    failing,
+    filtering,
+    make_framework,
+    make_plugin,
+    post_filtering,
+    pre_filtering,
+)
+
+CLUSTER = make_cluster([make_node("a"), make_node("b"), make_node("c")])
+POD = make_pod()
+NEVER = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+
+
+def pre_filtered(*plugins: type[Plugin]) -> tuple[PreFilterOutcome, CycleState]:
+    state = CycleState()
+    return make_framework(CLUSTER, *plugins).run_pre_filter(state, POD), state
+
+
+def test_the_first_refusal_keeps_a_pod_out_of_the_queue() -> None:
+    def gate(name: str, status: Status) -> type[Plugin]:
+        def pre_enqueue(self: Plugin, pod: Pod) -> Status:
+            return status
+
+        return make_plugin(name, PreEnqueuePlugin, pre_enqueue=pre_enqueue)
+
+    gates = [gate("Open", Status()), gate("One", Status(NEVER, ("one",))), gate("Two", Status(NEVER, ("two",)))]
+    assert make_framework(CLUSTER, *gates).run_pre_enqueue(POD) == Status(NEVER, ("one",), "One")
+
+
+def test_pre_filter_without_objections_leaves_all_nodes() -> None:
+    outcome, state = pre_filtered(pre_filtering("A"), pre_filtering("B"))
+    assert outcome == PreFilterOutcome(Status())
+    assert state.skip_filter_plugins == set()
+
+
+def test_plugins_that_skip_are_not_asked_to_filter() -> None:
+    quiet = make_plugin("Quiet", pre_filtering("Quiet", Code.SKIP), filtering("Quiet", {"a": Status(NEVER, ("no",))}))
+    framework = make_framework(CLUSTER, quiet, filtering("Loud", {}))
+    state = CycleState()
+    framework.run_pre_filter(state, POD)
+    run = framework.run_filters(state, POD, CLUSTER.overlay())
+    assert state.skip_filter_plugins == {"Quiet"}
+    assert run.plugins == ("Loud",)
+    assert run.passed.all()
+
+
+@pytest.mark.parametrize(
+    ("narrowing", "nodes", "by"),
+    [
+        pytest.param([("A", "a b")], "a b", ("A",), id="one plugin"),
+        pytest.param([("B", "a b"), ("A", "b c")], "b", ("A", "B"), id="two: what both leave, by name"),
+        pytest.param([("A", "gone")], "gone", ("A",), id="nodes that are not there are nodes to the framework"),
+    ],
+)
+def test_pre_filter_narrows(narrowing: list[tuple[str, str]], nodes: str, by: tuple[str, ...]) -> None:
+    outcome, _ = pre_filtered(pre_filtering("All"), *(pre_filtering(name, nodes=left) for name, left in narrowing))
+    assert outcome == PreFilterOutcome(Status(), frozenset(nodes.split()), by)
+
+
+@pytest.mark.parametrize(
+    ("narrowing", "text"),
+    [
+        pytest.param([("A", "")], "node(s) didn't satisfy plugin A", id="one plugin leaves nothing"),
+        pytest.param(
+            [("B", "a"), ("A", "b"), ("C", "c")],
+            "node(s) didn't satisfy plugin(s) [A B] simultaneously",
+            id="two together do, the third is not asked",
+        ),
+    ],
+)
+def test_pre_filter_leaves_no_node(narrowing: list[tuple[str, str]], text: str) -> None:
+    outcome, _ = pre_filtered(*(pre_filtering(name, nodes=left) for name, left in narrowing))
+    assert outcome.status == Status(NEVER, (text,))
+
+
+def test_a_final_rejection_ends_pre_filter() -> None:
+    outcome, state = pre_filtered(pre_filtering("No", NEVER, "never"), pre_filtering("After", Code.SKIP))
+    assert outcome == PreFilterOutcome(Status(NEVER, ("never",), "No"))
+    assert state.skip_filter_plugins == set()
+
+
+def test_after_a_rejection_that_preemption_may_resolve_the_others_go_on() -> None:
+    outcome, state = pre_filtered(
+        pre_filtering("Full", Code.UNSCHEDULABLE, "full"),
+        pre_filtering("After", Code.SKIP),
+        pre_filtering("Narrow", nodes="a"),
+    )
+    # Who narrowed the search is told all the same: the pod waits for events of theirs as well.
+    assert outcome == PreFilterOutcome(Status(Code.UNSCHEDULABLE, ("full",), "Full"), plugins=("Narrow",))
+    assert state.skip_filter_plugins == {"After"}
+
+
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        pytest.param(failing("Broken", PreFilterPlugin), id="raised"),
+        pytest.param(pre_filtering("Broken", Code.ERROR, "out of order"), id="returned"),
+    ],
+)
+def test_an_error_of_pre_filter_ends_the_cycle(plugin: type[Plugin]) -> None:
+    with pytest.raises(PluginError, match=r'^running PreFilter plugin "Broken": out of order$'):
+        pre_filtered(plugin)
+
+
+def test_filters_all_answer_and_the_first_counts() -> None:
+    one, two = Status(Code.UNSCHEDULABLE, ("one",)), Status(NEVER, ("two",))
+    framework = make_framework(CLUSTER, filtering("One", {"a": one}), filtering("Two", {"a": two, "b": two}))
+    statuses = framework.run_filters_with_nominated_pods(CycleState(), POD, CLUSTER.overlay())
+    assert [statuses.status(row) for row in range(3)] == [
+        Status(Code.UNSCHEDULABLE, ("one",), "One"),
+        Status(NEVER, ("two",), "Two"),
+        Status(),
+    ]
+    assert statuses.feasible.tolist() == [2]
+    assert statuses.reason_counts() == {"one": 1, "two": 1}
+    assert statuses.snapshot is not None
+    assert statuses.snapshot.rejections["Two"].rejected.tolist() == [True, True, False]
+
+
+def test_an_error_of_a_filter_names_the_plugin() -> None:
+    framework = make_framework(CLUSTER, failing("Broken", FilterPlugin))
+    statuses = framework.run_filters_with_nominated_pods(CycleState(), POD, CLUSTER.overlay())
+    assert statuses.status(0) == Status(Code.ERROR, ('running "Broken" filter plugin: out of order',), "Broken")
+
+
+#: A node of 4 CPU with 1 in use, to which a pod of 2 CPU is nominated.
+def nominated(**fields: object) -> Pod:
+    given = {"nominated": "a", "requests": {"cpu": "2"}, **fields}
+    return make_pod("waiting", **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("waiting", "pod", "fits"),
+    [
+        pytest.param(nominated(), make_pod(requests={"cpu": "1"}), True, id="fits with it: 1 + 2 + 1"),
+        pytest.param(nominated(), make_pod(requests={"cpu": "2"}), False, id="does not: 1 + 2 + 2"),
+        pytest.param(nominated(priority=5), make_pod(requests={"cpu": "2"}, priority=5), False, id="of equal priority"),
+        pytest.param(nominated(priority=4), make_pod(requests={"cpu": "2"}, priority=5), True, id="of lower priority"),
+        pytest.param(nominated(node="b"), make_pod(requests={"cpu": "2"}), True, id="it runs elsewhere already"),
+        pytest.param(nominated(schedulerName="other"), make_pod(requests={"cpu": "2"}), True, id="of other schedulers"),
+        pytest.param(nominated(nominated="gone"), make_pod(requests={"cpu": "2"}), True, id="to a node not there"),
+        pytest.param(nominated(), make_pod("waiting", requests={"cpu": "2"}, nominated="a"), True, id="it is the pod"),
+    ],
+)
+def test_nominated_pods_have_their_place(waiting: Pod, pod: Pod, fits: bool) -> None:
+    cluster = make_cluster([make_node("a"), make_node("b")], [make_pod("r", node="a", requests={"cpu": "1"}), waiting])
+    assert decide(pod, cluster).node("a").feasible is fits
+
+
+def test_a_pod_must_fit_without_nominated_pods_too() -> None:
+    # It wants to be near the nominated pod, which may never come.
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    waiting = make_pod("waiting", nominated="a", labels={"app": "web"})
+    assert not decide(make_pod(affinity=affinity), make_cluster([make_node("a")], [waiting])).node("a").feasible
+
+
+def test_both_views_of_a_node_are_kept() -> None:
+    waiting = make_pod("waiting", nominated="a", requests={"cpu": "3"})
+    cluster = make_cluster([make_node("a", taints=["x:NoSchedule"]), make_node("b")], [waiting])
+    verdict = decide(make_pod(requests={"cpu": "2"}, tolerations=[{"operator": "Exists"}]), cluster).node("a")
+    assert verdict.status == Status(Code.UNSCHEDULABLE, ("Insufficient cpu",), "NodeResourcesFit")
+    assert [(plugin, reason.detail) for plugin, (reason,) in verdict.reasons] == [
+        ("NodeResourcesFit", "wants 2 cpu, free 4 of 4, 3 kept for nominated default/waiting")
+    ]
+
+
+def post_filtered(*plugins: type[Plugin]) -> tuple[Status, tuple[str, ...]] | None:
+    statuses = NodeStatuses(3, Status(NEVER))
+    result = make_framework(CLUSTER, *plugins).run_post_filter(CycleState(), POD, statuses)
+    return None if result is None else (result.status, result.nominated)
+
+
+def test_without_post_filter_plugins_there_is_no_result() -> None:
+    assert post_filtered() is None
+
+
+def test_the_first_success_of_post_filter_counts() -> None:
+    found = post_filtered(
+        post_filtering("A", Code.UNSCHEDULABLE, "a"),
+        post_filtering("B", Code.SUCCESS, nominated=("b",)),
+        post_filtering("C", Code.ERROR, "c"),
+    )
+    assert found == (Status(), ("b",))
+
+
+def test_reasons_of_post_filter_add_up_under_the_first_name() -> None:
+    plugins = [post_filtering("A", Code.UNSCHEDULABLE, "a"), post_filtering("B", Code.UNSCHEDULABLE, "b", "c")]
+    found = post_filtered(*plugins)
+    assert found == (Status(Code.UNSCHEDULABLE, ("a", "b", "c"), "A"), ())
+
+
+@pytest.mark.parametrize("code", [NEVER, Code.ERROR])
+def test_anything_else_ends_post_filter(code: Code) -> None:
+    found = post_filtered(post_filtering("A", Code.UNSCHEDULABLE, "a"), post_filtering("B", code, "b"))
+    assert found == (Status(code, ("b",), "B"), ())
+
+
+def test_passing_asks_only_filters_that_look_at_pods() -> None:
+    no = Status(NEVER, ("no",))
+    static = make_plugin("Static", filtering("Static", {"a": no}), reads=Dependencies())
+    framework = make_framework(CLUSTER, static, filtering("Dynamic", {"b": no}))
+    assert np.array_equal(framework.passing(CycleState(), POD, CLUSTER.overlay()), [True, False, True])
