@@ -22,9 +22,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.stateful_set import another
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.simulate.capacity import capacity
-from kschedctl.simulate.drain import DrainOptions, drain
-from kschedctl.simulate.simulation import Simulation
+from kschedctl.trials.simulate.capacity import capacity
+from kschedctl.trials.simulate.drain import DrainOptions, drain
+from kschedctl.trials.simulate.simulation import Simulation
 
 KINDS = ("plain", "spread", "anti")
 N_DEPLOYMENTS: Final = 10

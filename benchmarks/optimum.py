@@ -22,12 +22,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.pod import Pod
-from kschedctl.optimum.comparison import placement_of, simulate_pending
-from kschedctl.optimum.goals import FinalGoal, goals_of
-from kschedctl.optimum.question import no_evictions, pose
-from kschedctl.optimum.search import best
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.simulate.timeline import TimelineEvent
+from kschedctl.trials.optimum.comparison import placement_of, simulate_pending
+from kschedctl.trials.optimum.goals import FinalGoal, goals_of
+from kschedctl.trials.optimum.question import no_evictions, pose
+from kschedctl.trials.optimum.search import best
+from kschedctl.trials.simulate.timeline import TimelineEvent
 
 N_WORKLOADS: Final = 20
 ZONE: Final = "topology.kubernetes.io/zone"

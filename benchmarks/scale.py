@@ -26,7 +26,7 @@ from benchmarks.pending import pending
 from benchmarks.rows import Row, in_a_process, peak_megabytes, profiled, report, timed
 from kschedctl.cli.start import OBJECTS_BETWEEN_COLLECTIONS
 from kschedctl.objects.pod import Pod
-from kschedctl.simulate.drain import DrainOptions
+from kschedctl.trials.simulate.drain import DrainOptions
 
 #: The numbers of nodes, each with the number of processes whose median counts.
 SIZES: Final = {50: 3, 500: 3, 5_000: 1, 50_000: 1}

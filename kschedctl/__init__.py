@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from kschedctl.objects.meta import ApiObject
     from kschedctl.objects.pod import Pod
     from kschedctl.objects.releases.release import Release
-    from kschedctl.optimum.catalog import Catalog
-    from kschedctl.optimum.goals import FinalGoal
     from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
     from kschedctl.scheduler.cycle.outcome import Outcome
     from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -61,15 +59,17 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.framework.cycle_state import NotModelled
     from kschedctl.scheduler.framework.remedy import Remedy
     from kschedctl.scheduler.preemption.result import Candidate, PreemptionResult
-    from kschedctl.simulate.aftermath import Aftermath
-    from kschedctl.simulate.attempt import Attempt
-    from kschedctl.simulate.drain import DrainOptions
-    from kschedctl.simulate.simulation import Simulation
-    from kschedctl.simulate.timeline import TimelineEntry
-    from kschedctl.simulate.world import World
     from kschedctl.sources.live.context import LiveContext
-    from kschedctl.whatif.edit import PodEdit
-    from kschedctl.whatif.edits import (
+    from kschedctl.trials.optimum.catalog import Catalog
+    from kschedctl.trials.optimum.goals import FinalGoal
+    from kschedctl.trials.simulate.aftermath import Aftermath
+    from kschedctl.trials.simulate.attempt import Attempt
+    from kschedctl.trials.simulate.drain import DrainOptions
+    from kschedctl.trials.simulate.simulation import Simulation
+    from kschedctl.trials.simulate.timeline import TimelineEntry
+    from kschedctl.trials.simulate.world import World
+    from kschedctl.trials.whatif.edit import PodEdit
+    from kschedctl.trials.whatif.edits import (
         Apply,
         Cordon,
         Delete,
@@ -184,38 +184,38 @@ __all__ = [
 
 _HOMES = {
     "Admitted": "kschedctl.controllers.admission.changes",
-    "Aftermath": "kschedctl.simulate.aftermath",
+    "Aftermath": "kschedctl.trials.simulate.aftermath",
     "Answer": "kschedctl.answers.base",
     "AnswerOutcome": "kschedctl.answers.base",
     "ApiObject": "kschedctl.objects.meta",
-    "Apply": "kschedctl.whatif.edits",
-    "Attempt": "kschedctl.simulate.attempt",
+    "Apply": "kschedctl.trials.whatif.edits",
+    "Attempt": "kschedctl.trials.simulate.attempt",
     "CancelledError": "kschedctl.analyses.handle",
     "Candidate": "kschedctl.scheduler.preemption.result",
-    "Catalog": "kschedctl.optimum.catalog",
+    "Catalog": "kschedctl.trials.optimum.catalog",
     "ClaimVolumes": "kschedctl.answers.volumes",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.common.errors",
-    "Cordon": "kschedctl.whatif.edits",
+    "Cordon": "kschedctl.trials.whatif.edits",
     "Decision": "kschedctl.scheduler.cycle.decision",
-    "Delete": "kschedctl.whatif.edits",
+    "Delete": "kschedctl.trials.whatif.edits",
     "DeviceSupply": "kschedctl.answers.devices",
     "DevicesOverview": "kschedctl.answers.devices",
     "Diff": "kschedctl.answers.diff",
-    "Drain": "kschedctl.whatif.edits",
-    "DrainOptions": "kschedctl.simulate.drain",
+    "Drain": "kschedctl.trials.whatif.edits",
+    "DrainOptions": "kschedctl.trials.simulate.drain",
     "Drained": "kschedctl.answers.drain",
-    "DropConstraint": "kschedctl.whatif.edits",
-    "Edit": "kschedctl.whatif.edits",
+    "DropConstraint": "kschedctl.trials.whatif.edits",
+    "Edit": "kschedctl.trials.whatif.edits",
     "Emptied": "kschedctl.answers.optimum",
     "Explanation": "kschedctl.answers.explain",
-    "FailZone": "kschedctl.whatif.edits",
-    "FinalGoal": "kschedctl.optimum.goals",
+    "FailZone": "kschedctl.trials.whatif.edits",
+    "FinalGoal": "kschedctl.trials.optimum.goals",
     "Finding": "kschedctl.common.findings.finding",
     "AnalysisHandle": "kschedctl.analyses.handle",
     "InputError": "kschedctl.common.errors",
     "KschedctlError": "kschedctl.common.errors",
-    "LabelNode": "kschedctl.whatif.edits",
+    "LabelNode": "kschedctl.trials.whatif.edits",
     "LeaderOverview": "kschedctl.answers.leader",
     "LintReport": "kschedctl.answers.lint",
     "LiveContext": "kschedctl.sources.live.context",
@@ -234,7 +234,7 @@ _HOMES = {
     "Pending": "kschedctl.answers.pending",
     "Pod": "kschedctl.objects.pod",
     "PodCapacity": "kschedctl.answers.capacity",
-    "PodEdit": "kschedctl.whatif.edit",
+    "PodEdit": "kschedctl.trials.whatif.edit",
     "PodVolumes": "kschedctl.answers.volumes",
     "Pods": "kschedctl.cluster.pods",
     "Preemption": "kschedctl.answers.preempt",
@@ -247,24 +247,24 @@ _HOMES = {
     "Scheduler": "kschedctl.scheduler.cycle.scheduler",
     "SchedulerConfiguration": "kschedctl.scheduler.framework.config.load",
     "SchedulingCluster": "kschedctl.face",
-    "SetNodeSelector": "kschedctl.whatif.edits",
-    "SetPriority": "kschedctl.whatif.edits",
-    "SetReplicas": "kschedctl.whatif.edits",
-    "SetRequest": "kschedctl.whatif.edits",
+    "SetNodeSelector": "kschedctl.trials.whatif.edits",
+    "SetPriority": "kschedctl.trials.whatif.edits",
+    "SetReplicas": "kschedctl.trials.whatif.edits",
+    "SetRequest": "kschedctl.trials.whatif.edits",
     "Severity": "kschedctl.common.findings.finding",
     "Simulated": "kschedctl.answers.simulate",
-    "Simulation": "kschedctl.simulate.simulation",
+    "Simulation": "kschedctl.trials.simulate.simulation",
     "SnapshotInfo": "kschedctl.answers.snapshot",
     "Subject": "kschedctl.common.findings.finding",
     "Suggestion": "kschedctl.why.proof",
     "Sweep": "kschedctl.answers.sweep",
-    "TaintNode": "kschedctl.whatif.edits",
+    "TaintNode": "kschedctl.trials.whatif.edits",
     "Threat": "kschedctl.answers.preempt",
-    "TimelineEntry": "kschedctl.simulate.timeline",
-    "Tolerate": "kschedctl.whatif.edits",
+    "TimelineEntry": "kschedctl.trials.simulate.timeline",
+    "Tolerate": "kschedctl.trials.whatif.edits",
     "UnsupportedError": "kschedctl.common.errors",
     "Verification": "kschedctl.answers.verify",
-    "World": "kschedctl.simulate.world",
+    "World": "kschedctl.trials.simulate.world",
     "case_configuration": "kschedctl.functions",
     "decide_cases": "kschedctl.functions",
     "lint": "kschedctl.linting",

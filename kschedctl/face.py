@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from kschedctl.answers.verify import Verification
     from kschedctl.answers.volumes import ClaimVolumes, PodVolumes
     from kschedctl.objects.pod import Pod
-    from kschedctl.optimum.catalog import Catalog
-    from kschedctl.optimum.goals import FinalGoal
-    from kschedctl.simulate.drain import DrainOptions
-    from kschedctl.whatif.edits import Edit
+    from kschedctl.trials.optimum.catalog import Catalog
+    from kschedctl.trials.optimum.goals import FinalGoal
+    from kschedctl.trials.simulate.drain import DrainOptions
+    from kschedctl.trials.whatif.edits import Edit
     from kschedctl.why.proof import Suggestion
 
 T = TypeVar("T", bound=ApiObject)
@@ -89,11 +89,11 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         from dataclasses import replace
 
         from kschedctl.common.errors import InputError
-        from kschedctl.simulate.disruption import with_computed_status
-        from kschedctl.simulate.pending import newly_pending_pods
-        from kschedctl.whatif.edit_sequence import apply_edits
-        from kschedctl.whatif.edits import EDITS
-        from kschedctl.whatif.option_values import WhatIfs
+        from kschedctl.trials.simulate.disruption import with_computed_status
+        from kschedctl.trials.simulate.pending import newly_pending_pods
+        from kschedctl.trials.whatif.edit_sequence import apply_edits
+        from kschedctl.trials.whatif.edits import EDITS
+        from kschedctl.trials.whatif.option_values import WhatIfs
 
         names = [edit.option.name for edit in EDITS]
         for name in options:
@@ -566,14 +566,14 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         Examples
         --------
         >>> import kschedctl
-        >>> from kschedctl.simulate.drain import DrainOptions
+        >>> from kschedctl.trials.simulate.drain import DrainOptions
         >>> cluster = kschedctl.load("fixtures/shop/cluster")
         >>> cluster.drain(["node-1"], options=DrainOptions(ignore_daemon_sets=True)).summary.split(": ")[1]
         '4 pods move; 1 pod stays pending'
         """
         from kschedctl.analyses.drain.analysis import drain
         from kschedctl.analyses.drain.run import DrainRequest
-        from kschedctl.simulate.drain import DrainOptions
+        from kschedctl.trials.simulate.drain import DrainOptions
 
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
         request = DrainRequest(
@@ -591,7 +591,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         Parameters
         ----------
         workload : ApiObject
-            The workload with its new template; ``kschedctl.simulate.rollout.restarted`` makes one that repeats the old.
+            The workload with its new template; ``kschedctl.trials.simulate.rollout.restarted`` makes one that repeats the old.
 
         Raises
         ------
@@ -602,7 +602,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         --------
         >>> import kschedctl
         >>> from kschedctl.objects.workload import Deployment
-        >>> from kschedctl.simulate.rollout import restarted
+        >>> from kschedctl.trials.simulate.rollout import restarted
         >>> cluster = kschedctl.load("fixtures/pending/cluster.yaml")
         >>> cluster.rollout(restarted(cluster.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]
         'the rollout stalls at step 3'
@@ -638,7 +638,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         (3, 3, True)
         """
         from kschedctl.analyses.optimum.analysis import TIME_LIMIT, OptimumRequest, optimum
-        from kschedctl.optimum.goals import FinalGoal
+        from kschedctl.trials.optimum.goals import FinalGoal
 
         return optimum(
             self,
@@ -664,7 +664,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
             If the catalog is wrong, or the solver is not installed (the extra ``optimum``).
         """
         from kschedctl.analyses.optimum.analysis import TIME_LIMIT, purchase
-        from kschedctl.optimum.catalog import read_catalog
+        from kschedctl.trials.optimum.catalog import read_catalog
 
         kinds = read_catalog(str(catalog)) if isinstance(catalog, str | Path) else catalog
         return purchase(self, kinds, _handle(handle), seconds=TIME_LIMIT if seconds is None else seconds)
@@ -731,7 +731,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
 
     def _named(self, kind: type[T], name: str) -> T:
         """Return the object of a kind, given as ``namespace/name``, or by its name if the kind has no namespaces."""
-        from kschedctl.whatif.targets import find_object
+        from kschedctl.trials.whatif.targets import find_object
 
         return find_object(self.cluster, kind, name)
 

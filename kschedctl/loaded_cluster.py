@@ -31,17 +31,17 @@ from kschedctl.scheduler.framework.config.load import SchedulerConfiguration
 from kschedctl.scheduler.framework.extender import Extender
 from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.registry import full_registry
-from kschedctl.simulate.choice import Choose, first_by_name
-from kschedctl.simulate.pending import pending_pods, scheduler_message
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.pod_choice import defaulted, given_pod, is_manifest
-from kschedctl.whatif.edit import PodEdit
-from kschedctl.whatif.edit_sequence import apply_pod_edits
+from kschedctl.trials.simulate.choice import Choose, first_by_name
+from kschedctl.trials.simulate.pending import pending_pods, scheduler_message
+from kschedctl.trials.whatif.edit import PodEdit
+from kschedctl.trials.whatif.edit_sequence import apply_pod_edits
 
 if TYPE_CHECKING:
     from kschedctl.controllers.workloads.created_pods import MadePod
-    from kschedctl.simulate.simulation import Simulation
-    from kschedctl.simulate.world import World
+    from kschedctl.trials.simulate.simulation import Simulation
+    from kschedctl.trials.simulate.world import World
 
 
 class LoadedCluster:
@@ -213,7 +213,7 @@ class LoadedCluster:
             New pods, each as for ``decide``.
         choose : callable
             The tie-breaking function: it receives the pod and the names of the best nodes, and returns one of them. By
-            default it returns the first by name; see ``kschedctl.simulate.choice``.
+            default it returns the first by name; see ``kschedctl.trials.simulate.choice``.
         world : World, optional
             The components that act besides the scheduler; by default all that are modelled.
         order : int, optional
@@ -237,7 +237,7 @@ class LoadedCluster:
         batch/report-6-xxxxx node-7
         shop/search-3 node-8
         """
-        from kschedctl.simulate.simulation import Simulation
+        from kschedctl.trials.simulate.simulation import Simulation
 
         simulation = Simulation(self.with_edited_pending(), choose=choose, world=world)
         new = [self.admit(pod).pod for pod in pods]

@@ -20,11 +20,11 @@ from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.config.types import KubeSchedulerConfiguration
 from kschedctl.scheduler.framework.extender import Extender
 from kschedctl.scheduler.plugins.registry import full_registry, in_tree_registry
-from kschedctl.simulate.disruption import with_computed_status
 from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.text_file import file_bytes
-from kschedctl.whatif.edit import Edit
+from kschedctl.trials.simulate.disruption import with_computed_status
+from kschedctl.trials.whatif.edit import Edit
 
 if TYPE_CHECKING:
     from kschedctl.sources.live.context import LiveContext
@@ -65,7 +65,7 @@ def load(
     live : LiveContext, optional
         The cluster to read if no paths are given; by default that of kubectl's current context.
     edits : sequence of Edit, optional
-        Changes to try (``kschedctl.whatif.edits``), made one after the other: changes of the cluster, and of the pods
+        Changes to try (``kschedctl.trials.whatif.edits``), made one after the other: changes of the cluster, and of the pods
         that questions are about.
     admission : bool
         True if new pods go through admission before they are decided for; otherwise they only get their defaults.

@@ -24,9 +24,9 @@ from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import Job
-from kschedctl.simulate.capacity import CopyCount
-from kschedctl.simulate.capacity import capacity as count_copies
-from kschedctl.simulate.gang_capacity import GangCount
+from kschedctl.trials.simulate.capacity import CopyCount
+from kschedctl.trials.simulate.capacity import capacity as count_copies
+from kschedctl.trials.simulate.gang_capacity import GangCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

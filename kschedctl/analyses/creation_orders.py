@@ -9,7 +9,7 @@ from kschedctl.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.answers.simulate import CreationOrdersData, OrderWorkloadData, PodInOrdersData
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.wording import counted
-from kschedctl.simulate.simulation import Simulation
+from kschedctl.trials.simulate.simulation import Simulation
 
 
 def try_orders(

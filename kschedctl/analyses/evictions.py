@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 from kschedctl.answers.simulate import EvictionData, SlowestPodData
-from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
-from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.trials.simulate.simulated_cluster import IN_PLACE_OF
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
 _EVICTED = (TimelineEvent.EVICTED, TimelineEvent.PREEMPTED)
 

@@ -16,7 +16,7 @@ from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.pod import Pod, PodStatus
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
-from kschedctl.simulate.gang_capacity import Gang, GangCount, gang_capacity
+from kschedctl.trials.simulate.gang_capacity import Gang, GangCount, gang_capacity
 
 
 def group_to_copy(cluster: LoadedCluster, pod: Pod) -> PodGroup | None:

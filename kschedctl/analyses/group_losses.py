@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.objects.wording import counted, listed
-from kschedctl.simulate.group_losses import GroupLoss
+from kschedctl.trials.simulate.group_losses import GroupLoss
 
 
 def group_loss_data(losses: Iterable[GroupLoss]) -> tuple[GroupLossData, ...]:

@@ -38,8 +38,8 @@ from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.simulate.deletions import ending_pods
-from kschedctl.simulate.pending import pending_pods, scheduler_message
+from kschedctl.trials.simulate.deletions import ending_pods
+from kschedctl.trials.simulate.pending import pending_pods, scheduler_message
 from kschedctl.why.pending_groups import PendingGroup, group_pending_pods, oldest
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.recreated_pods import pending_words

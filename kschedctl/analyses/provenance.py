@@ -17,10 +17,10 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
 from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.simulate.disruption import computed_budgets
+from kschedctl.trials.simulate.disruption import computed_budgets
 
 if TYPE_CHECKING:
-    from kschedctl.simulate.attempt import Attempt
+    from kschedctl.trials.simulate.attempt import Attempt
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):

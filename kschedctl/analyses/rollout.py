@@ -17,7 +17,7 @@ from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.wording import counted
-from kschedctl.simulate.rollout_loop import Rollout
+from kschedctl.trials.simulate.rollout_loop import Rollout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,9 @@ from kschedctl.objects.workload import Deployment, DeploymentStrategy, RollingUp
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Risk
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.simulate.rollout import roll_out
-from kschedctl.simulate.rollout_loop import Rollout
-from kschedctl.whatif.patches import make_changes
+from kschedctl.trials.simulate.rollout import roll_out
+from kschedctl.trials.simulate.rollout_loop import Rollout
+from kschedctl.trials.whatif.patches import make_changes
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest

@@ -40,11 +40,11 @@ from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.wording import counted
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.simulate.attempt import Attempt
-from kschedctl.simulate.choice import TieBreak
-from kschedctl.simulate.deletions import ending_pods
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.choice import TieBreak
+from kschedctl.trials.simulate.deletions import ending_pods
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
 #: Cures are searched for one pod of each of the 3 largest groups, 2 each.
 _MOST_CURED: Final = 3

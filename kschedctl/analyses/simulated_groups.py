@@ -13,8 +13,8 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.simulate.attempt import Attempt, GroupAttempt
-from kschedctl.simulate.simulation import Simulation
+from kschedctl.trials.simulate.attempt import Attempt, GroupAttempt
+from kschedctl.trials.simulate.simulation import Simulation
 
 
 def simulated_groups(

@@ -14,7 +14,7 @@ from kschedctl.objects.workload import DaemonSet
 
 if TYPE_CHECKING:
     from kschedctl.loaded_cluster import LoadedCluster
-    from kschedctl.whatif.workload_pods import WorkloadPods
+    from kschedctl.trials.whatif.workload_pods import WorkloadPods
 
 #: Option values by option name; together they name exactly one pod or workload.
 Arguments = Mapping[str, object]
@@ -63,7 +63,7 @@ def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> WorkloadPod
     """
     # Most questions name no workload.
     from kschedctl.controllers.workloads.daemon_set import node_of
-    from kschedctl.whatif.workload_pods import workload_pods
+    from kschedctl.trials.whatif.workload_pods import workload_pods
 
     where = workload.ref
     found = workload_pods(cluster.cluster, workload, where=where)

@@ -34,9 +34,9 @@ from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.wording import counted, listed
-from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed
 from kschedctl.scheduler.volumes.pod_claims import is_undecidable
+from kschedctl.trials.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumeview.claim_outcomes import NodeOverview
 from kschedctl.volumeview.early_binding import Trap
 from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview

@@ -12,7 +12,7 @@ from kschedctl.answers.cures import CureData
 from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.answers.simulate import EvictionData, SlowestPodData, UtilisationData, WaitingData
-from kschedctl.simulate.timeline import TimelineEntry, TimelineTable
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineTable
 
 
 class RefusalData(Data, frozen=True):

@@ -12,7 +12,7 @@ from kschedctl.answers.diagnosis import DiagnosisData
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.answers.simulate import PlacementData
-from kschedctl.simulate.rollout_steps import RolloutStep, RolloutWaiting
+from kschedctl.trials.simulate.rollout_steps import RolloutStep, RolloutWaiting
 
 
 class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):

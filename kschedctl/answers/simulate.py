@@ -11,7 +11,7 @@ from msgspec import Meta
 from kschedctl.answers.base import ClusterAnswer, Data
 from kschedctl.answers.cures import CureData
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
-from kschedctl.simulate.timeline import TimelineEntry, TimelineTable
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineTable
 
 
 class PlacementData(Data, frozen=True):

@@ -141,7 +141,7 @@ def drain(
     from kschedctl.analyses.drain.run import DrainRequest
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.simulate.drain import DrainOptions
+    from kschedctl.trials.simulate.drain import DrainOptions
 
     handle = TerminalHandle()
     options = DrainOptions(

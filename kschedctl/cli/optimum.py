@@ -99,10 +99,10 @@ def optimum(
     from kschedctl.analyses.optimum.analysis import optimum as find_optimum
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.optimum.catalog import read_catalog
-    from kschedctl.optimum.goals import FinalGoal
-    from kschedctl.optimum.program import load_solver
     from kschedctl.requests.manifests import load_with_manifests
+    from kschedctl.trials.optimum.catalog import read_catalog
+    from kschedctl.trials.optimum.goals import FinalGoal
+    from kschedctl.trials.optimum.program import load_solver
 
     # A missing solver is reported before anything is read.
     load_solver()

@@ -89,7 +89,7 @@ def verify(
     from kschedctl.answers.verify import ComparedPodData, RecordedCaseData
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.whatif.option_values import WhatIfs
+    from kschedctl.trials.whatif.option_values import WhatIfs
 
     if record:
         _check_target(record, (*request.inputs, *((request.config,) if request.config else ())), force=force)

@@ -25,10 +25,10 @@ from kschedctl.controllers.workloads.budget_limits import (
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.simulate.budgeted_pods import BudgetedPods
-from kschedctl.simulate.disruption import counted_budget, is_healthy, is_unready
-from kschedctl.simulate.eviction import covering_budgets
-from kschedctl.simulate.pods import pod_at
+from kschedctl.trials.simulate.budgeted_pods import BudgetedPods
+from kschedctl.trials.simulate.disruption import counted_budget, is_healthy, is_unready
+from kschedctl.trials.simulate.eviction import covering_budgets
+from kschedctl.trials.simulate.pods import pod_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_
 from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Change, Create, Remedy, Risk, created
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
-from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
+from kschedctl.trials.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 
 #: The family of remedies that add nodes.
 NEW_NODE: Final = "node"

@@ -10,7 +10,7 @@ from kschedctl.presentation.document import Document, Paragraph
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.nodes import overview_document
 from kschedctl.presentation.tone import Tone
-from kschedctl.simulate.pending import pending_pods
+from kschedctl.trials.simulate.pending import pending_pods
 
 #: The number of pending pods that are named.
 _FEW: Final = 5

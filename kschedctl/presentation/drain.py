@@ -28,7 +28,7 @@ from kschedctl.presentation.simulate import (
 )
 from kschedctl.presentation.tone import Tone
 from kschedctl.presentation.utilisation import utilisation_bars
-from kschedctl.simulate.timeline import TimelineEvent
+from kschedctl.trials.simulate.timeline import TimelineEvent
 
 _DRAINED: Final = Kind("drained")
 _NOT_DRAINED: Final = Kind("not drained", Tone.CAUTION)

@@ -12,7 +12,7 @@ from typing import Final
 from kschedctl.objects.wording import counted
 from kschedctl.presentation.charts import Kind, Lane, Span, Timeline
 from kschedctl.presentation.tone import Tone
-from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
 #: The largest number of lanes.
 _MOST_LANES: Final = 100

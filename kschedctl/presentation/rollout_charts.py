@@ -13,7 +13,7 @@ from kschedctl.presentation.changes_map import pods_map
 from kschedctl.presentation.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
 from kschedctl.presentation.document import Document
 from kschedctl.presentation.tone import Tone
-from kschedctl.simulate.rollout_steps import RolloutStep
+from kschedctl.trials.simulate.rollout_steps import RolloutStep
 
 #: The largest number of lanes and of steps that are drawn.
 _MOST_LANES: Final = 100

@@ -30,7 +30,7 @@ from kschedctl.presentation.frame import View, cautions, first_line, header, nex
 from kschedctl.presentation.pod_timeline import pod_timeline
 from kschedctl.presentation.tone import Tone
 from kschedctl.presentation.utilisation import shares, utilisation_bars
-from kschedctl.simulate.timeline import TimelineEntry
+from kschedctl.trials.simulate.timeline import TimelineEntry
 
 #: The number of nodes and names per row without ``-o wide``.
 _FEW: Final = 3

@@ -13,8 +13,8 @@ from kschedctl.presentation.document import Document, Paragraph
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.simulate import timeline
 from kschedctl.presentation.tone import Tone
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import TimelineEvent
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.timeline import TimelineEvent
 
 #: The number of events that are shown without ``-o wide``.
 _FEW: Final = 40

@@ -10,7 +10,7 @@ from kschedctl.sources.snapshot.cluster_reader import ClusterReader
 from kschedctl.sources.snapshot.load import ObjectReader, build_snapshot
 from kschedctl.sources.snapshot.reading import SnapshotReader
 from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
-from kschedctl.whatif.option_values import WhatIfs
+from kschedctl.trials.whatif.option_values import WhatIfs
 
 
 def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: AnalysisHandle) -> Capture:

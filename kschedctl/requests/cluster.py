@@ -19,8 +19,8 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
-from kschedctl.whatif.edits import Apply
-from kschedctl.whatif.option_values import WhatIfs
+from kschedctl.trials.whatif.edits import Apply
+from kschedctl.trials.whatif.option_values import WhatIfs
 
 if TYPE_CHECKING:
     from kschedctl.sources.live.context import LiveContext

@@ -13,9 +13,9 @@ from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.requests.scope import NamespaceScope
 from kschedctl.requests.workload_names import named_workload, workload_kind
-from kschedctl.simulate.rollout import ROLLED, restarted
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.trials.simulate.rollout import ROLLED, restarted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.wording import similar
 from kschedctl.scheduler.plugins.registry import full_registry
 from kschedctl.sweep.plan import AxisPlan, NumberRange
-from kschedctl.whatif.edit import Edit
-from kschedctl.whatif.edits import EDITS
+from kschedctl.trials.whatif.edit import Edit
+from kschedctl.trials.whatif.edits import EDITS
 
 #: The what-if edits, by the name of their option without ``--``.
 EDITS_BY_NAME: Final[Mapping[str, type[Edit]]] = {edit.option.flag.removeprefix("--"): edit for edit in EDITS}

@@ -24,13 +24,13 @@ from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.simulate.drain import DrainOptions
-from kschedctl.simulate.pending import pending_pods
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.sources.snapshot.reading import read_manifest
 from kschedctl.sweep.measurements import CaseResult
-from kschedctl.whatif.targets import find_kind
-from kschedctl.whatif.values import split_target
+from kschedctl.trials.simulate.drain import DrainOptions
+from kschedctl.trials.simulate.pending import pending_pods
+from kschedctl.trials.whatif.targets import find_kind
+from kschedctl.trials.whatif.values import split_target
 
 _DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
 

@@ -24,7 +24,7 @@ from kschedctl.sweep.plan import texts
 from kschedctl.sweep.plan_reader import ReadPlan
 from kschedctl.sweep.row import Row
 from kschedctl.sweep.variation import BaseKey, Variation, variation
-from kschedctl.whatif.edit import Edit, FileEdit, PodEdit
+from kschedctl.trials.whatif.edit import Edit, FileEdit, PodEdit
 
 #: The maximum number of cached clusters. Cases are ordered by cluster, so a few suffice.
 _KEPT: Final = 2

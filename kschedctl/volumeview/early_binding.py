@@ -10,9 +10,9 @@ from kschedctl.answers.volumes import ClaimAction
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.storage import CSINode, StorageClass
 from kschedctl.objects.volume import PersistentVolume
-from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import WAIT_FOR_FIRST_CONSUMER
+from kschedctl.trials.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumeview.zones import usable_from, zones_of
 
 

@@ -18,11 +18,11 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.persistentvolume.controller import sync_claim
-from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import storage_class_of, volume_of
 from kschedctl.scheduler.volumes.pod_claims import claim_uses, claims_problem, is_undecidable
+from kschedctl.trials.persistentvolume.controller import sync_claim
+from kschedctl.trials.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumeview.claim_outcomes import NodeOverview, claims_on_nodes
 from kschedctl.volumeview.early_binding import Trap, find_trap
 from kschedctl.volumeview.zones import usable_from, zones_of

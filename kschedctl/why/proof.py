@@ -21,8 +21,8 @@ from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.result import Candidate
-from kschedctl.simulate.rollout_loop import Rollout
-from kschedctl.whatif.patches import make_changes
+from kschedctl.trials.simulate.rollout_loop import Rollout
+from kschedctl.trials.whatif.patches import make_changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.wording import listed
 from kschedctl.scheduler.cycle.cycle import schedule_pod
-from kschedctl.simulate.pods import on_node, pod_at
-from kschedctl.simulate.world import is_recreated, replacement
-from kschedctl.whatif.pods import move_pods
-from kschedctl.whatif.workload_pods import successor
+from kschedctl.trials.simulate.pods import on_node, pod_at
+from kschedctl.trials.simulate.world import is_recreated, replacement
+from kschedctl.trials.whatif.pods import move_pods
+from kschedctl.trials.whatif.workload_pods import successor
 from kschedctl.why.proof import Suggestion
 
 

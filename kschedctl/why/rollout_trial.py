@@ -27,10 +27,10 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.remedy import Patch, Remedy, Risk
-from kschedctl.simulate.rollout import ROLLED, roll_out
-from kschedctl.simulate.rollout_loop import Rollout
-from kschedctl.whatif.patches import make_changes
-from kschedctl.whatif.workload_pods import workload_pods
+from kschedctl.trials.simulate.rollout import ROLLED, roll_out
+from kschedctl.trials.simulate.rollout_loop import Rollout
+from kschedctl.trials.whatif.patches import make_changes
+from kschedctl.trials.whatif.workload_pods import workload_pods
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.template import through_templates
 

@@ -15,7 +15,7 @@ from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.pod import Container, Pod, PodSpec
 from kschedctl.objects.workload import CronJob, PodTemplateSpec
 from kschedctl.scheduler.framework.remedy import Operation, Patch, Remedy, patched, pointer
-from kschedctl.whatif.patches import make_changes
+from kschedctl.trials.whatif.patches import make_changes
 
 _SPEC: Final = "/spec"
 _OF_CONTAINER: Final = re.compile(r"/spec/(containers|initContainers)/([0-9]+)/(.+)")

@@ -23,13 +23,13 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, Risk
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
-from kschedctl.simulate.capacity import capacity
-from kschedctl.simulate.deletions import ending_pods
-from kschedctl.simulate.pods import pod_at
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.world import World
-from kschedctl.whatif.patches import make_changes
-from kschedctl.whatif.pods import move_pods
+from kschedctl.trials.simulate.capacity import capacity
+from kschedctl.trials.simulate.deletions import ending_pods
+from kschedctl.trials.simulate.pods import pod_at
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.world import World
+from kschedctl.trials.whatif.patches import make_changes
+from kschedctl.trials.whatif.pods import move_pods
 from kschedctl.why.commands import commands_of
 from kschedctl.why.pending_groups import PendingGroup
 from kschedctl.why.proof import broken_budgets

@@ -18,7 +18,7 @@ from kschedctl.objects.storage import CSINode
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.simulate.capacity import capacity
+from kschedctl.trials.simulate.capacity import capacity
 from tests.answer_schema import validate
 from tests.builders import (
     make_cluster,
@@ -29,7 +29,7 @@ from tests.builders import (
     make_pod,
     make_storage_class,
 )
-from tests.simulate.test_capacity import copies_of
+from tests.trials.simulate.test_capacity import copies_of
 
 
 def ask(cpu: str, most: int | None = None) -> PodCapacity:

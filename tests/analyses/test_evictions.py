@@ -7,7 +7,7 @@ from kschedctl.analyses.drain.run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.simulate import SimulateRequest, simulate
 from kschedctl.answers.simulate import SlowestPodData
-from kschedctl.simulate.drain import DrainOptions
+from kschedctl.trials.simulate.drain import DrainOptions
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 
 JOB = ("batch/v1", "Job", "report")

@@ -17,13 +17,13 @@ from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.presentation.drain import document
 from kschedctl.presentation.frame import View
-from kschedctl.simulate.drain import DrainOptions
-from kschedctl.simulate.rollout import restarted
+from kschedctl.trials.simulate.drain import DrainOptions
+from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.gangs import GROUPING, RACK, make_group, make_grouping
 from tests.presentation.printing import lines
-from tests.simulate.test_rollout import members as stateful_pods
-from tests.simulate.test_rollout import nodes, stateful_set
+from tests.trials.simulate.test_rollout import members as stateful_pods
+from tests.trials.simulate.test_rollout import nodes, stateful_set
 
 JOB = ("batch/v1", "Job", "gang")
 

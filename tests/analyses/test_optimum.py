@@ -17,17 +17,17 @@ from kschedctl.answers.optimum import Emptied, Optimum, Purchased
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.optimum.adjustments import find_adjustments
-from kschedctl.optimum.catalog import Catalog, NodeKind
-from kschedctl.optimum.comparison import compare
-from kschedctl.optimum.consolidation import empty_nodes
-from kschedctl.optimum.purchase import buy
 from kschedctl.presentation.consolidation import emptied_document
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.optimum import document
 from kschedctl.presentation.purchase import purchase_document
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.optimum.adjustments import find_adjustments
+from kschedctl.trials.optimum.catalog import Catalog, NodeKind
+from kschedctl.trials.optimum.comparison import compare
+from kschedctl.trials.optimum.consolidation import empty_nodes
+from kschedctl.trials.optimum.purchase import buy
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.presentation.printing import lines

@@ -17,7 +17,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.render.json import as_json
-from kschedctl.simulate.pending import pending_pods
+from kschedctl.trials.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.unblocking_changes import unblock
 from tests.answer_schema import validate

@@ -10,9 +10,9 @@ from kschedctl.answers.rollout import RolledOut
 from kschedctl.presentation.document import Paragraph
 from kschedctl.presentation.frame import View
 from kschedctl.presentation.rollout import document
-from kschedctl.simulate.rollout import restarted
+from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import make_cluster, make_loaded
-from tests.simulate.test_rollout import (
+from tests.trials.simulate.test_rollout import (
     APART,
     ON_2,
     deployment,

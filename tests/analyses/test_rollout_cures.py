@@ -13,7 +13,7 @@ from kschedctl.objects.core import Condition
 from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.pod import PodStatus
 from kschedctl.objects.storage import CSIDriver, VolumeAttachment
-from kschedctl.simulate.rollout import restarted
+from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import (
     make_claim,
     make_cluster,
@@ -25,7 +25,7 @@ from tests.builders import (
     make_storage_class,
     make_volume,
 )
-from tests.simulate.test_rollout import (
+from tests.trials.simulate.test_rollout import (
     APART,
     HALF,
     HOST_PORT,

@@ -15,8 +15,8 @@ from kschedctl.scheduler.framework.interface import Plugin
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.operands import undocumented_fields
-from kschedctl.whatif.edit import Edit
-from kschedctl.whatif.edits import EDITS
+from kschedctl.trials.whatif.edit import Edit
+from kschedctl.trials.whatif.edits import EDITS
 from tests.docs import changelog
 from tests.paths import ROOT
 
@@ -94,7 +94,7 @@ EDIT_NAMES = {edit.option.name: edit for edit in EDITS}
 
 @pytest.mark.parametrize("name", EDIT_NAMES)
 def test_edit_step_1_a_module_is_named_after_the_option(name: str) -> None:
-    module = EDIT_NAMES[name].__module__.removeprefix("kschedctl.whatif.edits.").removesuffix(".edit")
+    module = EDIT_NAMES[name].__module__.removeprefix("kschedctl.trials.whatif.edits.").removesuffix(".edit")
     assert module == name
     first = (sys.modules[EDIT_NAMES[name].__module__].__doc__ or "").splitlines()[0]
     assert first.startswith(f"``{EDIT_NAMES[name].option.flag}"), "the docstring begins with the option"
@@ -112,7 +112,7 @@ def test_edit_step_1_the_option_has_a_metavar_and_a_help(name: str) -> None:
 def test_edit_step_2_every_module_of_an_edit_is_in_the_list() -> None:
     folder = module_of(EDITS[0]).parents[1]
     modules = {path.stem for path in folder.iterdir() if not path.name.startswith("__")}
-    assert modules == set(EDIT_NAMES), "add it to EDITS in kschedctl/whatif/edits/__init__.py"
+    assert modules == set(EDIT_NAMES), "add it to EDITS in kschedctl/trials/whatif/edits/__init__.py"
 
 
 @pytest.mark.parametrize("name", EDIT_NAMES)

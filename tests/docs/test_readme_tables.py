@@ -13,7 +13,7 @@ import typer
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.main import app
-from kschedctl.whatif.edits import EDITS
+from kschedctl.trials.whatif.edits import EDITS
 from tests.paths import ROOT
 from tools import picture
 

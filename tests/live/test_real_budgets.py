@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 import kschedctl
 from kschedctl.objects.workload import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kschedctl.simulate.disruption import counted_budget
 from kschedctl.sources.live.context import LiveContext
+from kschedctl.trials.simulate.disruption import counted_budget
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 

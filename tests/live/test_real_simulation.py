@@ -18,9 +18,9 @@ import kschedctl
 from conformance.generate.chance import Chance
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.pod import Pod
-from kschedctl.simulate.batch import GATE as BATCHING
-from kschedctl.simulate.world import SCHEDULER_ALONE
 from kschedctl.sources.live.context import LiveContext
+from kschedctl.trials.simulate.batch import GATE as BATCHING
+from kschedctl.trials.simulate.world import SCHEDULER_ALONE
 from tests.live.busy import attempts_so_far
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, free_ports, missing_assets

@@ -9,7 +9,7 @@ import pytest
 
 from kschedctl.presentation.charts import Timeline
 from kschedctl.presentation.pod_timeline import pod_timeline
-from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
 BEGAN = datetime(2026, 5, 4, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ import pytest
 from kschedctl.common.errors import InputError
 from kschedctl.sweep.axis import EDITS_BY_NAME, read_axis
 from kschedctl.sweep.plan import AxisPlan, NumberRange
-from kschedctl.whatif.edits import EDITS
+from kschedctl.trials.whatif.edits import EDITS
 
 
 def span(first: float, to: float, step: float = 1) -> NumberRange:

@@ -9,9 +9,9 @@ import pytest
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.storage import CSINode
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.persistentvolume.controller import sync_claim
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import storage_class_of
+from kschedctl.trials.persistentvolume.controller import sync_claim
 from kschedctl.volumeview.early_binding import Trap, find_trap
 from tests.builders import ZONE, make_claim, make_cluster, make_node, make_object, make_storage_class, make_volume
 

@@ -9,7 +9,7 @@ import pytest
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.simulate.pending import pending_pods
+from kschedctl.trials.simulate.pending import pending_pods
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.recreated_pods import pending_words, recreated_pods, recreation_consequences
 from kschedctl.why.search import suggest

@@ -16,14 +16,14 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.simulate.pending import pending_pods
+from kschedctl.trials.simulate.pending import pending_pods
 from kschedctl.why import rollout_trial, search
 from kschedctl.why.pending_groups import group_pending_pods
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest
 from kschedctl.why.unblocking_changes import unblock
 from tests.builders import HOSTNAME, LONG_AGO, decide, make_cluster, make_node, make_object, make_pod
-from tests.whatif.test_workload_pods import APP, SELECTOR, deployment, template, web
+from tests.trials.whatif.test_workload_pods import APP, SELECTOR, deployment, template, web
 
 HIGH = make_object(PriorityClass, "high", value=100)
 LOWER, HIGHER = "request 2.9 cpu or less instead of 3", "priority class high (100 instead of 0)"

@@ -14,8 +14,8 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.plugins.registry import in_tree_registry
-from kschedctl.simulate.simulation import Simulation
 from kschedctl.testing.contract import ContractCheck, plugin_checks
+from kschedctl.trials.simulate.simulation import Simulation
 
 ARGS = GangArgs((PodGroup("two", min_member=2), PodGroup("three", min_member=3)))
 

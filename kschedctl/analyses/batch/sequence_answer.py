@@ -14,7 +14,7 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.objects.core import Condition
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.simulate.attempt import Attempt, GroupAttempt
+from kschedctl.trials.simulate.attempt import Attempt, GroupAttempt
 
 
 def sequence_answer(case_id: str, played: SequenceResult) -> Answer:

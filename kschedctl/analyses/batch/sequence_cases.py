@@ -19,10 +19,10 @@ from kschedctl.common.clock import VirtualClock
 from kschedctl.common.errors import UnsupportedError
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.registry import Registry
-from kschedctl.simulate.attempt import Attempt
-from kschedctl.simulate.choice import as_recorded, as_recorded_in_groups
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.world import SCHEDULER_ALONE
+from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.choice import as_recorded, as_recorded_in_groups
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.world import SCHEDULER_ALONE
 
 #: After 2,000 attempts a case is given up, as its pods preempt each other without end.
 MOST_ATTEMPTS: Final = 2000

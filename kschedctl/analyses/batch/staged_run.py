@@ -22,9 +22,9 @@ from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.simulate.attempt import Attempt
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.world import SCHEDULER_ALONE, World
+from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World
 
 _FIRST_START: Final = datetime(2026, 2, 1, tzinfo=UTC)
 #: The number of idle attempts at each entry after which a run is at rest.

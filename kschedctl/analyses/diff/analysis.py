@@ -26,10 +26,10 @@ from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.simulate.group_losses import group_losses
-from kschedctl.simulate.pending import pending_pods, queue_order
-from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.sources.snapshot.pod_choice import is_manifest
+from kschedctl.trials.simulate.group_losses import group_losses
+from kschedctl.trials.simulate.pending import pending_pods, queue_order
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
 T = TypeVar("T")
 #: Namespace and name of a pod.

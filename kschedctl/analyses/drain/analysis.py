@@ -40,12 +40,12 @@ from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.wording import counted, listed
-from kschedctl.simulate.choice import TieBreak
-from kschedctl.simulate.drain import DrainedNode
-from kschedctl.simulate.group_losses import group_losses
-from kschedctl.simulate.simulated_cluster import IN_PLACE_OF
-from kschedctl.simulate.timeline import TimelineEntry, TimelineEvent
-from kschedctl.simulate.world import is_recreated
+from kschedctl.trials.simulate.choice import TieBreak
+from kschedctl.trials.simulate.drain import DrainedNode
+from kschedctl.trials.simulate.group_losses import group_losses
+from kschedctl.trials.simulate.simulated_cluster import IN_PLACE_OF
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.trials.simulate.world import is_recreated
 
 
 def drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle) -> Drained:

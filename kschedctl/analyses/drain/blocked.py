@@ -14,8 +14,8 @@ from kschedctl.answers.cures import CureData
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import listed
-from kschedctl.simulate.disruption import is_unready
-from kschedctl.simulate.drain import DrainedNode, DrainOptions
+from kschedctl.trials.simulate.disruption import is_unready
+from kschedctl.trials.simulate.drain import DrainedNode, DrainOptions
 
 #: The most suggestions of an answer.
 MOST_CURES: Final = 5

@@ -20,11 +20,11 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.scheduler.volumes.attach_once import attach_once_claims
-from kschedctl.simulate.budgeted_pods import BudgetedPods, find_workload, scale_of
-from kschedctl.simulate.disruption import counted_budget
-from kschedctl.simulate.rollout import restarted, roll_out
-from kschedctl.whatif.edits.set_replicas.effect import set_replicas
-from kschedctl.whatif.patches import make_changes
+from kschedctl.trials.simulate.budgeted_pods import BudgetedPods, find_workload, scale_of
+from kschedctl.trials.simulate.disruption import counted_budget
+from kschedctl.trials.simulate.rollout import restarted, roll_out
+from kschedctl.trials.whatif.edits.set_replicas.effect import set_replicas
+from kschedctl.trials.whatif.patches import make_changes
 
 #: A workload is scaled to at most this multiple of its replicas; a larger one is no cure for a drain.
 _MOST_TIMES: Final = 2

@@ -10,7 +10,7 @@ from kschedctl.analyses.drain.blocked import blocked_cures
 from kschedctl.analyses.drain.trials import Trials, outcome
 from kschedctl.answers.cures import CureData
 from kschedctl.objects.wording import listed
-from kschedctl.simulate.drain import DAEMON_SET, LOCAL_STORAGE, UNMANAGED, DrainOptions
+from kschedctl.trials.simulate.drain import DAEMON_SET, LOCAL_STORAGE, UNMANAGED, DrainOptions
 
 #: The options by the refusals that they lift.
 _OPTIONS: Final = {

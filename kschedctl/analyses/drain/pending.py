@@ -18,7 +18,7 @@ from kschedctl.diagnosis.volume_places import volume_places
 from kschedctl.objects.wording import listed
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch, Risk
-from kschedctl.whatif.patches import make_changes
+from kschedctl.trials.whatif.patches import make_changes
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest

@@ -12,12 +12,12 @@ from kschedctl.common.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.selectors import matches
-from kschedctl.simulate.attempt import Attempt
-from kschedctl.simulate.choice import TieBreak
-from kschedctl.simulate.drain import DrainedNode, DrainOptions, surge_nodes
-from kschedctl.simulate.drain import drain as drain_nodes
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.whatif.targets import find_nodes, find_zone
+from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.choice import TieBreak
+from kschedctl.trials.simulate.drain import DrainedNode, DrainOptions, surge_nodes
+from kschedctl.trials.simulate.drain import drain as drain_nodes
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.whatif.targets import find_nodes, find_zone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

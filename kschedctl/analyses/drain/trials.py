@@ -14,9 +14,9 @@ from kschedctl.common.errors import KschedctlError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
-from kschedctl.simulate.drain import DrainedNode, DrainOptions
-from kschedctl.simulate.pending import newly_pending_pods
-from kschedctl.simulate.world import is_recreated
+from kschedctl.trials.simulate.drain import DrainedNode, DrainOptions
+from kschedctl.trials.simulate.pending import newly_pending_pods
+from kschedctl.trials.simulate.world import is_recreated
 
 #: The most drains that are tried for the suggestions of an answer.
 _MOST_TRIES: Final = 16

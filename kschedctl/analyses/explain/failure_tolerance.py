@@ -29,7 +29,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import FilterPlugin
-from kschedctl.whatif.nodes import without_nodes_and_pods
+from kschedctl.trials.whatif.nodes import without_nodes_and_pods
 
 #: At most 400 hypothetical states are decided for; on large clusters fewer, as each takes longer, but at least 24.
 _MOST_TRIED: Final = 400

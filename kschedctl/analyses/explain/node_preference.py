@@ -38,7 +38,7 @@ from kschedctl.scheduler.framework.remedy import (
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.framework.scoring import Scores
 from kschedctl.scheduler.plugins.tolerations import taint_remedies
-from kschedctl.whatif.patches import make_changes
+from kschedctl.trials.whatif.patches import make_changes
 
 #: The largest weight of a preferred term that the API server accepts.
 _MOST_PREFERRED: Final = 100

@@ -10,7 +10,7 @@ from kschedctl.analyses.subjects import PodSubject
 from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.resources import RequestRules
-from kschedctl.whatif.workload_pods import fresh_names
+from kschedctl.trials.whatif.workload_pods import fresh_names
 
 #: At most 500 replicas are tried.
 MOST: Final = 500

@@ -13,8 +13,8 @@ from kschedctl.completeness.missing import Missing, every_unlisted, require_list
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.simulate.budgeted_pods import BudgetedPods, limit_of
-from kschedctl.simulate.disruption import is_computed
+from kschedctl.trials.simulate.budgeted_pods import BudgetedPods, limit_of
+from kschedctl.trials.simulate.disruption import is_computed
 
 
 def list_budgets(cluster: LoadedCluster, namespace: str = "", text: str = "", most: int = MOST) -> BudgetsOverview:

@@ -33,7 +33,7 @@ from kschedctl.objects.resources import CPU, MEMORY, RequestRules
 from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.objects.well_known import instance_type_of, pool_name, zone_of
 from kschedctl.objects.wording import counted, listed
-from kschedctl.whatif.targets import find_node, find_nodes, is_pattern, near
+from kschedctl.trials.whatif.targets import find_node, find_nodes, is_pattern, near
 
 #: The order by name, besides that by a resource.
 BY_NAME: Final = "name"

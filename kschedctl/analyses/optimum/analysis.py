@@ -13,16 +13,16 @@ from kschedctl.answers.optimum import Emptied, Optimum, Purchased
 from kschedctl.completeness.missing import Missing, missing_for_any, not_listed
 from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.optimum.adjustments import find_adjustments
-from kschedctl.optimum.catalog import Catalog
-from kschedctl.optimum.comparison import compare
-from kschedctl.optimum.consolidation import empty_nodes
-from kschedctl.optimum.goals import FinalGoal
-from kschedctl.optimum.program import load_solver
-from kschedctl.optimum.purchase import buy
-from kschedctl.simulate.pending import pending_pods
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import TimelineEvent
+from kschedctl.trials.optimum.adjustments import find_adjustments
+from kschedctl.trials.optimum.catalog import Catalog
+from kschedctl.trials.optimum.comparison import compare
+from kschedctl.trials.optimum.consolidation import empty_nodes
+from kschedctl.trials.optimum.goals import FinalGoal
+from kschedctl.trials.optimum.program import load_solver
+from kschedctl.trials.optimum.purchase import buy
+from kschedctl.trials.simulate.pending import pending_pods
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.timeline import TimelineEvent
 
 #: The time limit of the solver, in seconds.
 TIME_LIMIT = 60.0

@@ -20,12 +20,12 @@ from kschedctl.answers.optimum import (
 from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.wording import counted
-from kschedctl.optimum.adjustments import Adjustment
-from kschedctl.optimum.comparison import Comparison, stranded
-from kschedctl.optimum.gangs import notes_of
-from kschedctl.optimum.goals import Goal, ScoreGoal, Violations
-from kschedctl.optimum.trial import PlacementStep
-from kschedctl.simulate.world import is_recreated
+from kschedctl.trials.optimum.adjustments import Adjustment
+from kschedctl.trials.optimum.comparison import Comparison, stranded
+from kschedctl.trials.optimum.gangs import notes_of
+from kschedctl.trials.optimum.goals import Goal, ScoreGoal, Violations
+from kschedctl.trials.optimum.trial import PlacementStep
+from kschedctl.trials.simulate.world import is_recreated
 
 
 def optimum_answer(

@@ -11,8 +11,8 @@ from kschedctl.answers.optimum import BoughtKindData, BoughtNodeData, OptimumPla
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.wording import counted
-from kschedctl.optimum.catalog import UNIT
-from kschedctl.optimum.purchase import Purchase
+from kschedctl.trials.optimum.catalog import UNIT
+from kschedctl.trials.optimum.purchase import Purchase
 
 
 def purchase_answer(before: Cluster, purchase: Purchase, provenance: Provenance) -> Purchased:

@@ -6,7 +6,7 @@ from kschedctl.analyses.provenance import Provenance, envelope
 from kschedctl.answers.optimum import Emptied, EmptiedNodeData
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.wording import counted, listed
-from kschedctl.optimum.consolidation import Consolidation
+from kschedctl.trials.optimum.consolidation import Consolidation
 
 
 def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provenance) -> Emptied:

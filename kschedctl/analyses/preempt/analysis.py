@@ -15,8 +15,8 @@ from kschedctl.analyses.preempt.answer import PreemptionView, preemption_answer
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.preempt import Preemption, Result
 from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.simulate.aftermath import aftermath
-from kschedctl.simulate.pending import queue_order
+from kschedctl.trials.simulate.aftermath import aftermath
+from kschedctl.trials.simulate.pending import queue_order
 
 #: The number of cures for a pod for which preemption does not help.
 _MOST_CURES: Final = 3

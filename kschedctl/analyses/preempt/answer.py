@@ -44,8 +44,8 @@ from kschedctl.scheduler.preemption.reasons import NoLowerPriority
 from kschedctl.scheduler.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
 from kschedctl.scheduler.preemption.shortlist import calculate_num_candidates
 from kschedctl.scheduler.preemption.tied_victims import PossibleVictims, possible_victims
-from kschedctl.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate
-from kschedctl.simulate.world import grace_seconds
+from kschedctl.trials.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate
+from kschedctl.trials.simulate.world import grace_seconds
 
 _PREFIX: Final = "preemption: "
 #: The number of best candidates whose possible victims are determined.

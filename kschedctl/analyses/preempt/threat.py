@@ -16,8 +16,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.simulate.pending import pending_pods
 from kschedctl.sources.snapshot.pod_choice import find_pod
+from kschedctl.trials.simulate.pending import pending_pods
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from kschedctl.completeness.missing import missing_for_any, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.simulate.disruption import without_computed_status
+from kschedctl.trials.simulate.disruption import without_computed_status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

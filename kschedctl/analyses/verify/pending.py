@@ -22,7 +22,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.simulate.pending import pending_pods
+from kschedctl.trials.simulate.pending import pending_pods
 
 _Decide = Callable[[Pod], Decision]
 _DecideThen = Callable[[Pod], Decision | None]

@@ -23,13 +23,13 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import listed
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.simulate.pending import pending_pods
 from kschedctl.sources.snapshot.anonymize import with_pseudonyms
 from kschedctl.sources.snapshot.capture import Capture, capture
 from kschedctl.sources.snapshot.cluster_reader import ClusterReader
 from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from kschedctl.sources.snapshot.summary import ReadSummary
+from kschedctl.trials.simulate.pending import pending_pods
 
 _PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
 _ID: Final = "recorded"

@@ -13,9 +13,9 @@ from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
 from kschedctl.sources.snapshot.validation import Validation
-from kschedctl.whatif.edit import Edit, Option, PodEdit
-from kschedctl.whatif.edits import EDITS
-from kschedctl.whatif.option_values import WhatIfs
+from kschedctl.trials.whatif.edit import Edit, Option, PodEdit
+from kschedctl.trials.whatif.edits import EDITS
+from kschedctl.trials.whatif.option_values import WhatIfs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

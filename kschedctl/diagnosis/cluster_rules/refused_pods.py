@@ -37,8 +37,8 @@ from kschedctl.objects.resources import CPU, MEMORY, RequestRules
 from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.scheduler.framework.remedy import Risk
-from kschedctl.simulate.capacity import capacity
-from kschedctl.whatif.workload_pods import workload_pods
+from kschedctl.trials.simulate.capacity import capacity
+from kschedctl.trials.whatif.workload_pods import workload_pods
 
 _BY_QUOTA: Final = "refused-by-quota"
 _FAILURE: Final = "ReplicaFailure"

@@ -26,9 +26,9 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import PodTemplate
-from kschedctl.simulate.disruption import with_computed_status
-from kschedctl.whatif.edit_sequence import apply_edits
-from kschedctl.whatif.edits import Apply
+from kschedctl.trials.simulate.disruption import with_computed_status
+from kschedctl.trials.whatif.edit_sequence import apply_edits
+from kschedctl.trials.whatif.edits import Apply
 
 
 class ClusterOverlay:

@@ -22,7 +22,7 @@ from kschedctl.objects.validation.pod_rejections import in_workload
 from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.whatif.workload_pods import fresh_names
+from kschedctl.trials.whatif.workload_pods import fresh_names
 
 #: The maximum number of replicas that are tried.
 MOST: Final = 200

@@ -22,7 +22,7 @@ from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.scheduler.framework.scoring import Scores
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Reason, Status
-from kschedctl.whatif.targets import find_node
+from kschedctl.trials.whatif.targets import find_node
 
 if TYPE_CHECKING:
     from kschedctl.scheduler.preemption.result import PreemptionResult

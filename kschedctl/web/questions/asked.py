@@ -17,9 +17,9 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.sources.snapshot.standard_input import STDIN
-from kschedctl.whatif.edit import Edit, FileEdit
-from kschedctl.whatif.edits import EDITS, Apply
-from kschedctl.whatif.option_values import WhatIfs
+from kschedctl.trials.whatif.edit import Edit, FileEdit
+from kschedctl.trials.whatif.edits import EDITS, Apply
+from kschedctl.trials.whatif.option_values import WhatIfs
 
 #: The what-ifs that a request can have: those that read no file.
 OFFERED: Final[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, FileEdit))

@@ -17,7 +17,7 @@ from kschedctl.answers.capacity import CapacityList
 from kschedctl.common.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.wording import listed
-from kschedctl.simulate.drain import DrainOptions
+from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.web.questions.asked import Asked, Query, Seed
 from kschedctl.web.questions.pods import new_pods, pod_of
 

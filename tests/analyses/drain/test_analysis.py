@@ -16,13 +16,13 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.simulate.drain import DrainOptions
+from kschedctl.trials.simulate.drain import DrainOptions
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.scheduler.preemption.small_clusters import budget
-from tests.simulate.test_deletions import NOON, ending
-from tests.simulate.test_drain import web
-from tests.whatif.test_workload_pods import deployment
-from tests.whatif.test_workload_pods import web as running
+from tests.trials.simulate.test_deletions import NOON, ending
+from tests.trials.simulate.test_drain import web
+from tests.trials.whatif.test_workload_pods import deployment
+from tests.trials.whatif.test_workload_pods import web as running
 
 BLOCKING = budget("pdb", "web", 0, currentHealthy=2, desiredHealthy=2)
 

@@ -11,7 +11,7 @@ from kschedctl.analyses.drain.run import DrainRequest
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.answers.drain import Drained
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
-from kschedctl.simulate.drain import DrainOptions
+from kschedctl.trials.simulate.drain import DrainOptions
 from tests.builders import make_claim, make_cluster, make_loaded, make_node, make_object, make_pod, make_volume
 
 RUNS = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}

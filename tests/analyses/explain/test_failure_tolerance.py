@@ -17,7 +17,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.whatif.nodes import without_nodes
+from kschedctl.trials.whatif.nodes import without_nodes
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 from tests.strategies import pods, worlds
 

@@ -21,7 +21,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.simulate.aftermath import aftermath
+from kschedctl.trials.simulate.aftermath import aftermath
 from tests.answer_schema import validate
 from tests.builders import ZONE, make_cluster, make_node, make_pod, make_profile
 

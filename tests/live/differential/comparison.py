@@ -9,7 +9,7 @@ from typing import Final
 
 from kschedctl.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.simulate.pods import without_nomination
+from kschedctl.trials.simulate.pods import without_nomination
 from tests.live.differential.scenery import Object
 from tests.live.differential.stage import condition, is_gated
 

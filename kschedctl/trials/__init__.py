@@ -1,0 +1,1 @@
+"""What happens if something changes, and what happens next."""

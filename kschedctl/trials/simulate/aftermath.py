@@ -1,0 +1,195 @@
+"""The consequences of a preemption: when the pod can start, and where its victims can be scheduled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from kschedctl.cluster.records import PodRecord
+from kschedctl.controllers.workloads.claims import with_own_claims
+from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.objects.meta import OwnerReference
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.plugins.dynamic_resources.allocation import with_allocated_claims
+from kschedctl.scheduler.preemption.result import Candidate
+from kschedctl.trials.simulate.pods import nominated_to, pod_at
+from kschedctl.trials.simulate.simulated_cluster import IN_PLACE_OF
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.timeline import TimelineEvent
+from kschedctl.trials.simulate.world import grace_seconds
+from kschedctl.trials.whatif.pods import move_pods
+from kschedctl.trials.whatif.workload_pods import successor
+
+
+@dataclass(frozen=True, slots=True)
+class VictimFate:
+    """The outcome for a preemption victim.
+
+    Attributes
+    ----------
+    pod : int
+        Its index in ``Cluster.pods``.
+    wait_seconds : int
+        The seconds until the pod is gone at the latest: its grace period; for a pod that is already being deleted, the
+        time from the snapshot to its deletion timestamp.
+    owner : OwnerReference or None
+        The controller that recreates the pod; ``None`` if no controller does.
+    bound_to_node : bool
+        True if the pod belongs to a DaemonSet, whose new pod can only run on the same node.
+    replacement : Decision or None
+        The decision for the recreated pod with the preemptor in place; ``None`` without a controller, and for another
+        scheduler's pod.
+    """
+
+    pod: int
+    wait_seconds: int
+    owner: OwnerReference | None
+    bound_to_node: bool
+    replacement: Decision | None
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptorOutcome:
+    """The outcome for a pod that evicts others, if no other pending pod is tried.
+
+    Attributes
+    ----------
+    node : str
+        The node that the pod is bound to; empty if it stays pending.
+    seconds : float
+        The virtual time until the pod is bound, or until nothing more can happen.
+    evicted : tuple of str
+        The pods that it evicts after the first victims, ``namespace/name``, in order.
+    gives_up : bool
+        True if the pod is given up after 25 more preemptions, as the pods that it evicts are always recreated first.
+    message : str
+        The scheduler's last message for a pod that stays pending.
+    returns : dict of str to str
+        The nodes of the recreated pods that are scheduled before it, by the victim's ``namespace/name``.
+    """
+
+    node: str
+    seconds: float
+    evicted: tuple[str, ...]
+    gives_up: bool
+    message: str
+    returns: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """The consequences of taking a preemption candidate.
+
+    Attributes
+    ----------
+    node : str
+        The node to which the pod is nominated.
+    wait_seconds : int
+        The longest time that the pod waits, in seconds: until the last victim is gone.
+    victims : tuple of VictimFate
+        The victims, the most important first.
+    outcome : PreemptorOutcome or None
+        The outcome for the pod, by a simulation; ``None`` for a pod that the scheduler does not try.
+    """
+
+    node: str
+    wait_seconds: int
+    victims: tuple[VictimFate, ...]
+    outcome: PreemptorOutcome | None
+
+
+def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) -> Aftermath:
+    """Compute the consequences of taking a preemption candidate.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler that decided.
+    decision : Decision
+        The decision that led to preemption.
+    candidate : Candidate
+        The node and its victims.
+    """
+    cluster = scheduler.cluster
+    preemptor = replace(decision.pod, spec=replace(decision.pod.spec, node_name=candidate.node))
+    row = cluster.nodes.row[candidate.node]
+    moved = move_pods(
+        with_allocated_claims(cluster, decision.pod, decision.state, row),
+        removed=[victim.pod for victim in candidate.victims],
+    )
+    after = scheduler.moved(moved.cluster.with_pods(added=[preemptor]))
+    fates = tuple(_fate(scheduler, after, victim.pod, cluster.taken_at) for victim in candidate.victims)
+    return Aftermath(
+        candidate.node,
+        max((fate.wait_seconds for fate in fates), default=0),
+        fates,
+        _outcome(scheduler, decision, candidate),
+    )
+
+
+def _outcome(scheduler: Scheduler, decision: Decision, candidate: Candidate) -> PreemptorOutcome | None:
+    """Simulate the pod and its victims until the pod is bound or nothing more can happen.
+
+    Return ``None`` for a pod that the scheduler does not try.
+    """
+    simulation = Simulation(scheduler)
+    pod = nominated_to(decision.pod, candidate.node)
+    victims = [pod_at(scheduler.cluster, victim.pod) for victim in candidate.victims]
+    simulation.create([pod])
+    for victim in victims:
+        if victim.metadata.deletion_timestamp is None:
+            simulation.delete(victim, preempted=True)
+    evicted: list[str] = []
+    node = message = ""
+    tried = False
+    for attempt in simulation:
+        if attempt.pod == pod.key:
+            tried, node, message = True, attempt.node, attempt.message
+            evicted += attempt.victims
+        if node:
+            break
+    if not tried:
+        return None
+    seconds = (simulation.now() - simulation.began).total_seconds()
+    returns = _first_places(simulation)
+    return PreemptorOutcome(node, seconds, tuple(evicted), pod.key in simulation.restless, message, returns)
+
+
+def _first_places(simulation: Simulation) -> dict[str, str]:
+    """Return the first node of each recreated pod, by the name of the pod that it replaces."""
+    replaced: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for entry in simulation.timeline:
+        if entry.event is TimelineEvent.CREATED and entry.why.startswith(IN_PLACE_OF):
+            replaced[entry.pod] = entry.why.removeprefix(IN_PLACE_OF)
+        elif entry.event is TimelineEvent.SCHEDULED and entry.pod in replaced:
+            places.setdefault(replaced[entry.pod], entry.node)
+    return places
+
+
+def _fate(scheduler: Scheduler, after: Scheduler, index: int, now: datetime | None) -> VictimFate:
+    pods = scheduler.cluster.pods
+    owner = pods.owner(index)
+    pod = pods.pod(index)
+    replacement = None
+    if owner is not None and scheduler.knows(pod):
+        made = with_own_claims(MadePod(successor(pod, scheduler.cluster, release=scheduler.release)), after.cluster)
+        if made.objects:
+            after = scheduler.moved(after.cluster.with_added(made.objects))
+        replacement = after.decide(made.pod)
+    return VictimFate(
+        index,
+        _wait_seconds(pods.records[index], now),
+        owner,
+        owner is not None and owner.kind == "DaemonSet",
+        replacement,
+    )
+
+
+def _wait_seconds(record: PodRecord, now: datetime | None) -> int:
+    """Return the seconds until a victim is gone at the latest; 0 if its deletion timestamp has passed."""
+    ends = record.metadata.deletion_timestamp
+    return grace_seconds(record.spec) if ends is None or now is None else max(int((ends - now).total_seconds()), 0)

@@ -1,0 +1,180 @@
+"""The number of further copies of a pod that fit, placed one after another, and why the next one does not fit.
+
+If every filter that runs depends on the node alone, the number of copies per node is a division. Otherwise the copies
+go through the scheduler one by one. No pod is evicted for them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from kschedctl.common.arrays import Int64Array
+from kschedctl.common.errors import InputError
+from kschedctl.controllers.workloads.claims import with_own_claims
+from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import FilterPlugin
+from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling
+from kschedctl.scheduler.plugins.node_resources.allocation import spec_only
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.world import SCHEDULER_ALONE
+
+#: The filters that depend on the node alone; NodeResourcesFit depends on the node's free capacity.
+_OF_THE_NODE: Final = frozenset(
+    {
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodeDeclaredFeatures",
+        "NodeResourcesFit",
+    }
+)
+
+#: The most copies that are counted; each takes about a kilobyte of memory.
+MOST_COPIES: Final = 2_000_000
+
+#: Returns copy number N of the pod, from 0, and the claims that are created for it.
+Copy = Callable[[int], MadePod]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCount:
+    """The number of copies that fit, and the decision for the next one.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (n_nodes,)
+        The number of copies placed on each node.
+    bounded : bool
+        True if more copies may fit: the search stopped at its limit.
+    next : Decision
+        The scheduler's decision for the next copy, with all others in place.
+    """
+
+    counts: Int64Array
+    bounded: bool
+    next: Decision
+
+    @property
+    def total(self) -> int:
+        """The number of copies that fit on all nodes."""
+        return int(self.counts.sum())
+
+
+def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyCount:
+    """Count how many copies of a pod fit on the nodes of the cluster.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler over the cluster.
+    copy : callable
+        Returns copy number N of the pod, with a unique name, defaulted and admitted.
+    most : int, optional
+        The largest number of copies to place; by default ``MOST_COPIES`` (2,000,000).
+
+    Raises
+    ------
+    InputError
+        If more copies than ``MOST_COPIES`` fit, and ``most`` is not given.
+    """
+    first = _decide(scheduler, copy(0))
+    if first.pre_enqueue.plugin == GangScheduling.name:
+        # Pods whose PodGroup does not exist are never tried.
+        return CopyCount(np.zeros(len(scheduler.cluster.nodes), dtype=np.int64), False, first)
+    free = _free_on_each(scheduler, first)
+    # The sum of free capacity may exceed 64 bits.
+    total = sum(free.tolist()) if free is not None else 0
+    if free is None or (most is not None and total > most):
+        return _one_by_one(scheduler, copy, min(most or MOST_COPIES, MOST_COPIES))
+    if total > MOST_COPIES:
+        hint = f"copies are counted up to {MOST_COPIES:,}; --max N ends the count after N copies"
+        raise InputError(f"{total:,} copies fit", hint=hint)
+    names = scheduler.cluster.nodes.names
+    placed = list(_placed(copy, zip(names, free.tolist(), strict=True)))
+    full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
+    return CopyCount(free, False, _decide(full, copy(len(placed))))
+
+
+def _decide(scheduler: Scheduler, made: MadePod) -> Decision:
+    if made.objects:
+        scheduler = scheduler.moved(scheduler.cluster.with_added(made.objects))
+    return scheduler.decide(made.pod)
+
+
+def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
+    """Return how many copies each node takes, or ``None`` if the nodes influence each other's results.
+
+    The result is int64, shape (n_nodes,). It is ``None`` as well if nominated pods count, if the first decision is an
+    error, if an extender is interested in the pod, or if a filter depends on more than the node.
+    """
+    framework, statuses, pod = first.framework, first.statuses, first.pod
+    cluster = first.cluster
+    if statuses is None or first.error or len(framework.nominated_pods(pod)):
+        return None
+    if any(extender.is_interested(pod) for extender in scheduler.extenders):
+        return None
+    filters = framework.plugins(ExtensionPoint.FILTER, FilterPlugin)
+    asked = {plugin.name for plugin in filters} - first.state.skip_filter_plugins
+    if "NodeResourcesFit" not in asked or not asked <= _OF_THE_NODE:
+        return None
+    feasible = np.zeros(len(cluster.nodes), dtype=np.bool_)
+    feasible[first.searched] = statuses.code[first.searched] == 0
+    rules = framework.handle.request_rules
+    requests = scheduler_units(pod_requests(pod, spec_only(rules, pod_level=True)))
+    columns = cluster.resources(rules)
+    out = np.full(len(cluster.nodes), np.iinfo(np.int64).max, dtype=np.int64)
+    for resource, amount in {**requests, PODS: 1}.items():
+        index = columns.index.get(resource)
+        if amount > 0 and index is not None:
+            out = np.minimum(out, (columns.allocatable[index] - columns.requested[index]) // amount)
+    return np.where(feasible, out, 0)
+
+
+def _one_by_one(scheduler: Scheduler, copy: Copy, most: int) -> CopyCount:
+    # ResourceClaims generated from a template are created for each copy, hence ``controllers``.
+    simulation = Simulation(scheduler, world=dataclasses.replace(SCHEDULER_ALONE, controllers=True))
+    counts = np.zeros(len(scheduler.cluster.nodes), dtype=np.int64)
+    number = 0
+    while number < most:
+        made = copy(number)
+        for claim in made.objects:
+            simulation.create_object(claim)
+        simulation.create([_evicting_nobody(made.pod)])
+        attempt = next(iter(simulation.step()), None)
+        if attempt is None or not attempt.node:
+            if attempt is not None:
+                simulation.remove(attempt.search.pod)
+            break
+        counts[scheduler.cluster.nodes.row[attempt.node]] += 1
+        number += 1
+    last = _decide(simulation.scheduler, with_own_claims(copy(number), simulation.cluster))
+    return CopyCount(counts, number >= most and bool(last.best), last)
+
+
+def _evicting_nobody(pod: Pod) -> Pod:
+    return replace(pod, spec=replace(pod.spec, preemption_policy="Never"))
+
+
+def _placed(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
+    """Yield copies bound to the nodes, in the numbers given; the copies on a node share one parsed spec."""
+    number = 0
+    for node, count in counts:
+        template, spec = None, None
+        for _ in range(count):
+            pod = copy(number).pod
+            if spec is None or pod.spec is not template:
+                template, spec = pod.spec, replace(pod.spec, node_name=node)
+            number += 1
+            yield replace(pod, spec=spec)

@@ -1,0 +1,335 @@
+"""The cluster of a simulation: pods and nodes that come, change and go, and the queue that is notified.
+
+This module holds the changes that are not the scheduler's: arrivals, evictions, controllers that recreate pods, the
+disruption controller, and the kubelet that terminates pods. ``simulation`` adds the scheduler's loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from random import Random
+from typing import Final
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.records import PENDING
+from kschedctl.common.clock import VirtualClock
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.effects import ObjectChange
+from kschedctl.scheduler.framework.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    NODE_ADD,
+    UNSCHEDULED_POD_ADD,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    node_changes,
+)
+from kschedctl.scheduler.framework.signature import sign_pod
+from kschedctl.trials.simulate.batch import GATE
+from kschedctl.trials.simulate.deletions import ending_pods, is_wanted
+from kschedctl.trials.simulate.disruption import budgets_after
+from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue
+from kschedctl.trials.simulate.pods import age, pod_at
+from kschedctl.trials.simulate.queued_pod import QueuedPodInfo
+from kschedctl.trials.simulate.scheduling_queue import SchedulingQueue
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
+from kschedctl.trials.simulate.world import World, grace_seconds, is_recreated_after_deletion, replacement, terminating
+from kschedctl.trials.whatif.pods import PodChanges, move_pods
+from kschedctl.trials.whatif.workload_pods import successor
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+#: Limits that keep virtual time within the years that can be represented: the latest start, and the longest time, in
+#: seconds, until a deleted pod is gone. A year is far beyond any grace period in use.
+_LATEST_START: Final = datetime(9000, 1, 1, tzinfo=UTC)
+_LONGEST: Final = 366 * 86_400
+#: The virtual time that a scheduling cycle or the arrival of a pod takes, in seconds.
+TICK: Final = 0.001
+#: The prefix of a timeline reason for a recreated pod; the name of the pod it replaces follows.
+IN_PLACE_OF: Final = "in place of "
+
+
+class SimulatedCluster:
+    """A cluster in virtual time, with a scheduler's queue that is notified of changes.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler over the initial cluster.
+    clock : VirtualClock, optional
+        The virtual clock; by default it starts at the time of the snapshot.
+    world : World, optional
+        The parts of the cluster that act besides the scheduler; by default everything that is modelled. If it has
+        grace periods, the pods that are being deleted in the snapshot end as well.
+
+    Attributes
+    ----------
+    scheduler : Scheduler
+        The scheduler over the current cluster.
+    queue : SchedulingQueue
+        The scheduling queue.
+    timeline : list of TimelineEntry
+        The entries recorded so far.
+    began : datetime
+        The time at which the simulation started.
+    met : dict of str to ObjectMeta
+        All pods that have been in the queue, by ``namespace/name``, deleted pods included.
+    """
+
+    def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
+        self.clock = clock or VirtualClock(_start(scheduler.cluster))
+        self.scheduler = scheduler
+        groups = scheduler.release.pod_groups
+        self.queue: SchedulingQueue = (PodGroupQueue if groups and groups.queues_groups else SchedulingQueue)(
+            scheduler, self.now
+        )
+        self.timeline: list[TimelineEntry] = []
+        self.began = self.now()
+        self.met: dict[str, ObjectMeta] = {}
+        self._world = world or World()
+        #: The number of changes that could let a pod in.
+        self._changes = 0
+        if self._world.grace:
+            self._await_deletions()
+
+    @property
+    def cluster(self) -> Cluster:
+        """The current cluster."""
+        return self.scheduler.cluster
+
+    def now(self) -> datetime:
+        """Return the virtual time, rounded to the microsecond."""
+        return _EPOCH + timedelta(microseconds=round(self.clock.now() * 1_000_000))
+
+    def create(self, pods: Iterable[Pod], why: str = "") -> None:
+        """Add pods one after another; pods of another scheduler exist but are not queued.
+
+        Parameters
+        ----------
+        why : str
+            The reason recorded in the timeline.
+        """
+        new = list(pods)
+        if self.scheduler.release.pod_groups is not None and any(pod.spec.pod_group_name for pod in new):
+            # A gang is held back until enough of its pods exist.
+            for pod in new:
+                self._create([pod], why)
+        else:
+            self._create(new, why)
+
+    def _create(self, new: list[Pod], why: str) -> None:
+        if self._world.controllers:
+            # Claims that are created for pods exist at once.
+            self._move(move_pods(self.cluster, added=new).cluster)
+            index = self.cluster.pods.index
+            new = [self.pod(index[pod.namespace, pod.name]) for pod in new]
+        else:
+            self._move(self.cluster.with_pods(added=new))
+        # Other pods may be created while the clock advances; they must not enqueue these as members of their group.
+        self.met |= {pod.key: pod.metadata for pod in new if self._is_queued(pod)}
+        for pod in new:
+            self.clock.advance(TICK)
+            self._note(pod, TimelineEvent.CREATED, why=why)
+            if pod.spec.node_name:
+                self._arrived_on_node(pod)
+            else:
+                self._enqueue(pod)
+
+    def enqueue_pending(self, only: Collection[str] | None = None, order: Random | None = None) -> None:
+        """Put the pending pods of the cluster into the queue, the oldest first.
+
+        Parameters
+        ----------
+        only : collection of str, optional
+            The pods to put into the queue, as ``namespace/name``; the others stay pending. By default all.
+        order : Random, optional
+            The source of a random order that replaces the order of creation.
+        """
+        pods = self.cluster.pods
+        every = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
+        waiting = sorted((pod for pod in every if only is None or pod.key in only), key=age)
+        if order is not None:
+            order.shuffle(waiting)
+        for pod in waiting:
+            self.clock.advance(TICK)
+            self._enqueue(pod)
+
+    def _arrived_on_node(self, pod: Pod) -> None:
+        """Notify the queue and the disruption controller of a pod that has got its node."""
+        self._changes += 1
+        self._keep_budgets(pod, 1)
+        self.queue.move_all(ASSIGNED_POD_ADD, None, pod)
+
+    def _is_queued(self, pod: Pod) -> bool:
+        # Members that are being deleted are in the queue with their group, which counts them; they are not tried.
+        in_group = self.scheduler.release.pod_groups is not None and bool(pod.spec.pod_group_name)
+        if pod.metadata.deletion_timestamp is not None and not in_group:
+            return False
+        return not pod.spec.node_name and self.scheduler.knows(pod)
+
+    def _enqueue(self, pod: Pod) -> None:
+        if self._is_queued(pod):
+            self.met[pod.key] = pod.metadata
+            self._sign(self.queue.add(pod))
+            if self.scheduler.release.pod_groups is not None:
+                self.queue.move_all(UNSCHEDULED_POD_ADD, None, pod)
+
+    def _sign(self, info: QueuedPodInfo) -> None:
+        # Extenders do not sign pods, so pods are not batched if any extender is configured.
+        if self.scheduler.release.enabled(GATE) and not self.scheduler.configuration.extenders:
+            info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
+
+    def evict(self, pod: Pod) -> None:
+        """Evict a pod regardless of disruption budgets; ``simulate.eviction`` checks them."""
+        self._note(pod, TimelineEvent.EVICTED, pod.spec.node_name)
+        self.delete(pod)
+
+    def change_node(self, node: Node) -> None:
+        """Change or add a node, and notify the queue."""
+        nodes = {each.name: each for each in self.cluster.nodes.objects}
+        old = nodes.get(node.name)
+        self._move(self.cluster.with_nodes({**nodes, node.name: node}.values()))
+        self._changes += 1
+        for event in node_changes(old, node) if old is not None else (NODE_ADD,):
+            self.queue.move_all(event, old, node)
+
+    def delete_node(self, name: str) -> None:
+        """Remove a node; its pods stay, and count nowhere."""
+        gone = next(node for node in self.cluster.nodes.objects if node.name == name)
+        self._move(self.cluster.with_nodes([node for node in self.cluster.nodes.objects if node is not gone]))
+        self._changes += 1
+        self.queue.move_all(ClusterEvent(EventResource.NODE, ActionType.DELETE), gone, None)
+
+    def create_object(self, obj: ApiObject) -> None:
+        """Add an object that is neither a node nor a pod, and notify the queue."""
+        self._move(self.cluster.with_added([obj]))
+        self._notify(ObjectChange(obj))
+
+    def delete_object(self, obj: ApiObject) -> None:
+        """Remove an object that is neither a node nor a pod, and notify the queue."""
+        self._move(self.cluster.without([obj]))
+        event = ObjectChange(obj).event
+        if event is not None:
+            self.queue.move_all(ClusterEvent(event.resource, ActionType.DELETE), obj, None)
+
+    def _notify(self, change: ObjectChange) -> None:
+        if change.event is not None:
+            self.queue.move_all(change.event, change.old, change.new)
+
+    def pod(self, index: int) -> Pod:
+        """Return a pod of the current cluster, with its node."""
+        return pod_at(self.cluster, index)
+
+    def delete(self, pod: Pod, *, preempted: bool = False) -> None:
+        """Delete a pod on a node: it is gone after its grace period, and recreated by its controller.
+
+        Parameters
+        ----------
+        preempted : bool
+            True if the scheduler deletes the pod.
+        """
+        again = self._world.makes_again(pod)
+        grace = min(grace_seconds(pod.spec), _LONGEST) if self._world.grace else 0
+        if not grace:
+            self.remove(pod)
+        elif pod.metadata.deletion_timestamp is None:
+            going = terminating(pod, self.now() + timedelta(seconds=grace), preempted=preempted)
+            self._move(self.cluster.with_pods(added=[going]))
+            self._keep_budgets(pod, -1)
+            self.clock.schedule(self.clock.now() + grace, partial(self._gone, going, again=again))
+        if again and (not grace or not is_recreated_after_deletion(pod)):
+            self._make_again(pod)
+
+    def _await_deletions(self) -> None:
+        """Let the pods that are being deleted at the start go at their deletion time, or at once if it has passed."""
+        for pod in ending_pods(self.cluster):
+            ends = pod.metadata.deletion_timestamp
+            if ends is not None and ends.timestamp() <= self.clock.now() + _LONGEST:
+                again = self._world.makes_again(pod) and is_wanted(self.cluster, pod)
+                self.clock.schedule(ends.timestamp(), partial(self._gone, pod, again=again))
+
+    def _gone(self, pod: Pod, *, again: bool) -> None:
+        self.remove(pod)
+        if again and is_recreated_after_deletion(pod):
+            self._make_again(pod)
+
+    def _make_again(self, pod: Pod) -> None:
+        taken = self.cluster.pods.index
+        # What-ifs change pending pods as if their templates were changed.
+        like = pod if pod.key in self.met else successor(pod, self.cluster, release=self.scheduler.release)
+        new = replacement(like, lambda name: (pod.namespace, name) in taken)
+        self.create([new], f"{IN_PLACE_OF}{pod.key}")
+        self._enqueue_group(new)
+
+    def _enqueue_group(self, pod: Pod) -> None:
+        """Put the other pending members of a pod's group into the queue: they are tried together with it."""
+        if self.scheduler.release.pod_groups is None or not pod.spec.pod_group_name:
+            return
+        pods = self.cluster.pods
+        members = group_members(self.cluster, pod.namespace, pod.spec.pod_group_name)
+        for index in members[pods.node_row[members] == PENDING].tolist():
+            if pods.key(index) not in self.met:
+                self._enqueue(pods.pod(index))
+
+    def remove(self, pod: Pod) -> None:
+        """Remove a pod from the cluster at once, and notify the queue."""
+        index = self.cluster.pods.index.get((pod.namespace, pod.name))
+        if index is None:
+            return
+        if not pod.spec.node_name:
+            # The queue takes the pod out while the pod's group still counts it.
+            self.queue.delete(pod)
+        before = self.cluster
+        after = (
+            move_pods(before, removed=[index])
+            if self._world.controllers
+            else PodChanges(before.with_pods(removed=[index]))
+        )
+        self._move(after.cluster)
+        self._note(pod, TimelineEvent.DELETED, pod.spec.node_name)
+        if not pod.spec.node_name:
+            return
+        if pod.metadata.deletion_timestamp is None:
+            self._keep_budgets(pod, -1)
+        self._changes += 1
+        self.queue.move_all(ASSIGNED_POD_DELETE, pod, None)
+        for key in after.freed:
+            namespace, _, name = key.partition("/")
+            claim, now = (each.get(ResourceClaim, name, namespace) for each in (before, after.cluster))
+            action = ActionType.DELETE if now is None else ActionType.UPDATE
+            self.queue.move_all(ClusterEvent(EventResource.RESOURCE_CLAIM, action), claim, now)
+
+    def _note(self, pod: Pod, event: TimelineEvent, node: str = "", why: str = "") -> None:
+        name = pod.spec.pod_group_name
+        group = f"{pod.namespace}/{name}" if name and self.scheduler.release.pod_groups is not None else ""
+        self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why, group))
+
+    def _move(self, cluster: Cluster) -> None:
+        self.scheduler = self.queue.scheduler = self.scheduler.moved(cluster)
+
+    def _keep_budgets(self, pod: Pod, change: int) -> None:
+        if self._world.budgets:
+            budgets = list(budgets_after(self.cluster, pod, change))
+            if budgets:
+                self._move(self.cluster.with_added(budgets))
+
+
+def _start(cluster: Cluster) -> float:
+    """Return the time of the snapshot in seconds since the epoch, or 0 without any time.
+
+    Deletion times count only if there is no other: they can be in the future.
+    """
+    time = cluster.taken_at
+    if time is None:
+        ends = (pod.metadata.deletion_timestamp for pod in ending_pods(cluster))
+        time = max((end for end in ends if end is not None), default=None)
+    return min(time, _LATEST_START).timestamp() if time is not None else 0.0

@@ -1,0 +1,136 @@
+"""Sequences of edits: applies them to a cluster and its pods in order, and refuses conflicting edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings.finding import Subject, Where, subject_of
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.trials.whatif.edit import Edit, PodEdit, Thing
+
+
+@dataclass(frozen=True, slots=True)
+class EditedCluster:
+    """A cluster after a sequence of edits.
+
+    Attributes
+    ----------
+    changes : tuple of str
+        A description of the changes, one line per change.
+    pod_edits : tuple of PodEdit
+        The edits that remain to be applied to the pods that the request is about.
+    """
+
+    cluster: Cluster
+    changes: tuple[str, ...] = ()
+    pod_edits: tuple[PodEdit, ...] = ()
+
+
+def apply_edits(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> EditedCluster:
+    """Apply edits to a cluster, in order.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster, which is not modified.
+    edits : sequence of Edit
+        The edits. Edits of pods are applied after all edits of the cluster.
+    release : Release
+        The Kubernetes release whose API server admits new pods.
+
+    Raises
+    ------
+    InputError
+        If two edits contradict each other, or an edit names an object that the cluster does not have.
+    """
+    given = Conflicts()
+    for edit in edits:
+        given.refuse(edit, edit.things())
+    found = Conflicts()
+    pod_edits = tuple(edit for edit in edits if isinstance(edit, PodEdit))
+    changes: list[str] = []
+    for edit in (*(edit for edit in edits if not isinstance(edit, PodEdit)), *pod_edits):
+        try:
+            found.refuse(edit, edit.things_in(cluster))
+            cluster, made = edit.apply(cluster, release=release)
+        except InputError as error:
+            raise error.at(str(edit)) from None
+        changes += made
+    return EditedCluster(cluster, tuple(changes), pod_edits)
+
+
+def apply_pod_edits(pod: Pod, edits: Sequence[PodEdit], cluster: Cluster, *, where: Where = "") -> Pod:
+    """Apply edits to a pod, in order.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod, which is not modified.
+    edits : sequence of PodEdit
+        The edits.
+    cluster : Cluster
+        The cluster that the pod is to be scheduled in.
+    where : Subject, Location or str
+        The source of the pod, for error messages.
+
+    Raises
+    ------
+    InputError
+        If the pod does not have the part that an edit changes.
+    """
+    for edit in edits:
+        try:
+            pod = edit.apply_to_pod(pod, cluster)
+        except InputError as error:
+            place, about = subject_of(where)
+            words = ": ".join(str(part) for part in (place, edit) if part)
+            raise error.at(Subject(words, about)) from None
+    return pod
+
+
+class Conflicts:
+    """The edits so far, by the things that they change.
+
+    Two edits conflict if they change the same thing, or if one changes a part of what the other one changes.
+    """
+
+    def __init__(self) -> None:
+        self._changed: dict[Thing, Edit] = {}
+        #: The wider things that contain the changed things, each with the edit that changes a part of it.
+        self._within: dict[Thing, Edit] = {}
+
+    def refuse(self, edit: Edit, things: Iterable[Thing]) -> None:
+        """Add an edit, and refuse it if it conflicts with an earlier one.
+
+        Parameters
+        ----------
+        edit : Edit
+            The edit.
+        things : iterable of tuple
+            The things that the edit changes.
+
+        Raises
+        ------
+        InputError
+            If the edit conflicts with an earlier one or changes the same thing twice.
+        """
+        own: set[Thing] = set()
+        for thing in things:
+            wider = [thing[:i] for i in range(1, len(thing))]
+            others = (self._changed.get(each) for each in (thing, *wider))
+            other = edit if thing in own else next((each for each in others if each is not None), None)
+            other = other or self._within.get(thing)
+            if other is not None:
+                what = " ".join(str(part) for part in thing if part)
+                if other is edit:
+                    problem = f"contains {what} twice"
+                else:
+                    problem = "is given twice" if other == edit else f"conflicts with: {other}"
+                raise InputError(problem, where=str(edit), hint="leave one of them out")
+            own.add(thing)
+        self._changed |= dict.fromkeys(own, edit)
+        self._within |= dict.fromkeys((thing[:i] for thing in own for i in range(1, len(thing))), edit)

@@ -1,0 +1,76 @@
+"""Functions that replace, cordon and remove nodes of a cluster; several edits share them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace as with_field
+
+import numpy as np
+from msgspec.structs import replace
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.storage import CSINode
+from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
+from kschedctl.trials.whatif.eviction import Evicted, evict
+from kschedctl.trials.whatif.pods import move_pods
+
+
+def with_replaced(cluster: Cluster, replaced: Mapping[int, Node]) -> Cluster:
+    """Return the cluster with some nodes replaced, by row."""
+    return cluster.with_nodes(replaced.get(row, node) for row, node in enumerate(cluster.nodes.objects))
+
+
+def cordoned(cluster: Cluster, rows: Collection[int]) -> Cluster:
+    """Return the cluster with nodes marked unschedulable and tainted ``node.kubernetes.io/unschedulable``."""
+    return with_replaced(cluster, {row: _cordoned(cluster.nodes.objects[row]) for row in rows})
+
+
+def _cordoned(node: Node) -> Node:
+    taints = (*(taint for taint in node.spec.taints if taint != UNSCHEDULABLE_TAINT), UNSCHEDULABLE_TAINT)
+    return replace(node, spec=replace(node.spec, unschedulable=True, taints=taints))
+
+
+def without_nodes(cluster: Cluster, rows: Collection[int], *, release: Release) -> Evicted:
+    """Remove nodes with their pods, CSINodes and ResourceSlices, and recreate the pods that have a controller.
+
+    Parameters
+    ----------
+    rows : collection of int
+        The rows of the nodes.
+    release : Release
+        The Kubernetes release whose API server admits the new pods.
+    """
+    pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
+    evicted = evict(cluster, pods, release=release, node_bound_stay=False)
+    cluster, n_slices = _without_objects(cluster, evicted.cluster, rows)
+    return with_field(evicted, cluster=cluster, n_slices=n_slices)
+
+
+def without_nodes_and_pods(cluster: Cluster, rows: Collection[int]) -> Cluster:
+    """Remove nodes as ``without_nodes`` does, but recreate no pods.
+
+    Recreated pods are pending and do not affect the placement of any other pod. Creating them for many nodes is slow,
+    so callers that try many clusters omit them.
+
+    Parameters
+    ----------
+    rows : collection of int
+        The rows of the nodes.
+    """
+    pods = np.flatnonzero(np.isin(cluster.pods.node_row, np.array(sorted(rows), dtype=np.int64)))
+    return _without_objects(cluster, move_pods(cluster, removed=pods.tolist()).cluster, rows)[0]
+
+
+def _without_objects(before: Cluster, cluster: Cluster, rows: Collection[int]) -> tuple[Cluster, int]:
+    """Remove empty nodes with their CSINodes and ResourceSlices, and return the number of removed slices as well."""
+    names = {before.nodes.names[row] for row in rows}
+    cluster = cluster.with_nodes(node for node in cluster.nodes.objects if node.name not in names)
+    cluster = cluster.with_objects(CSINode, [csi for csi in cluster.list(CSINode) if csi.name not in names])
+    slices = list(cluster.list(ResourceSlice))
+    kept = [one for one in slices if one.spec.node_name not in names]
+    if len(kept) < len(slices):
+        cluster = cluster.with_objects(ResourceSlice, kept)
+    return cluster, len(slices) - len(kept)

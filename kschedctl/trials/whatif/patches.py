@@ -1,0 +1,139 @@
+"""JSON patches, creations and deletions of objects, as kubectl performs them, applied to a copy of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import InputError
+from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.scheduler.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch
+from kschedctl.trials.whatif.json_patch import PatchError, apply_patch
+
+T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """A cluster and a pod after some changes.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster.
+    pod : Pod
+        The pod that the request is about.
+    """
+
+    cluster: Cluster
+    pod: Pod
+
+
+def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patched:
+    """Apply changes in order.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster, which is not modified.
+    pod : Pod
+        The pod that the request is about. A patch of a pod with its namespace and name applies to this pod, even if
+        the cluster has a pod of that name.
+    changes : iterable of Change
+        The patches, creations and deletions.
+
+    Raises
+    ------
+    InputError
+        If a change names an object that the cluster does not have, or its result is not a valid object of the kind.
+    """
+    new: list[ApiObject] = []
+    for change in changes:
+        if isinstance(change, Create):
+            new.append(_read(change.create))
+            continue
+        # Successive creations are added to the cluster in one step.
+        cluster, new = _with(cluster, new), []
+        match change:
+            case Patch(kind="Pod") if (change.namespace, change.name) == (pod.namespace, pod.name):
+                pod = default_pod(_patched(pod, change.patch))
+            case Patch():
+                cluster = _replaced(cluster, _patched(_found(cluster, change), change.patch))
+            case ObjectDeletion():
+                cluster = _without(cluster, change.delete)
+    return Patched(_with(cluster, new), pod)
+
+
+def _kind(key: ObjectKey) -> type[ApiObject]:
+    kind = kind_type(key.api_version, key.kind)
+    if kind is None:
+        raise InputError(f"{key.kind} of {key.api_version} is not a kind that kschedctl reads")
+    return kind
+
+
+def _found(cluster: Cluster, key: ObjectKey) -> ApiObject:
+    kind = _kind(key)
+    found: ApiObject | None
+    if kind is Node:
+        row = cluster.nodes.row.get(key.name)
+        found = None if row is None else cluster.nodes.objects[row]
+    elif kind is Pod:
+        index = cluster.pods.index.get((key.namespace, key.name))
+        found = None if index is None else cluster.pods.pod(index)
+    else:
+        found = cluster.get(kind, key.name, key.namespace)
+    if found is None:
+        where = f"{key.namespace}/{key.name}" if key.namespace else key.name
+        raise InputError(f"the cluster has no {key.kind} {where}")
+    return found
+
+
+def _patched(obj: T, patch: tuple[Operation, ...]) -> T:
+    data = msgspec.json.decode(msgspec.json.encode(obj))
+    try:
+        return msgspec.convert(apply_patch(data, msgspec.to_builtins(patch)), type(obj))
+    except (PatchError, msgspec.ValidationError) as error:
+        raise InputError(f"{type(obj).__name__} {obj.name} cannot be patched: {error}") from None
+
+
+def _read(manifest: dict[str, Any]) -> ApiObject:
+    key = ObjectKey(str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")), "")
+    try:
+        return msgspec.convert(manifest, _kind(key))
+    except msgspec.ValidationError as error:
+        raise InputError(f"{key.kind}: {error}") from None
+
+
+def _replaced(cluster: Cluster, obj: ApiObject) -> Cluster:
+    if isinstance(obj, Node):
+        return cluster.with_nodes(obj if node.name == obj.name else node for node in cluster.nodes.objects)
+    return _with(cluster, [obj])
+
+
+def _with(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
+    nodes = [obj for obj in objects if isinstance(obj, Node)]
+    pods = [default_pod(obj) for obj in objects if isinstance(obj, Pod)]
+    others = [obj for obj in objects if not isinstance(obj, Node | Pod)]
+    if nodes:
+        # Two changes may create the same node.
+        cluster = cluster.with_nodes({node.name: node for node in (*cluster.nodes.objects, *nodes)}.values())
+    if others:
+        cluster = cluster.with_added(others)
+    return cluster.with_pods(added=pods) if pods else cluster
+
+
+def _without(cluster: Cluster, key: ObjectKey) -> Cluster:
+    obj = _found(cluster, key)
+    if isinstance(obj, Node):
+        return cluster.with_nodes(node for node in cluster.nodes.objects if node is not obj)
+    if isinstance(obj, Pod):
+        return cluster.with_pods(removed=[cluster.pods.index[key.namespace, key.name]])
+    return cluster.without([obj])

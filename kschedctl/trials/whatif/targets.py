@@ -1,0 +1,169 @@
+"""Lookup of the objects that an edit names, and errors with hints for objects that do not exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import translate
+from typing import Final, TypeVar
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import InputError
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.kind_names import cannot_be_listed, is_namespaced, kind_by_name, kind_names
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.well_known import ZONE, zone_of
+from kschedctl.objects.wording import listed, similar
+from kschedctl.trials.whatif.edit import Thing
+
+T = TypeVar("T", bound=ApiObject)
+#: The characters that distinguish a glob from a name; no node name can contain them.
+_WILDCARD: Final = re.compile(r"[*?[]")
+_PREFIX: Final = "node/"
+
+
+def is_pattern(name: str) -> bool:
+    """Report whether a text is a glob, not the name of one node."""
+    return _WILDCARD.search(name) is not None
+
+
+def find_node(cluster: Cluster, name: str) -> int:
+    """Return the row of the node with this name.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no such node.
+    """
+    # -o name prints node/NAME, and kubectl accepts it.
+    name = name.removeprefix(_PREFIX)
+    row = cluster.nodes.row.get(name)
+    if row is None:
+        raise InputError(f"the cluster has no node {name}", hint=near(name, cluster.nodes.names, "nodes"))
+    return row
+
+
+def find_nodes(cluster: Cluster, name: str) -> list[int]:
+    """Return the rows of the nodes that match a name or a glob, in the order of the cluster.
+
+    Raises
+    ------
+    InputError
+        If no node matches.
+    """
+    name, names = name.removeprefix(_PREFIX), cluster.nodes.names
+    wildcard = _WILDCARD.search(name)
+    if wildcard is None:
+        return [find_node(cluster, name)]
+    matches = re.compile(translate(name)).match
+    rows = [row for row, known in enumerate(names) if matches(known)]
+    if not rows:
+        # The text before the wildcard is compared with prefixes of the same length of the node names.
+        start = name[: wildcard.start()]
+        close = similar(start, dict.fromkeys(known[: len(start)] for known in names)) if start else []
+        meant = [known for known in names if known[: len(start)] in close]
+        hint = f"did you mean {listed(meant, 'or')}?" if meant else near(start, names, "nodes")
+        raise InputError(f"the cluster has no node that matches {name}", hint=hint)
+    return rows
+
+
+def find_zone(cluster: Cluster, zone: str) -> list[int]:
+    """Return the rows of the nodes in a zone, by the zone label or its deprecated beta form.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no such zone.
+    """
+    labels = [node.metadata.labels for node in cluster.nodes.objects]
+    zones = [zone_of(own) for own in labels]
+    rows = [row for row, found in enumerate(zones) if found == zone]
+    if not zone or not rows:
+        known = sorted({found for found in zones if found})
+        hint = f"the zones are {listed(known)}" if known else f"no node has the label {ZONE}"
+        raise InputError(f'the cluster has no node in zone "{zone}"', hint=hint)
+    return rows
+
+
+def find_kind(name: str) -> type[ApiObject]:
+    """Return the kind with this name: singular, plural or short, as kubectl accepts it.
+
+    Raises
+    ------
+    InputError
+        If no kind that is relevant for scheduling has that name.
+    """
+    kind = kind_by_name(name)
+    if kind is None:
+        close = dict.fromkeys(_full_name(other) for other in similar(name.lower(), kind_names()))
+        known = sorted({_full_name(other) for other in kind_names()})
+        hint = f"did you mean {listed(list(close), 'or')}?" if close else f"the kinds are {', '.join(known)}"
+        raise InputError(f'"{name}" is not a kind that kschedctl reads', hint=hint)
+    return kind
+
+
+def _full_name(name: str) -> str:
+    kind = kind_by_name(name)
+    return kind.__name__.lower() if kind is not None else name
+
+
+def find_object(cluster: Cluster, kind: type[T], name: str) -> T:
+    """Return the object of a kind that is named ``namespace/name``, or by its name alone if the kind has no namespaces.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    namespace, _, own = name.rpartition("/")
+    key = (namespace or DEFAULT_NAMESPACE) if is_namespaced(kind) else "", own
+    found = cluster.get(kind, own, key[0])
+    if found is None:
+        raise not_found(cluster, kind, key, {(each.namespace, each.name) for each in cluster.list(kind)})
+    return found
+
+
+def not_found(cluster: Cluster, kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str, str]]) -> InputError:
+    """Return the error for an object that does not exist, with a hint that lists similar existing objects.
+
+    If the kind could not be listed, the error says that instead.
+
+    Parameters
+    ----------
+    key : (str, str)
+        The namespace, empty for cluster-scoped kinds, and the name.
+    known : set of (str, str)
+        The keys of the existing objects.
+    """
+    shown = "/".join(part for part in key if part)
+    if cluster.is_forbidden(kind, key[0]):
+        return InputError(f"{cannot_be_listed(kind.__name__)}, so {kind.__name__} {shown} is not known")
+    elsewhere = sorted(f"{namespace}/{name}" for namespace, name in known if name == key[1])
+    if elsewhere:
+        hint = f"did you mean {listed(elsewhere, 'or')}?"
+    else:
+        hint = near(shown, sorted("/".join(part for part in each if part) for each in known), f"{kind.__name__}s")
+    return InputError(f"the cluster has no {kind.__name__} {shown}", hint=hint)
+
+
+def thing(kind: type[ApiObject] | None, namespace: str, name: str) -> Thing:
+    """Return an object as a thing that an edit changes; ``None`` stands for an unknown kind."""
+    if kind is None:
+        return ("unknown", name)
+    if not is_namespaced(kind):
+        return (kind.__name__, name)
+    return (kind.__name__, f"{namespace or DEFAULT_NAMESPACE}/{name}")
+
+
+def written_target(kind: str, namespace: str, name: str) -> str:
+    """Return an object in the form of the command line: ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``."""
+    return "/".join(part for part in (kind, namespace, name) if part)
+
+
+def near(name: str, names: Iterable[str], what: str) -> str:
+    """Return a hint for an unknown name: similar known names, or else all known names."""
+    known = list(dict.fromkeys(names))
+    close = similar(name, known)
+    if close:
+        return f"did you mean {listed(close, 'or')}?"
+    return f"the {what} are {listed(known)}" if known else f"there are no {what}"

@@ -1,0 +1,97 @@
+"""The best placement beside the multi-step answer: never worse, and told where the scheduler comes to no end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.optimum.adjustments import find_adjustments
+from kschedctl.trials.optimum.comparison import Comparison, compare, stranded
+from kschedctl.trials.optimum.goals import FinalGoal, Opened, goal_values
+from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
+
+RS = ("apps/v1", "ReplicaSet", "some")
+
+
+def ask(nodes: list[Any], *pods: Any) -> Comparison:
+    return compare(Scheduler(make_cluster(nodes, pods)), seconds=600)
+
+
+def apart_from(app: str) -> dict[str, Any]:
+    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": app}}}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def spread(taints: str = "Ignore") -> dict[str, Any]:
+    return {
+        "topologyKey": ZONE,
+        "maxSkew": 2,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+        "nodeTaintsPolicy": taints,
+    }
+
+
+def test_a_scheduler_that_evicts_for_ever_is_stopped() -> None:
+    # What w0 evicts comes again before w0 has its turn, and is evicted again.
+    b, a = {"app": "b"}, {"app": "a"}
+    comparison = ask(
+        [make_node("n0", cpu="2", taints=["t:NoSchedule"]), make_node("n1", cpu="2", zone="z1")],
+        make_pod(
+            "p0",
+            labels=b,
+            requests={"cpu": "500m"},
+            node="n1",
+            priority=10,
+            owner=RS,
+            topologySpreadConstraints=[spread()],
+        ),
+        make_pod(
+            "w0",
+            labels=a,
+            requests={"cpu": "500m"},
+            priority=20,
+            affinity=apart_from("b"),
+            topologySpreadConstraints=[spread()],
+        ),
+        make_pod(
+            "w1", labels=b, requests={"cpu": "1500m"}, priority=20, affinity=apart_from("b"), preemptionPolicy="Never"
+        ),
+    )
+    assert not comparison.finished
+    assert comparison.best.proof is not None
+    assert goal_values(comparison.question, comparison.goals, comparison.best.placement) >= goal_values(
+        comparison.question, comparison.goals, comparison.multi_step
+    )
+
+
+def test_nobody_is_evicted_where_all_find_a_place_without() -> None:
+    # The scheduler puts the first where it alone fits no longer, and evicts for the second.
+    comparison = ask(
+        [make_node("a", cpu="4"), make_node("b", cpu="6")],
+        make_pod("low", requests={"cpu": "1"}, node="b", owner=RS),
+        make_pod("first", requests={"cpu": "4"}, priority=5),
+        make_pod("second", requests={"cpu": "5"}, priority=5),
+    )
+    assert [entry.pod for entry in comparison.evicted] == []
+    assert comparison.question.occupants == ()
+    assert comparison.left == ()
+    assert comparison.best.proven
+
+
+def test_nothing_is_stranded_where_the_scheduler_does_as_well() -> None:
+    comparison = ask([make_node("a")], make_pod("p", requests={"cpu": "1"}))
+    assert not comparison.places_more
+    assert list(stranded(comparison)) == []
+    assert find_adjustments(comparison) == ()
+
+
+def test_a_new_node_can_take_more_pods_of_a_kind_than_are_pending() -> None:
+    small: dict[str, Any] = {"requests": {"cpu": "1"}, "owner": RS}
+    nodes = [make_node("full", cpu="3", labels={"role": "a"}), *(make_node(f"n{i}", cpu=str(4 + i)) for i in range(3))]
+    running = [make_pod(f"d{i}", node="full", **small) for i in range(3)]
+    first = make_pod("first", requests={"cpu": "3"}, priority=100, nodeSelector={"role": "a"})
+    cluster = make_cluster(nodes, [*running, make_pod("d3", **small), first])
+    found = compare(Scheduler(cluster), seconds=600, final=FinalGoal.NODES).best
+    # The pending one and the three evicted ones.
+    assert [(each.value, each.proven) for each in found.standings if isinstance(each.goal, Opened)] == [(1, True)]

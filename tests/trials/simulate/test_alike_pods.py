@@ -1,0 +1,183 @@
+"""Pods that are alike and follow each other are placed as if each of them ran its own scheduling cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, ClassVar
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kschedctl.objects.core import Node, Service
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import LATEST, RELEASES
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import PostBindPlugin
+from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.plugins.registry import in_tree_registry
+from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision
+from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.choice import TieBreak
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World
+from tests.builders import ZONE, make_cluster, make_container, make_node, make_object, make_pod, make_profile, mount
+from tests.example_counts import scaled
+from tests.scheduler.cycle.test_alike_members import CONFIGS, busy_nodes, scheduler_of
+from tests.scheduler.cycle.test_moved import objects, whole
+from tests.scheduler.devices import builders as devices
+from tests.scheduler.preemption.small_clusters import budget
+
+MOST = 60
+
+
+def replicas(kind: Pod, n_pods: int, prefix: str = "pod") -> list[Pod]:
+    """Copies of a pod with names of their own."""
+    names = (f"{prefix}-{i:02}" for i in range(n_pods))
+    return [replace(kind, metadata=replace(kind.metadata, name=name, uid=f"uid-{name}")) for name in names]
+
+
+def told(simulation: Simulation, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    """All that is said of attempts and of the cluster after them; decisions that were not made yet are made now."""
+    return {
+        "attempts": [
+            (a.time, a.pod, a.number, a.node, a.waits, a.message, a.nominated, a.victims, a.search.best)
+            for a in attempts
+        ],
+        "not modelled": [tuple(a.search.not_modelled) for a in attempts],
+        "decisions": [whole(a.decision) for a in attempts],
+        "timeline": simulation.timeline,
+        "pods": sorted((record.name, record.node_name) for record in simulation.cluster.pods.records),
+    }
+
+
+def run(scheduler: Scheduler, pods: Sequence[Pod], world: World, seed: int | None) -> dict[str, Any]:
+    simulation = Simulation(scheduler, choose=TieBreak(seed).choose(), world=world)
+    simulation.enqueue_pending()
+    simulation.create(pods)
+    return told(simulation, list(islice(simulation, MOST)))
+
+
+def both(scheduler: Scheduler, pods: Sequence[Pod], world: World | None = None, seed: int | None = None) -> None:
+    """Check that a simulation says the same with a scheduling cycle for each pod."""
+    world = World() if world is None else world
+    ours = run(scheduler, pods, world, seed)
+    with patch.object(AlikePods, "search", lambda alike, scheduler, pod: None):
+        theirs = run(scheduler.moved(scheduler.cluster), pods, world, seed)
+    for what, said in theirs.items():
+        assert ours[what] == said, what
+
+
+@given(data=st.data(), seed=st.sampled_from([None, 1, 2]), version=st.sampled_from(sorted(RELEASES)))
+@settings(max_examples=scaled(100))
+def test_alike_pods_are_placed_as_one_by_one(data: st.DataObject, seed: int | None, version: str) -> None:
+    draw = data.draw
+    made, running, kinds = draw(busy_nodes())
+    pods: list[Pod] = []
+    for number in range(draw(st.integers(1, 3))):
+        pods += replicas(draw(st.sampled_from(kinds)), draw(st.integers(2, 8)), f"new-{number}")
+    others: list[ApiObject] = [*objects(), devices.make_claim("gpu-claim", devices.request())]
+    if draw(st.booleans()):
+        others.append(make_object(Service, "s", namespace="default", spec={"selector": {"app": "a"}}))
+    cluster = make_cluster(made, running, *others)
+    scheduler = scheduler_of(cluster, draw(st.sampled_from(sorted(CONFIGS))), RELEASES[version])
+    both(scheduler, pods, draw(st.sampled_from([SCHEDULER_ALONE, World(), World(grace=False)])), seed)
+
+
+def _nodes(n_nodes: int = 4) -> list[Node]:
+    return [make_node(f"n{i}", zone=f"z{i % 2}", cpu="4", memory="8Gi") for i in range(n_nodes)]
+
+
+def cycles(scheduler: Scheduler, pods: Sequence[Pod]) -> list[str]:
+    """The pods for which a scheduling cycle runs, in order."""
+    simulation = Simulation(scheduler)
+    simulation.create(pods)
+    return [attempt.pod.partition("/")[2] for attempt in simulation if not isinstance(attempt.search, RankedDecision)]
+
+
+SMALL = make_pod(requests={"cpu": "100m"}, labels={"app": "a"})
+_TERM = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "a"}}}
+_PORT = make_container(ports=[{"containerPort": 80, "hostPort": 80}])
+
+
+@pytest.mark.parametrize(
+    ("pods", "others", "expected"),
+    [
+        pytest.param(replicas(SMALL, 4), [], ["pod-00"], id="alike"),
+        pytest.param([*replicas(SMALL, 2, "a"), *replicas(make_pod(), 2, "b")], [], ["a-00", "b-00"], id="two specs"),
+        pytest.param(
+            [*replicas(SMALL, 1, "a"), *replicas(make_pod(), 1, "b"), *replicas(SMALL, 1, "c")],
+            [],
+            ["a-00", "b-00", "c-00"],
+            id="taking turns",
+        ),
+        pytest.param(replicas(SMALL, 3), [budget("guard", "a", 1)], ["pod-00"], id="with a disruption budget"),
+        pytest.param(
+            replicas(SMALL, 3),
+            [make_object(Service, "s", namespace="default", spec={"selector": {"app": "a"}})],
+            ["pod-00", "pod-01", "pod-02"],
+            id="default spread constraints of a service",
+        ),
+        pytest.param(
+            replicas(
+                make_pod(
+                    labels={"app": "a"},
+                    topologySpreadConstraints=[{**_TERM, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}],
+                ),
+                2,
+            ),
+            [],
+            ["pod-00", "pod-01"],
+            id="spread",
+        ),
+        pytest.param(replicas(make_pod(volumes=mount("two")), 2), objects(), ["pod-00", "pod-01"], id="claim"),
+        # The fifth finds no node, and preemption is tried for it.
+        pytest.param(replicas(make_pod(containers=[_PORT]), 5), [], ["pod-00", "pod-04"], id="host port"),
+        pytest.param(replicas(make_pod(requests={"cpu": "3"}), 5), [], ["pod-00", "pod-04"], id="full nodes"),
+    ],
+)
+@pytest.mark.parametrize("version", sorted(RELEASES))
+def test_only_the_first_of_alike_pods_runs_a_cycle(
+    pods: list[Pod], others: list[ApiObject], expected: list[str], version: str
+) -> None:
+    scheduler = Scheduler(make_cluster(_nodes(), [], *others), RELEASES[version])
+    assert cycles(scheduler, pods) == expected
+    both(scheduler, pods)
+
+
+class Listener(PostBindPlugin):
+    """Counts the pods that are bound."""
+
+    name = "Listener"
+    heard: ClassVar[list[str]] = []
+
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        self.heard.append(pod.name)
+
+
+def test_a_plugin_that_hears_of_bound_pods_hears_of_all() -> None:
+    registry = in_tree_registry()
+    registry.merge({Listener.name: Listener})
+    points, types = registry.extension_points(LATEST), registry.args_types
+    profile = make_profile(plugins={"postBind": {"enabled": [{"name": Listener.name}]}})
+    configuration = load_configuration(profile, release=LATEST, implements=points, args_types=types)
+    scheduler = Scheduler(make_cluster(_nodes()), LATEST, configuration, Registry(registry))
+    Listener.heard.clear()
+    assert cycles(scheduler, replicas(SMALL, 3)) == Listener.heard == ["pod-00", "pod-01", "pod-02"]
+
+
+def test_an_event_between_alike_pods_ends_the_batch() -> None:
+    simulation = Simulation(Scheduler(make_cluster(_nodes(2))))
+    simulation.create(replicas(SMALL, 4))
+    attempts = [*simulation.step(), *simulation.step()]
+    cordoned = _nodes(2)[0]
+    simulation.change_node(replace(cordoned, spec=replace(cordoned.spec, unschedulable=True)))
+    attempts += simulation
+    assert [isinstance(a.search, RankedDecision) for a in attempts] == [False, True, False, True]
+    assert [a.node for a in attempts[2:]] == ["n1", "n1"]
