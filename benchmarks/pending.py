@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.rows import Row, report, timed
 from benchmarks.suggestions import waiting
+from kschedctl.diagnosis.why.pending_groups import group_pending_pods
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.why.pending_groups import group_pending_pods
-from kschedctl.why.unblocking_changes import unblock
 
 #: The number of workloads, and nodes, pods and pending pods of the clusters.
 N_WORKLOADS = 20

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.cycle import with_other_request
 from benchmarks.rows import Row, report, timed
+from kschedctl.diagnosis.why.pending_groups import group_pending_pods
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod, TopologySpreadConstraint
 from kschedctl.objects.well_known import ZONE
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.why.pending_groups import group_pending_pods
-from kschedctl.why.search import suggest
-from kschedctl.why.unblocking_changes import unblock
 
 #: The median of so many searches is shown.
 N_REPEATS: Final = 5

@@ -15,9 +15,9 @@ from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.answers.explain import SuggestionData
 from kschedctl.common.errors import KschedctlError
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.scheduler.plugins.registry import in_tree_registry
-from kschedctl.why.search import suggest
 
 
 @dataclass(frozen=True, slots=True)

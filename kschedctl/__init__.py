@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from kschedctl.common.errors import ClusterError, InputError, KschedctlError, UnsupportedError
     from kschedctl.common.findings.finding import Finding, ObjectRef, Severity, Subject
     from kschedctl.common.findings.location import Location
-    from kschedctl.completeness.missing import Missing
     from kschedctl.controllers.admission.changes import Admitted
     from kschedctl.controllers.workloads.created_pods import MadePod
+    from kschedctl.diagnosis.why.proof import Suggestion
     from kschedctl.face import SchedulingCluster
     from kschedctl.functions import case_configuration, decide_cases, rules, run_sweep
     from kschedctl.linting import lint
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.framework.remedy import Remedy
     from kschedctl.scheduler.preemption.result import Candidate, PreemptionResult
     from kschedctl.sources.live.context import LiveContext
+    from kschedctl.trials.completeness.missing import Missing
     from kschedctl.trials.optimum.catalog import Catalog
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.simulate.aftermath import Aftermath
@@ -85,7 +86,6 @@ if TYPE_CHECKING:
         TaintNode,
         Tolerate,
     )
-    from kschedctl.why.proof import Suggestion
 
     __version__: str
 
@@ -222,7 +222,7 @@ _HOMES = {
     "LoadedCluster": "kschedctl.loaded_cluster",
     "Location": "kschedctl.common.findings.location",
     "MadePod": "kschedctl.controllers.workloads.created_pods",
-    "Missing": "kschedctl.completeness.missing",
+    "Missing": "kschedctl.trials.completeness.missing",
     "NodeDescription": "kschedctl.answers.nodes",
     "NodeVerdict": "kschedctl.scheduler.cycle.decision",
     "Nodes": "kschedctl.cluster.nodes",
@@ -256,7 +256,7 @@ _HOMES = {
     "Simulation": "kschedctl.trials.simulate.simulation",
     "SnapshotInfo": "kschedctl.answers.snapshot",
     "Subject": "kschedctl.common.findings.finding",
-    "Suggestion": "kschedctl.why.proof",
+    "Suggestion": "kschedctl.diagnosis.why.proof",
     "Sweep": "kschedctl.answers.sweep",
     "TaintNode": "kschedctl.trials.whatif.edits",
     "Threat": "kschedctl.answers.preempt",

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from kschedctl.answers.simulate import Simulated
     from kschedctl.answers.verify import Verification
     from kschedctl.answers.volumes import ClaimVolumes, PodVolumes
+    from kschedctl.diagnosis.why.proof import Suggestion
     from kschedctl.objects.pod import Pod
     from kschedctl.trials.optimum.catalog import Catalog
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.simulate.drain import DrainOptions
     from kschedctl.trials.whatif.edits import Edit
-    from kschedctl.why.proof import Suggestion
 
 T = TypeVar("T", bound=ApiObject)
 #: A pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest.
@@ -175,7 +175,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         wait: preemption evicts batch/report-6 from node-8 node-8
         uncordon node node-9 node-9
         """
-        from kschedctl.why.search import DEFAULT_MOST, suggest
+        from kschedctl.diagnosis.why.search import DEFAULT_MOST, suggest
 
         return suggest(self.decide(pod), DEFAULT_MOST if most is None else most).suggestions
 

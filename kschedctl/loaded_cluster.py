@@ -15,7 +15,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.findings.finding import ObjectRef, Subject, Where, found_at, subject_of
-from kschedctl.completeness.missing import Missing, find_missing, require_listed
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.device import ResourceClaim
@@ -33,6 +32,7 @@ from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.registry import full_registry
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.pod_choice import defaulted, given_pod, is_manifest
+from kschedctl.trials.completeness.missing import Missing, find_missing, require_listed
 from kschedctl.trials.simulate.choice import Choose, first_by_name
 from kschedctl.trials.simulate.pending import pending_pods, scheduler_message
 from kschedctl.trials.whatif.edit import PodEdit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.completeness.required_kinds import ADDITIONS, TABLE
 from kschedctl.objects.kind_names import plural
 from kschedctl.objects.kinds import KINDS
+from kschedctl.trials.completeness.required_kinds import ADDITIONS, TABLE
 
 
 def reference() -> str:

@@ -20,13 +20,17 @@ from kschedctl.answers.pending import AdviceData, GroupData, Pending, Unblocking
 from kschedctl.answers.preempt_words import duration
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.completeness.missing import Missing, not_listed
-from kschedctl.completeness.required_kinds import Part
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
 from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.why.pending_groups import PendingGroup, group_pending_pods, oldest
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.recreated_pods import pending_words
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.unblocking_changes import MOST as DEFAULT_CHANGES
+from kschedctl.diagnosis.why.unblocking_changes import Unblocking, UnblockingResult, unblock
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.label_query import parse_label_query
@@ -38,14 +42,10 @@ from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.trials.completeness.missing import Missing, not_listed
+from kschedctl.trials.completeness.required_kinds import Part
 from kschedctl.trials.simulate.deletions import ending_pods
 from kschedctl.trials.simulate.pending import pending_pods, scheduler_message
-from kschedctl.why.pending_groups import PendingGroup, group_pending_pods, oldest
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.recreated_pods import pending_words
-from kschedctl.why.search import suggest
-from kschedctl.why.unblocking_changes import MOST as DEFAULT_CHANGES
-from kschedctl.why.unblocking_changes import Unblocking, UnblockingResult, unblock
 
 #: Groups that no change helps get suggestions for their first pod: the 3 largest, 2 suggestions each.
 _MOST_ALONE: Final = 3

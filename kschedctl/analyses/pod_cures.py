@@ -8,14 +8,14 @@ from itertools import islice
 from kschedctl.analyses.pod_groups.answer import pod_group_data
 from kschedctl.answers.cures import CureData
 from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.diagnosis.why.commands import commands_of
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.recreated_pods import recreation_consequences
+from kschedctl.diagnosis.why.rollout_trial import rollout_in_words
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
-from kschedctl.why.commands import commands_of
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.recreated_pods import recreation_consequences
-from kschedctl.why.rollout_trial import rollout_in_words
-from kschedctl.why.search import suggest
 
 
 def pod_cures(decision: Decision, most: int, kept: Collection[str] = ()) -> Iterator[CureData]:

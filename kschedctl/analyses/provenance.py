@@ -10,13 +10,13 @@ from msgspec import UNSET
 
 from kschedctl.answers.base import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import Missing, not_read
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.kind_names import plural
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
 from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.trials.completeness.missing import Missing, not_read
 from kschedctl.trials.simulate.disruption import computed_budgets
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.rollout import RolledOut
 from kschedctl.answers.simulate import PlacementData
 from kschedctl.common.findings.finding import Where
-from kschedctl.completeness.missing import not_listed
-from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.wording import counted
+from kschedctl.trials.completeness.missing import not_listed
+from kschedctl.trials.completeness.required_kinds import Part
 from kschedctl.trials.simulate.rollout_loop import Rollout
 
 

@@ -22,6 +22,10 @@ from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
 from kschedctl.controllers.workloads.update_strategy import RECREATE, ROLLING, deployment_rolling, stateful_set_rolling
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
+from kschedctl.diagnosis.why.commands import commands_of
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.template import through_templates
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject, LabelSelector
 from kschedctl.objects.pod import Pod, PodSpec, WeightedPodAffinityTerm
@@ -35,10 +39,6 @@ from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.simulate.rollout import roll_out
 from kschedctl.trials.simulate.rollout_loop import Rollout
 from kschedctl.trials.whatif.patches import make_changes
-from kschedctl.why.commands import commands_of
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.search import suggest
-from kschedctl.why.template import through_templates
 
 #: The most suggestions of an answer, and the most changes of the pod that are tried.
 _MOST: Final = 6

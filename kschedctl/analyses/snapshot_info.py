@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kschedctl.answers.snapshot import SnapshotInfo
-from kschedctl.completeness.missing import NOT_COUNTED, refusals
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.reading import SnapshotReader
 from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.sources.snapshot.summary import ReadSummary
+from kschedctl.trials.completeness.missing import NOT_COUNTED, refusals
 
 
 def snapshot_info(

@@ -24,7 +24,6 @@ from kschedctl.answers.volumes import (
 )
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
-from kschedctl.completeness.missing import CLAIM_KINDS, missing_for_claims
 from kschedctl.diagnosis.claims import diagnose_unbound
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.loaded_cluster import LoadedCluster
@@ -36,6 +35,7 @@ from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed
 from kschedctl.scheduler.volumes.pod_claims import is_undecidable
+from kschedctl.trials.completeness.missing import CLAIM_KINDS, missing_for_claims
 from kschedctl.trials.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumeview.claim_outcomes import NodeOverview
 from kschedctl.volumeview.early_binding import Trap

@@ -109,12 +109,12 @@ def _write(
     """
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import tell
-    from kschedctl.completeness.missing import refusals
     from kschedctl.objects.wording import counted
     from kschedctl.requests.capture import captured_cluster
     from kschedctl.sources.snapshot.anonymize import with_pseudonyms
     from kschedctl.sources.snapshot.capture_files import check_target, write_capture
     from kschedctl.sources.snapshot.mapping_file import check_mapping, write_mapping
+    from kschedctl.trials.completeness.missing import refusals
 
     check_target(target, force=force)
     if mapping:

@@ -10,7 +10,6 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.analyses.volumes import ClaimSubject
 from kschedctl.common.errors import InputError
-from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.volume import PersistentVolumeClaim
@@ -19,6 +18,7 @@ from kschedctl.requests.manifests import ManifestRequest, ObjectSubject, read_ma
 from kschedctl.requests.pods import POD_PREFIXES, named_pod
 from kschedctl.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.sources.snapshot.pod_choice import is_manifest
+from kschedctl.trials.completeness.missing import require_listed
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
 _CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pod/NAME, NAME or the path of a manifest"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings.location import Location
-from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.loading import read_snapshot, scheduling_cluster
 from kschedctl.objects.core import Node
@@ -19,6 +18,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.trials.whatif.edits import Apply
 from kschedctl.trials.whatif.option_values import WhatIfs
 

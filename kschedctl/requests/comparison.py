@@ -10,13 +10,13 @@ from kschedctl.analyses.diff.analysis import DiffRequest, Key, found_on
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.subjects import PodSubject
 from kschedctl.common.errors import InputError
-from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.manifests import Manifests, ObjectSubject
 from kschedctl.requests.pods import PodRequest
 from kschedctl.requests.workload_names import named_workload
+from kschedctl.trials.completeness.missing import require_listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

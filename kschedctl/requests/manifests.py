@@ -16,7 +16,6 @@ from kschedctl.answers.explain import WorkloadData
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings.finding import Subject, Where
 from kschedctl.common.findings.location import Location
-from kschedctl.completeness.missing import require_listed
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.daemon_set import node_of
 from kschedctl.controllers.workloads.pods import WORKLOADS
@@ -33,6 +32,7 @@ from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.reading import read_manifest
 from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.trials.completeness.missing import require_listed
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -14,7 +14,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import InputError, ManifestError
-from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.label_query import parse_label_query
@@ -26,6 +25,7 @@ from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manife
 from kschedctl.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
+from kschedctl.trials.completeness.missing import require_listed
 
 POD_PREFIXES: Final = ("pod/", "pods/", "po/")
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.common.errors import InputError, ManifestError
-from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.wording import listed
 from kschedctl.requests.cluster import ClusterRequest
@@ -15,6 +14,7 @@ from kschedctl.requests.scope import NamespaceScope
 from kschedctl.requests.workload_names import named_workload, workload_kind
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.trials.simulate.rollout import ROLLED, restarted
 
 

@@ -18,7 +18,6 @@ from kschedctl.answers.base import Envelope
 from kschedctl.answers.explain import WorkloadData
 from kschedctl.answers.sweep import Ask
 from kschedctl.common.errors import ManifestError
-from kschedctl.completeness.missing import require_listed
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.loaded_cluster import LoadedCluster
@@ -27,6 +26,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.sources.snapshot.reading import read_manifest
 from kschedctl.sweep.measurements import CaseResult
+from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.trials.simulate.pending import pending_pods
 from kschedctl.trials.whatif.targets import find_kind

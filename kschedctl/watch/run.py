@@ -14,7 +14,6 @@ from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.watch import Line, PodWaits
 from kschedctl.common.errors import InputError
 from kschedctl.common.extras import install_command
-from kschedctl.completeness.missing import missing_for_any
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.label_query import parse_label_query
@@ -23,6 +22,7 @@ from kschedctl.objects.selectors import matches
 from kschedctl.requests.cluster import ClusterRequest
 from kschedctl.requests.scope import NamespaceScope
 from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.trials.completeness.missing import missing_for_any
 from kschedctl.watch.answer_lines import Lines, begun, standstill_line
 from kschedctl.watch.event_writer import EventWriter
 from kschedctl.watch.leadership import Alone, Elected, Leadership

@@ -10,7 +10,6 @@ from typing import Final
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings.location import Location
-from kschedctl.completeness.missing import permitted
 from kschedctl.objects.kind_names import PERMISSIONS_PAGE
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
@@ -25,6 +24,7 @@ from kschedctl.sources.live.server_version import server_version
 from kschedctl.sources.snapshot.decoding import build_decoders
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.summary import ReadSummary
+from kschedctl.trials.completeness.missing import permitted
 from kschedctl.watch.cache import LeftOut, unversioned
 from kschedctl.watch.feed import NOT_WATCHED, Feed, FeedChanges
 

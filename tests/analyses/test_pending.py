@@ -14,12 +14,12 @@ from kschedctl.analyses.pending import PendingRequest, explain_group, pending, p
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.pending import Pending
 from kschedctl.common.errors import InputError
+from kschedctl.diagnosis.why.pending_groups import group_pending_pods
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.render.json import as_json
 from kschedctl.trials.simulate.pending import pending_pods
-from kschedctl.why.pending_groups import group_pending_pods
-from kschedctl.why.unblocking_changes import unblock
 from tests.answer_schema import validate
 from tests.builders import (
     make_claim,

@@ -8,13 +8,13 @@ from msgspec import UNSET
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.analyses.verify.analysis import as_stored
 from kschedctl.answers.base import Envelope, merged_envelope
-from kschedctl.completeness.missing import Missing
 from kschedctl.loading import scheduling_cluster
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.trials.completeness.missing import Missing
 from tests.builders import make_cluster, make_node, make_object, make_pod
 
 CLUSTER = make_cluster([make_node("a")])

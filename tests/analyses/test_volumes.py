@@ -11,13 +11,13 @@ from kschedctl.analyses.provenance import Provenance
 from kschedctl.analyses.volumes import claim_answer, pod_answer
 from kschedctl.answers.volumes import ClaimAction, ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import missing_for_claims
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.storage import CSINode
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.render.json import as_json
+from kschedctl.trials.completeness.missing import missing_for_claims
 from kschedctl.volumeview.overview import VolumeOverview
 from tests.answer_schema import validate
 from tests.builders import (

@@ -49,7 +49,7 @@ UNUSED = {
     "kschedctl.sweep",
     "kschedctl.objects.validation.validate",
     "kschedctl.web",
-    "kschedctl.why.search",
+    "kschedctl.diagnosis.why.search",
 }
 RUN = """
 import sys

@@ -8,12 +8,12 @@ from kschedctl.analyses.devices.answer import claim_answer, class_answer, overvi
 from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.devices import DevicesOverview, DeviceSupply
-from kschedctl.completeness.missing import missing_for_devices, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.scheduler.devices.claims import KINDS
 from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.places import claim_of_class
+from kschedctl.trials.completeness.missing import missing_for_devices, require_listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,13 +20,13 @@ from kschedctl.answers.diff import AnswerPart, Diff, OutcomeData, PodChangeData,
 from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
-from kschedctl.completeness.missing import Missing
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.sources.snapshot.pod_choice import is_manifest
+from kschedctl.trials.completeness.missing import Missing
 from kschedctl.trials.simulate.group_losses import group_losses
 from kschedctl.trials.simulate.pending import pending_pods, queue_order
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent

@@ -35,11 +35,11 @@ from kschedctl.answers.group_losses import GroupLossData
 from kschedctl.answers.simulate import EvictionData, WaitingData
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.completeness.missing import not_listed
-from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.wording import counted, listed
+from kschedctl.trials.completeness.missing import not_listed
+from kschedctl.trials.completeness.required_kinds import Part
 from kschedctl.trials.simulate.choice import TieBreak
 from kschedctl.trials.simulate.drain import DrainedNode
 from kschedctl.trials.simulate.group_losses import group_losses

@@ -15,13 +15,13 @@ from kschedctl.answers.cures import CureData
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import volume_places
+from kschedctl.diagnosis.why.commands import commands_of
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.wording import listed
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.trials.whatif.patches import make_changes
-from kschedctl.why.commands import commands_of
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.search import suggest
 
 #: The most suggestions to search for, and the number of them that are offered for a pod that finds no other node.
 _MOST: Final = 5

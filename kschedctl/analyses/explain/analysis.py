@@ -21,7 +21,6 @@ from kschedctl.answers.explain import (
     OutcomeGroupData,
 )
 from kschedctl.common.errors import InputError
-from kschedctl.completeness.missing import Missing
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted, similar
@@ -29,6 +28,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.search_scope import MIN_FEASIBLE_NODES_TO_FIND
 from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.trials.completeness.missing import Missing
 
 #: Up to 8 pods are explained one by one, with suggestions; more are summarized.
 FEW: Final = 8
@@ -182,8 +182,8 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
             # For a pod that fits and starts, nothing is searched for.
             return structs.replace(answer, suggestions=(), suggestions_exhausted=True), decided.decision
     from kschedctl.analyses.explain.suggestions import suggestion_data
-    from kschedctl.why.proof import Suggestion
-    from kschedctl.why.search import DEFAULT_MOST, suggest
+    from kschedctl.diagnosis.why.proof import Suggestion
+    from kschedctl.diagnosis.why.search import DEFAULT_MOST, suggest
 
     if most is None:
         most = DEFAULT_MOST

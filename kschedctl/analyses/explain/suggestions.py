@@ -7,14 +7,14 @@ import msgspec
 from kschedctl.answers.explain import SuggestionData
 from kschedctl.answers.tried_changes import ThenData
 from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.diagnosis.why.commands import commands_of
+from kschedctl.diagnosis.why.consequences import consequences
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.rollout_trial import pod_to_delete
+from kschedctl.diagnosis.why.template import through_templates
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.remedy import delete_command
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
-from kschedctl.why.commands import commands_of
-from kschedctl.why.consequences import consequences
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.rollout_trial import pod_to_delete
-from kschedctl.why.template import through_templates
 
 
 def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:

@@ -9,10 +9,10 @@ from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import BudgetDescription, BudgetItem, BudgetsOverview
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import PodDisruptionBudget
+from kschedctl.trials.completeness.missing import Missing, every_unlisted, require_listed
 from kschedctl.trials.simulate.budgeted_pods import BudgetedPods, limit_of
 from kschedctl.trials.simulate.disruption import is_computed
 

@@ -7,10 +7,10 @@ import numpy as np
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import ClusterSummary
 from kschedctl.cluster.records import PENDING
-from kschedctl.completeness.missing import every_unlisted
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.core import Namespace
 from kschedctl.objects.wording import counted
+from kschedctl.trials.completeness.missing import every_unlisted
 
 
 def cluster_summary(cluster: LoadedCluster) -> ClusterSummary:

@@ -10,13 +10,13 @@ from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import PodItem, PodsOverview
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.completeness.missing import every_unlisted, require_listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.selectors import matches
 from kschedctl.objects.wording import counted
+from kschedctl.trials.completeness.missing import every_unlisted, require_listed
 
 #: The number of objects of a list, unless the request sets another one.
 MOST: Final = 500

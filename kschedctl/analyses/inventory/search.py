@@ -10,11 +10,11 @@ from kschedctl.analyses.inventory.workloads import pods_by_workload
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import SearchItem, SearchResults
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import every_unlisted
 from kschedctl.controllers.workloads.ownership import MAKERS
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.coordination import Lease, LeaseCandidate
 from kschedctl.objects.wording import counted
+from kschedctl.trials.completeness.missing import every_unlisted
 
 #: The number of objects that a search returns.
 MOST_FOUND: Final = 50

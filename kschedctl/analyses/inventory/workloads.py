@@ -12,13 +12,13 @@ from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import WorkloadDescription, WorkloadItem, WorkloadsOverview
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
 from kschedctl.controllers.workloads.ownership import MAKERS, workload_of
 from kschedctl.controllers.workloads.replicas import SCALABLE, wanted_replicas
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.volumes.pod_claims import claim_uses
+from kschedctl.trials.completeness.missing import Missing, every_unlisted, require_listed
 
 #: Kind, namespace and name.
 _Key = tuple[str, str, str]

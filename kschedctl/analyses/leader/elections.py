@@ -12,14 +12,14 @@ from kschedctl.answers.preempt_words import time_span
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
 from kschedctl.common.findings.shortened import shortened
-from kschedctl.completeness.missing import Missing, not_listed, require_listed
-from kschedctl.completeness.required_kinds import Part
 from kschedctl.leaderelection.checks import check_config, check_elections, settings_of
 from kschedctl.leaderelection.overview import Elections, elections
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.wording import counted
 from kschedctl.scheduler.framework.config.types import LeaderElection
+from kschedctl.trials.completeness.missing import Missing, not_listed, require_listed
+from kschedctl.trials.completeness.required_kinds import Part
 
 _LEASE: Final = "Lease"
 #: Identities are shortened to 60 characters.

@@ -24,7 +24,6 @@ from kschedctl.answers.nodes import (
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
 from kschedctl.common.errors import InputError
-from kschedctl.completeness.missing import missing_for_nodes
 from kschedctl.diagnosis.node_health import condition_of, health_problem, health_taints, is_unhealthy, since
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.core import Node
@@ -33,6 +32,7 @@ from kschedctl.objects.resources import CPU, MEMORY, RequestRules
 from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.objects.well_known import instance_type_of, pool_name, zone_of
 from kschedctl.objects.wording import counted, listed
+from kschedctl.trials.completeness.missing import missing_for_nodes
 from kschedctl.trials.whatif.targets import find_node, find_nodes, is_pattern, near
 
 #: The order by name, besides that by a resource.

@@ -10,9 +10,9 @@ from kschedctl.analyses.optimum.buy_answer import purchase_answer
 from kschedctl.analyses.optimum.empty_answer import emptied_answer
 from kschedctl.analyses.provenance import provenance
 from kschedctl.answers.optimum import Emptied, Optimum, Purchased
-from kschedctl.completeness.missing import Missing, missing_for_any, not_listed
-from kschedctl.completeness.required_kinds import Part
 from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.trials.completeness.missing import Missing, missing_for_any, not_listed
+from kschedctl.trials.completeness.required_kinds import Part
 from kschedctl.trials.optimum.adjustments import find_adjustments
 from kschedctl.trials.optimum.catalog import Catalog
 from kschedctl.trials.optimum.comparison import compare

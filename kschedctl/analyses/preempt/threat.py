@@ -8,7 +8,6 @@ from kschedctl.analyses.preempt.answer import possible_victims_of
 from kschedctl.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.answers.preempt import TakerData, Threat
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import missing_for_any, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
@@ -17,6 +16,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.sources.snapshot.pod_choice import find_pod
+from kschedctl.trials.completeness.missing import missing_for_any, require_listed
 from kschedctl.trials.simulate.pending import pending_pods
 
 

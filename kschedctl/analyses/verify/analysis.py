@@ -30,10 +30,10 @@ from kschedctl.answers.verify import (
     Verification,
 )
 from kschedctl.common.errors import InputError
-from kschedctl.completeness.missing import missing_for_any, require_listed
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.wording import counted
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.completeness.missing import missing_for_any, require_listed
 from kschedctl.trials.simulate.disruption import without_computed_status
 
 

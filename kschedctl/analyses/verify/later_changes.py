@@ -21,7 +21,6 @@ from kschedctl.analyses.verify.running_pods import Misplaced, check_bound_pods
 from kschedctl.answers.explain import StatusData
 from kschedctl.answers.verify import BoundPodData, InfeasibleGroupData, Standing
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import find_missing
 from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code, Status
@@ -29,6 +28,7 @@ from kschedctl.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from kschedctl.scheduler.plugins.taint_toleration import TaintToleration, untolerated_taint
 from kschedctl.scheduler.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from kschedctl.trials.completeness.missing import find_missing
 
 
 class Judgement(NamedTuple):

@@ -11,7 +11,6 @@ from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.analyses.verify.disagreement import CUT, FAILED, GATED, without_preemption
 from kschedctl.answers.verify import ComparedPodData, Match, PendingGroupData
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import find_missing
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ObjectMeta
@@ -22,6 +21,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
+from kschedctl.trials.completeness.missing import find_missing
 from kschedctl.trials.simulate.pending import pending_pods
 
 _Decide = Callable[[Pod], Decision]

@@ -13,11 +13,11 @@ from kschedctl.analyses.subjects import PodSubject
 from kschedctl.answers.base import Answer
 from kschedctl.answers.explain import ExplanationList
 from kschedctl.answers.preempt import PreemptionList
-from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.requests.pods import PodRequest
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.sources.snapshot.standard_input import STDIN
+from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.web.errors import not_found
 from kschedctl.web.questions.asked import Asked, Name, Namespace, ObjectQuery, Query, Seed
 

@@ -12,13 +12,13 @@ from kschedctl.analyses.subjects import PodSubject
 from kschedctl.analyses.volumes import ClaimSubject, VolumesRequest, volumes
 from kschedctl.answers.base import Answer
 from kschedctl.answers.volumes import VolumesList
-from kschedctl.completeness.missing import require_listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.selectors import matches
 from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.web.errors import NotFoundError
 from kschedctl.web.questions.asked import Asked, Name, NoParameters, ObjectQuery, Query
 from kschedctl.web.questions.pods import pod_of

@@ -11,7 +11,6 @@ from kschedctl.analyses.explain.answer import explanation
 from kschedctl.analyses.provenance import Provenance
 from kschedctl.answers.explain import ConstraintData, Explanation, ExplanationList
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import find_missing
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.defaults import default_pod
@@ -21,6 +20,7 @@ from kschedctl.render.json import as_json
 from kschedctl.render.yaml import as_yaml
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.completeness.missing import find_missing
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 

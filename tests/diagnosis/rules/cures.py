@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.why.search import suggest
 
 
 def cures(decision: Decision, node: str = "") -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.pod import Pod
-from kschedctl.why.search import suggest
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_pod
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.meta import ApiObject
-from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.scheduler.devices.builders import make_claim, make_class, make_device, make_slice, request
 

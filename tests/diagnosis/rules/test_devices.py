@@ -8,10 +8,10 @@ import pytest
 
 from kschedctl.diagnosis.device_nodes import device_sign
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import DaemonSet, Deployment
-from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 
 GPU = "nvidia.com/gpu"

@@ -9,10 +9,10 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.admission.runtime_class import admit_runtime_class
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.classes import RuntimeClass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.spelling import meant
-from kschedctl.why.search import suggest
 from tests.builders import ZONE, decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 

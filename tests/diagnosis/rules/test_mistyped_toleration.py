@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.why.search import suggest
+from kschedctl.diagnosis.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
 
 

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
 from kschedctl.objects.workload import ReplicaSet
-from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_container, make_node, make_object, make_pod
 
 NODES = [make_node("a"), make_node("b")]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
-from kschedctl.why.search import suggest
 from tests.builders import HOSTNAME, ZONE, decide, make_cluster, make_node, make_pod
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane:NoSchedule"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.why.search import suggest
 from tests.builders import (
     decide,
     make_claim,

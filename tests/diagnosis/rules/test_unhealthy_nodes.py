@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
-from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
 
 UNREACHABLE = ["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"]

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 
 EARLY, LATE = "2026-11-20T09:00:00Z", "2026-11-20T10:00:00Z"

@@ -9,6 +9,11 @@ import pytest
 from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.workloads.pods import pods_of
+from kschedctl.diagnosis.why import rollout_trial, search
+from kschedctl.diagnosis.why.pending_groups import group_pending_pods
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.meta import ApiObject
@@ -17,11 +22,6 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.pending import pending_pods
-from kschedctl.why import rollout_trial, search
-from kschedctl.why.pending_groups import group_pending_pods
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.search import suggest
-from kschedctl.why.unblocking_changes import unblock
 from tests.builders import HOSTNAME, LONG_AGO, decide, make_cluster, make_node, make_object, make_pod
 from tests.trials.whatif.test_workload_pods import APP, SELECTOR, deployment, template, web
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
 from kschedctl.scheduler.framework.cycle_state import CycleState
@@ -14,7 +15,6 @@ from kschedctl.scheduler.framework.interface import FilterPlugin
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, add_operation
 from kschedctl.scheduler.framework.status import Code, Reason, Rejections
-from kschedctl.why.search import suggest
 from tests.builders import decide, make_cluster, make_node, make_pod
 
 KEY = "example.com/licensed"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.template import through_template
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.framework.remedy import Patch
-from kschedctl.why.search import suggest
-from kschedctl.why.template import through_template
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 
 OWNER = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": True}

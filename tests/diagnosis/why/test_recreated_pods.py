@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from kschedctl.diagnosis.why.pending_groups import group_pending_pods
+from kschedctl.diagnosis.why.recreated_pods import pending_words, recreated_pods, recreation_consequences
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.pending import pending_pods
-from kschedctl.why.pending_groups import group_pending_pods
-from kschedctl.why.recreated_pods import pending_words, recreated_pods, recreation_consequences
-from kschedctl.why.search import suggest
-from kschedctl.why.unblocking_changes import unblock
 from tests.builders import make_cluster, make_node, make_pod
 
 RS = ("apps/v1", "ReplicaSet", "low")

@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.common.findings.finding import ObjectRef, Severity
-from kschedctl.completeness.missing import find_missing, missing_for_any
 from kschedctl.objects.classes import PriorityClass, RuntimeClass
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
@@ -16,6 +15,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.workload import ReplicaSet
+from kschedctl.trials.completeness.missing import find_missing, missing_for_any
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount
 from tests.scheduler.devices.builders import claiming_pod, make_class, make_slice
 from tests.scheduler.devices.builders import make_claim as make_device_claim

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.analyses.explain.suggestions import suggestion_data
+from kschedctl.diagnosis.why.commands import commands_of
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.scheduler.framework.remedy import (
     Change,
     Remedy,
@@ -16,8 +18,6 @@ from kschedctl.scheduler.framework.remedy import (
     remove_operation,
 )
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
-from kschedctl.why.commands import commands_of
-from kschedctl.why.search import suggest
 from tests.builders import decide, make_claim, make_cluster, make_node, make_pod
 
 STORED, NEW = make_pod("stored"), make_pod("new")

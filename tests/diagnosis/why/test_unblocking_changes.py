@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kschedctl.diagnosis.why.pending_groups import PendingGroup, group_pending_pods
+from kschedctl.diagnosis.why.unblocking_changes import UnblockingResult, unblock
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.why.pending_groups import PendingGroup, group_pending_pods
-from kschedctl.why.unblocking_changes import UnblockingResult, unblock
 from tests.builders import make_cluster, make_node, make_pod
 
 WEB = ("apps/v1", "ReplicaSet", "web-1")

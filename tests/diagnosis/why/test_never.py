@@ -16,6 +16,8 @@ from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.common.errors import KschedctlError
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.resources import CPU, is_extended_resource, pod_requests, scheduler_units
@@ -26,8 +28,6 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED
 from kschedctl.scheduler.plugins.registry import in_tree_registry
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.search import suggest
 
 #: The fields that a pod exists for; they are never removed.
 PURPOSE = ("/spec/schedulingGates", "/spec/resourceClaims")

@@ -9,17 +9,6 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
-from kschedctl.completeness.required_kinds import (
-    ADDITIONS,
-    TABLE,
-    Part,
-    concerns,
-    is_unlisted,
-    kinds_of,
-    names_namespaces,
-    others_name_namespaces,
-    parts_for_pod,
-)
 from kschedctl.objects.classes import RuntimeClass
 from kschedctl.objects.core import Namespace
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
@@ -31,6 +20,17 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.workload import ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.trials.completeness.required_kinds import (
+    ADDITIONS,
+    TABLE,
+    Part,
+    concerns,
+    is_unlisted,
+    kinds_of,
+    names_namespaces,
+    others_name_namespaces,
+    parts_for_pod,
+)
 
 #: The kinds that the answer for the claims of a pod depends on.
 CLAIM_KINDS: Final = ("PersistentVolumeClaim", *kinds_of(Part.VOLUMES), *kinds_of(Part.PROVISIONING))

@@ -15,6 +15,7 @@ from conformance import generate
 from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Taint
 from kschedctl.objects.node_selector import NodeSelector
 from kschedctl.objects.pod import Pod, Toleration
@@ -26,7 +27,6 @@ from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.scheduler.plugins.tolerations import is_of_pool
-from kschedctl.why.search import suggest
 from tests.builders import decide as decide_for
 from tests.builders import make_cluster, make_container, make_node, make_pod
 

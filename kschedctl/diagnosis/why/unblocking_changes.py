@@ -16,6 +16,13 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.diagnosis.new_nodes import nodes_like
+from kschedctl.diagnosis.why.commands import commands_of
+from kschedctl.diagnosis.why.pending_groups import PendingGroup
+from kschedctl.diagnosis.why.proof import broken_budgets
+from kschedctl.diagnosis.why.recreated_pods import recreated_pods
+from kschedctl.diagnosis.why.rollout_trial import try_rollout
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.template import through_templates
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.decision import Decision
@@ -30,13 +37,6 @@ from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import World
 from kschedctl.trials.whatif.patches import make_changes
 from kschedctl.trials.whatif.pods import move_pods
-from kschedctl.why.commands import commands_of
-from kschedctl.why.pending_groups import PendingGroup
-from kschedctl.why.proof import broken_budgets
-from kschedctl.why.recreated_pods import recreated_pods
-from kschedctl.why.rollout_trial import try_rollout
-from kschedctl.why.search import suggest
-from kschedctl.why.template import through_templates
 
 #: The default number of changes that are proven and shown.
 MOST: Final = 3

@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.controllers.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
@@ -17,8 +19,6 @@ from kschedctl.objects.metrics import PodMetrics
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.framework.remedy import Patch
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.search import suggest
 from tests.builders import (
     GPU,
     ZONE,

@@ -13,12 +13,8 @@ from typing import Final, TypeVar
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.new_nodes import NEW_NODE
-from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.pod_group_decision import group_of
-from kschedctl.scheduler.framework.remedy import Remedy, Risk
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
-from kschedctl.why.candidate_remedies import FEW_NODES, CandidateRemedy, Collected, collect
-from kschedctl.why.cluster_remedies import (
+from kschedctl.diagnosis.why.candidate_remedies import FEW_NODES, CandidateRemedy, Collected, collect
+from kschedctl.diagnosis.why.cluster_remedies import (
     DAEMON_SET_PRIORITY,
     fewer_pods,
     freeing_deletions,
@@ -28,8 +24,12 @@ from kschedctl.why.cluster_remedies import (
     other_priorities,
     preemption_remedies,
 )
-from kschedctl.why.proof import Suggestion, decide_after, prove
-from kschedctl.why.rollout_trial import starts_rollout, to_the_end
+from kschedctl.diagnosis.why.proof import Suggestion, decide_after, prove
+from kschedctl.diagnosis.why.rollout_trial import starts_rollout, to_the_end
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.framework.remedy import Remedy, Risk
+from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 
 Cure = TypeVar("Cure", bound="Suggestion | Advice")
 

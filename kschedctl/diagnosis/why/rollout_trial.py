@@ -19,6 +19,8 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.replicas import wanted_replicas, with_replicas
 from kschedctl.controllers.workloads.stateful_set import REVISION_HASH, update_revision
 from kschedctl.controllers.workloads.update_strategy import ON_DELETE, PARALLEL
+from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.template import through_templates
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
@@ -31,8 +33,6 @@ from kschedctl.trials.simulate.rollout import ROLLED, roll_out
 from kschedctl.trials.simulate.rollout_loop import Rollout
 from kschedctl.trials.whatif.patches import make_changes
 from kschedctl.trials.whatif.workload_pods import workload_pods
-from kschedctl.why.proof import Suggestion
-from kschedctl.why.template import through_templates
 
 #: Rollouts of up to 100 pods are tried, to bound the running time.
 MOST_REPLICAS: Final = 100

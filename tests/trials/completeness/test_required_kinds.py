@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.completeness.required_kinds import TABLE
 from kschedctl.objects.kind_names import plural
 from kschedctl.objects.kinds import KINDS
+from kschedctl.trials.completeness.required_kinds import TABLE
 from tests.cli.in_process import Printed, run
 
 Tree = dict[str, Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.wording import listed
@@ -13,7 +14,6 @@ from kschedctl.trials.simulate.pods import on_node, pod_at
 from kschedctl.trials.simulate.world import is_recreated, replacement
 from kschedctl.trials.whatif.pods import move_pods
 from kschedctl.trials.whatif.workload_pods import successor
-from kschedctl.why.proof import Suggestion
 
 
 def recreated_pods(cluster: Cluster, keys: Iterable[str], *, release: Release) -> dict[str, Pod]:
