@@ -12,11 +12,11 @@ import msgspec
 from conformance import gaps
 from conformance.comparison import PARTS, differences
 from conformance.recordings import cases, compared, our_answer, our_decision, recorded_answers, themes
-from kschedctl.analyses.batch.cases import Case
-from kschedctl.analyses.verify.disagreement import Theirs, disagreement
-from kschedctl.analyses.verify.pending import decision_text
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.objects.releases.release import LATEST, RELEASES
+from kschedctl.questions.analyses.batch.cases import Case
+from kschedctl.questions.analyses.verify.disagreement import Theirs, disagreement
+from kschedctl.questions.analyses.verify.pending import decision_text
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 

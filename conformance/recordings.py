@@ -14,10 +14,10 @@ from conformance import jsonlines
 from conformance.builds import versions
 from conformance.comparison import Answer
 from conformance.jsonlines import Object
-from kschedctl.analyses.batch.answer import answer
-from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.releases.release import RELEASES, Release
+from kschedctl.questions.analyses.batch.answer import answer
+from kschedctl.questions.analyses.batch.cases import Case, decide
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 

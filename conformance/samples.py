@@ -19,8 +19,8 @@ from conformance.builds import build
 from conformance.generate.chance import Chance
 from conformance.jsonlines import Object
 from conformance.recordings import RECORDINGS
-from kschedctl.analyses.batch.cases import CaseCluster, read_case_cluster, read_case_pod
 from kschedctl.objects.releases.release import RELEASES
+from kschedctl.questions.analyses.batch.cases import CaseCluster, read_case_cluster, read_case_pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.sampling import nodes_to_find, samples, search_scope
 from kschedctl.scheduler.cycle.scheduler import Scheduler

@@ -11,12 +11,12 @@ import msgspec
 
 from conformance.asking import Side
 from conformance.jsonlines import Object
-from kschedctl.analyses.batch.cases import Case, decide
-from kschedctl.analyses.explain.suggestions import suggestion_data
-from kschedctl.answers.explain import SuggestionData
 from kschedctl.common.errors import KschedctlError
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.releases.release import RELEASES
+from kschedctl.questions.analyses.batch.cases import Case, decide
+from kschedctl.questions.analyses.explain.suggestions import suggestion_data
+from kschedctl.questions.answers.explain import SuggestionData
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 
 

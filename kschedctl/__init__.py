@@ -14,27 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kschedctl.analyses.handle import AnalysisHandle, CancelledError
-    from kschedctl.analyses.snapshot_info import snapshot_info
-    from kschedctl.answers.base import Answer, AnswerOutcome
-    from kschedctl.answers.capacity import PodCapacity
-    from kschedctl.answers.devices import DevicesOverview, DeviceSupply
-    from kschedctl.answers.diff import Diff
-    from kschedctl.answers.drain import Drained
-    from kschedctl.answers.explain import Explanation
-    from kschedctl.answers.leader import LeaderOverview
-    from kschedctl.answers.lint import LintReport
-    from kschedctl.answers.nodes import NodeDescription, NodesOverview
-    from kschedctl.answers.optimum import Emptied, Optimum, Purchased
-    from kschedctl.answers.pending import Pending
-    from kschedctl.answers.preempt import Preemption, Threat
-    from kschedctl.answers.rollout import RolledOut
-    from kschedctl.answers.rule import RulePages
-    from kschedctl.answers.simulate import Simulated
-    from kschedctl.answers.snapshot import SnapshotInfo
-    from kschedctl.answers.sweep import Sweep
-    from kschedctl.answers.verify import Verification
-    from kschedctl.answers.volumes import ClaimVolumes, PodVolumes
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.cluster.nodes import Nodes
     from kschedctl.cluster.pods import Pods
@@ -44,14 +23,34 @@ if TYPE_CHECKING:
     from kschedctl.controllers.admission.changes import Admitted
     from kschedctl.controllers.workloads.created_pods import MadePod
     from kschedctl.diagnosis.why.proof import Suggestion
-    from kschedctl.face import SchedulingCluster
-    from kschedctl.functions import case_configuration, decide_cases, rules, run_sweep
-    from kschedctl.linting import lint
-    from kschedctl.loaded_cluster import LoadedCluster
-    from kschedctl.loading import load
     from kschedctl.objects.meta import ApiObject
     from kschedctl.objects.pod import Pod
     from kschedctl.objects.releases.release import Release
+    from kschedctl.questions.analyses.handle import AnalysisHandle, CancelledError
+    from kschedctl.questions.analyses.snapshot_info import snapshot_info
+    from kschedctl.questions.answers.base import Answer, AnswerOutcome
+    from kschedctl.questions.answers.capacity import PodCapacity
+    from kschedctl.questions.answers.devices import DevicesOverview, DeviceSupply
+    from kschedctl.questions.answers.diff import Diff
+    from kschedctl.questions.answers.drain import Drained
+    from kschedctl.questions.answers.explain import Explanation
+    from kschedctl.questions.answers.leader import LeaderOverview
+    from kschedctl.questions.answers.lint import LintReport
+    from kschedctl.questions.answers.nodes import NodeDescription, NodesOverview
+    from kschedctl.questions.answers.optimum import Emptied, Optimum, Purchased
+    from kschedctl.questions.answers.pending import Pending
+    from kschedctl.questions.answers.preempt import Preemption, Threat
+    from kschedctl.questions.answers.rollout import RolledOut
+    from kschedctl.questions.answers.rule import RulePages
+    from kschedctl.questions.answers.simulate import Simulated
+    from kschedctl.questions.answers.snapshot import SnapshotInfo
+    from kschedctl.questions.answers.sweep import Sweep
+    from kschedctl.questions.answers.verify import Verification
+    from kschedctl.questions.answers.volumes import ClaimVolumes, PodVolumes
+    from kschedctl.questions.face import SchedulingCluster
+    from kschedctl.questions.functions import case_configuration, decide_cases, rules, run_sweep
+    from kschedctl.questions.linting import lint
+    from kschedctl.questions.loading import load
     from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
     from kschedctl.scheduler.cycle.outcome import Outcome
     from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.preemption.result import Candidate, PreemptionResult
     from kschedctl.sources.live.context import LiveContext
     from kschedctl.trials.completeness.missing import Missing
+    from kschedctl.trials.loaded_cluster import LoadedCluster
     from kschedctl.trials.optimum.catalog import Catalog
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.simulate.aftermath import Aftermath
@@ -185,93 +185,93 @@ __all__ = [
 _HOMES = {
     "Admitted": "kschedctl.controllers.admission.changes",
     "Aftermath": "kschedctl.trials.simulate.aftermath",
-    "Answer": "kschedctl.answers.base",
-    "AnswerOutcome": "kschedctl.answers.base",
+    "Answer": "kschedctl.questions.answers.base",
+    "AnswerOutcome": "kschedctl.questions.answers.base",
     "ApiObject": "kschedctl.objects.meta",
     "Apply": "kschedctl.trials.whatif.edits",
     "Attempt": "kschedctl.trials.simulate.attempt",
-    "CancelledError": "kschedctl.analyses.handle",
+    "CancelledError": "kschedctl.questions.analyses.handle",
     "Candidate": "kschedctl.scheduler.preemption.result",
     "Catalog": "kschedctl.trials.optimum.catalog",
-    "ClaimVolumes": "kschedctl.answers.volumes",
+    "ClaimVolumes": "kschedctl.questions.answers.volumes",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.common.errors",
     "Cordon": "kschedctl.trials.whatif.edits",
     "Decision": "kschedctl.scheduler.cycle.decision",
     "Delete": "kschedctl.trials.whatif.edits",
-    "DeviceSupply": "kschedctl.answers.devices",
-    "DevicesOverview": "kschedctl.answers.devices",
-    "Diff": "kschedctl.answers.diff",
+    "DeviceSupply": "kschedctl.questions.answers.devices",
+    "DevicesOverview": "kschedctl.questions.answers.devices",
+    "Diff": "kschedctl.questions.answers.diff",
     "Drain": "kschedctl.trials.whatif.edits",
     "DrainOptions": "kschedctl.trials.simulate.drain",
-    "Drained": "kschedctl.answers.drain",
+    "Drained": "kschedctl.questions.answers.drain",
     "DropConstraint": "kschedctl.trials.whatif.edits",
     "Edit": "kschedctl.trials.whatif.edits",
-    "Emptied": "kschedctl.answers.optimum",
-    "Explanation": "kschedctl.answers.explain",
+    "Emptied": "kschedctl.questions.answers.optimum",
+    "Explanation": "kschedctl.questions.answers.explain",
     "FailZone": "kschedctl.trials.whatif.edits",
     "FinalGoal": "kschedctl.trials.optimum.goals",
     "Finding": "kschedctl.common.findings.finding",
-    "AnalysisHandle": "kschedctl.analyses.handle",
+    "AnalysisHandle": "kschedctl.questions.analyses.handle",
     "InputError": "kschedctl.common.errors",
     "KschedctlError": "kschedctl.common.errors",
     "LabelNode": "kschedctl.trials.whatif.edits",
-    "LeaderOverview": "kschedctl.answers.leader",
-    "LintReport": "kschedctl.answers.lint",
+    "LeaderOverview": "kschedctl.questions.answers.leader",
+    "LintReport": "kschedctl.questions.answers.lint",
     "LiveContext": "kschedctl.sources.live.context",
-    "LoadedCluster": "kschedctl.loaded_cluster",
+    "LoadedCluster": "kschedctl.trials.loaded_cluster",
     "Location": "kschedctl.common.findings.location",
     "MadePod": "kschedctl.controllers.workloads.created_pods",
     "Missing": "kschedctl.trials.completeness.missing",
-    "NodeDescription": "kschedctl.answers.nodes",
+    "NodeDescription": "kschedctl.questions.answers.nodes",
     "NodeVerdict": "kschedctl.scheduler.cycle.decision",
     "Nodes": "kschedctl.cluster.nodes",
-    "NodesOverview": "kschedctl.answers.nodes",
+    "NodesOverview": "kschedctl.questions.answers.nodes",
     "NotModelled": "kschedctl.scheduler.framework.cycle_state",
     "ObjectRef": "kschedctl.common.findings.finding",
-    "Optimum": "kschedctl.answers.optimum",
+    "Optimum": "kschedctl.questions.answers.optimum",
     "Outcome": "kschedctl.scheduler.cycle.outcome",
-    "Pending": "kschedctl.answers.pending",
+    "Pending": "kschedctl.questions.answers.pending",
     "Pod": "kschedctl.objects.pod",
-    "PodCapacity": "kschedctl.answers.capacity",
+    "PodCapacity": "kschedctl.questions.answers.capacity",
     "PodEdit": "kschedctl.trials.whatif.edit",
-    "PodVolumes": "kschedctl.answers.volumes",
+    "PodVolumes": "kschedctl.questions.answers.volumes",
     "Pods": "kschedctl.cluster.pods",
-    "Preemption": "kschedctl.answers.preempt",
+    "Preemption": "kschedctl.questions.answers.preempt",
     "PreemptionResult": "kschedctl.scheduler.preemption.result",
-    "Purchased": "kschedctl.answers.optimum",
+    "Purchased": "kschedctl.questions.answers.optimum",
     "Release": "kschedctl.objects.releases.release",
     "Remedy": "kschedctl.scheduler.framework.remedy",
-    "RolledOut": "kschedctl.answers.rollout",
-    "RulePages": "kschedctl.answers.rule",
+    "RolledOut": "kschedctl.questions.answers.rollout",
+    "RulePages": "kschedctl.questions.answers.rule",
     "Scheduler": "kschedctl.scheduler.cycle.scheduler",
     "SchedulerConfiguration": "kschedctl.scheduler.framework.config.load",
-    "SchedulingCluster": "kschedctl.face",
+    "SchedulingCluster": "kschedctl.questions.face",
     "SetNodeSelector": "kschedctl.trials.whatif.edits",
     "SetPriority": "kschedctl.trials.whatif.edits",
     "SetReplicas": "kschedctl.trials.whatif.edits",
     "SetRequest": "kschedctl.trials.whatif.edits",
     "Severity": "kschedctl.common.findings.finding",
-    "Simulated": "kschedctl.answers.simulate",
+    "Simulated": "kschedctl.questions.answers.simulate",
     "Simulation": "kschedctl.trials.simulate.simulation",
-    "SnapshotInfo": "kschedctl.answers.snapshot",
+    "SnapshotInfo": "kschedctl.questions.answers.snapshot",
     "Subject": "kschedctl.common.findings.finding",
     "Suggestion": "kschedctl.diagnosis.why.proof",
-    "Sweep": "kschedctl.answers.sweep",
+    "Sweep": "kschedctl.questions.answers.sweep",
     "TaintNode": "kschedctl.trials.whatif.edits",
-    "Threat": "kschedctl.answers.preempt",
+    "Threat": "kschedctl.questions.answers.preempt",
     "TimelineEntry": "kschedctl.trials.simulate.timeline",
     "Tolerate": "kschedctl.trials.whatif.edits",
     "UnsupportedError": "kschedctl.common.errors",
-    "Verification": "kschedctl.answers.verify",
+    "Verification": "kschedctl.questions.answers.verify",
     "World": "kschedctl.trials.simulate.world",
-    "case_configuration": "kschedctl.functions",
-    "decide_cases": "kschedctl.functions",
-    "lint": "kschedctl.linting",
-    "load": "kschedctl.loading",
-    "rules": "kschedctl.functions",
-    "run_sweep": "kschedctl.functions",
-    "snapshot_info": "kschedctl.analyses.snapshot_info",
+    "case_configuration": "kschedctl.questions.functions",
+    "decide_cases": "kschedctl.questions.functions",
+    "lint": "kschedctl.questions.linting",
+    "load": "kschedctl.questions.loading",
+    "rules": "kschedctl.questions.functions",
+    "run_sweep": "kschedctl.questions.functions",
+    "snapshot_info": "kschedctl.questions.analyses.snapshot_info",
 }
 
 

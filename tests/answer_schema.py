@@ -6,7 +6,7 @@ from functools import cache
 
 import jsonschema
 
-from kschedctl.answers.schema import schema
+from kschedctl.questions.answers.schema import schema
 
 
 @cache

@@ -15,7 +15,6 @@ import msgspec
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.kinds import KINDS
@@ -27,6 +26,7 @@ from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, 
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 from kschedctl.objects.storage import CSINode, StorageClass
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 import kschedctl
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.objects.pod import Pod
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.devices.inventory import Inventory
 from tests.builders import GPU, make_container, make_node, make_object, make_pod
 from tests.scheduler.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request

@@ -12,10 +12,10 @@ import pytest
 
 import kschedctl
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.face import SchedulingCluster
-from kschedctl.functions import case_configuration, decide_cases, rules, run_sweep
-from kschedctl.linting import lint
-from kschedctl.loading import load
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.functions import case_configuration, decide_cases, rules, run_sweep
+from kschedctl.questions.linting import lint
+from kschedctl.questions.loading import load
 from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
 
 OFFERED = [SchedulingCluster, Decision, NodeVerdict]

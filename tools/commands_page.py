@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import typer
 
-from kschedctl.answers.schema import ANSWERS
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.cli.examples import EXAMPLES
 from kschedctl.cli.help_layout import option_record
 from kschedctl.cli.main import app
+from kschedctl.questions.answers.schema import ANSWERS
 
 
 class Option(NamedTuple):

@@ -74,10 +74,10 @@ def _decide_all() -> None:
     """Print an answer per case and release, with the package on the path."""
     import msgspec
 
-    from kschedctl.analyses.batch.answer import answer
-    from kschedctl.analyses.batch.cases import Case, decide
     from kschedctl.common.errors import KschedctlError
     from kschedctl.objects.releases.release import RELEASES
+    from kschedctl.questions.analyses.batch.answer import answer
+    from kschedctl.questions.analyses.batch.cases import Case, decide
     from kschedctl.scheduler.plugins.registry import in_tree_registry
 
     registry = in_tree_registry()

@@ -68,10 +68,10 @@ def print_answers(
     max_unpacked: int | None = None,
 ) -> int:
     """Print the answers to all cases of a file, and return the number of lines that are not a case."""
-    from kschedctl.analyses.batch.case_file import numbered_lines, opened_cases
-    from kschedctl.analyses.batch.decider import Decider, decide_lines
     from kschedctl.cli.streams import say, write
     from kschedctl.common.text.printable import json_text
+    from kschedctl.questions.analyses.batch.case_file import numbered_lines, opened_cases
+    from kschedctl.questions.analyses.batch.decider import Decider, decide_lines
 
     n_unreadable = 0
     decider = Decider(kubernetes_version, feature_gates)

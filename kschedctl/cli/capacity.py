@@ -42,10 +42,10 @@ def capacity(
     """
     request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
 
-    from kschedctl.analyses.capacity import CapacityRequest, capacity
-    from kschedctl.answers.capacity import CapacityList
     from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.questions.analyses.capacity import CapacityRequest, capacity
+    from kschedctl.questions.answers.capacity import CapacityList
 
     handle = TerminalHandle()
     loaded, pods = request.load(handle)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kschedctl.answers.base import Answer, AnswerList, AnswerOutcome
-from kschedctl.answers.stream import AnswerStream
-from kschedctl.loaded_cluster import LoadedCluster
-from kschedctl.presentation.frame import View
+from kschedctl.questions.answers.base import Answer, AnswerList, AnswerOutcome
+from kschedctl.questions.answers.stream import AnswerStream
+from kschedctl.questions.presentation.frame import View
+from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,12 +42,12 @@ def devices(
 
     The exit code is 1 if a claim cannot be allocated on any node, or if the devices of a pool are not used.
     """
-    from kschedctl.analyses.devices.analysis import DevicesRequest, devices
-    from kschedctl.answers.devices import DevicesList
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.requests.claims import device_subject
-    from kschedctl.requests.scope import NamespaceScope
+    from kschedctl.questions.analyses.devices.analysis import DevicesRequest, devices
+    from kschedctl.questions.answers.devices import DevicesList
+    from kschedctl.questions.requests.claims import device_subject
+    from kschedctl.questions.requests.scope import NamespaceScope
 
     handle = TerminalHandle()
     request = cluster.request(what_ifs)

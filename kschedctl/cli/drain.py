@@ -137,10 +137,10 @@ def drain(
         raise typer.BadParameter("name nodes, or use --selector or --zone", param_hint="NODE")
     request = cluster.request(what_ifs)
 
-    from kschedctl.analyses.drain.analysis import drain
-    from kschedctl.analyses.drain.run import DrainRequest
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.questions.analyses.drain.analysis import drain
+    from kschedctl.questions.analyses.drain.run import DrainRequest
     from kschedctl.trials.simulate.drain import DrainOptions
 
     handle = TerminalHandle()

@@ -100,12 +100,12 @@ def explain(
         raise typer.BadParameter(f"{other} is given, too: give only one of them", param_hint="--no-suggest")
     request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
 
-    from kschedctl.analyses.explain import analysis
-    from kschedctl.answers.explain import ExplanationList
-    from kschedctl.answers.stream import AnswerStream
     from kschedctl.cli.command_result import CommandResult, arguments_of
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.presentation.explain.text import ExplainView
+    from kschedctl.questions.analyses.explain import analysis
+    from kschedctl.questions.answers.explain import ExplanationList
+    from kschedctl.questions.answers.stream import AnswerStream
+    from kschedctl.questions.presentation.explain.text import ExplainView
 
     handle = TerminalHandle()
     loaded, pods = request.load(handle)

@@ -95,11 +95,11 @@ def optimum(
         raise typer.BadParameter("cannot be combined with --minimize", param_hint="--buy")
     request = cluster.request(what_ifs)
 
-    from kschedctl.analyses.optimum.analysis import OptimumRequest, consolidate, purchase
-    from kschedctl.analyses.optimum.analysis import optimum as find_optimum
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.requests.manifests import load_with_manifests
+    from kschedctl.questions.analyses.optimum.analysis import OptimumRequest, consolidate, purchase
+    from kschedctl.questions.analyses.optimum.analysis import optimum as find_optimum
+    from kschedctl.questions.requests.manifests import load_with_manifests
     from kschedctl.trials.optimum.catalog import read_catalog
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.optimum.program import load_solver

@@ -52,9 +52,9 @@ def pending(
 
     The exit code is 0 if there are none, and every pending pod could be scheduled without a change; otherwise it is 1.
     """
-    from kschedctl.analyses.pending import PendingRequest, pending
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.questions.analyses.pending import PendingRequest, pending
 
     handle = TerminalHandle()
     loaded = cluster.request(what_ifs).load_with_pods(handle)

@@ -73,11 +73,11 @@ def preempt(
 
     from dataclasses import replace
 
-    from kschedctl.analyses.preempt.analysis import PreemptRequest, in_queue_order, preempt
-    from kschedctl.analyses.preempt.threat import threat
-    from kschedctl.answers.preempt import PreemptionList
     from kschedctl.cli.command_result import CommandResult, shown_list
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.questions.analyses.preempt.analysis import PreemptRequest, in_queue_order, preempt
+    from kschedctl.questions.analyses.preempt.threat import threat
+    from kschedctl.questions.answers.preempt import PreemptionList
 
     handle = TerminalHandle()
     if victim:

@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.cli.streams import note, show_progress, warn, warn_of
 from kschedctl.common.cores import WaitingTimer
 from kschedctl.common.findings.finding import Finding
 from kschedctl.common.text.printable import printable
+from kschedctl.questions.analyses.handle import AnalysisHandle
 
 if TYPE_CHECKING:
     from rich.progress import Progress

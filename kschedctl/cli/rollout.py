@@ -37,9 +37,9 @@ def rollout(
         raise typer.BadParameter("name a workload, such as deploy/web, or give its manifest with -f")
     request = which.request(cluster.request(what_ifs))
 
-    from kschedctl.analyses.rollout import RolloutRequest, rollout
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.questions.analyses.rollout import RolloutRequest, rollout
 
     handle = TerminalHandle()
     loaded, found = request.load(handle)

@@ -122,10 +122,10 @@ def serve(
 
     from dataclasses import replace
 
-    from kschedctl.analyses.handle import AnalysisHandle
     from kschedctl.cli.streams import say, warn
     from kschedctl.common.errors import InputError
     from kschedctl.common.extras import install_command
+    from kschedctl.questions.analyses.handle import AnalysisHandle
     from kschedctl.watch.server import address
 
     host, port = address(access.listen, "--listen")

@@ -68,11 +68,11 @@ def simulate(
         raise typer.BadParameter("requires --save", param_hint="--force")
     request = cluster.request(what_ifs)
 
-    from kschedctl.analyses.simulate import SimulateRequest, run_simulation, simulation_answer, with_orders
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.presentation.simulate import SimulateView
-    from kschedctl.requests.manifests import load_with_manifests
+    from kschedctl.questions.analyses.simulate import SimulateRequest, run_simulation, simulation_answer, with_orders
+    from kschedctl.questions.presentation.simulate import SimulateView
+    from kschedctl.questions.requests.manifests import load_with_manifests
     from kschedctl.sources.snapshot.capture import capture
     from kschedctl.sources.snapshot.capture_files import check_target, write_capture
     from kschedctl.sources.snapshot.cluster_reader import ClusterReader

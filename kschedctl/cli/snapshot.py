@@ -17,7 +17,7 @@ from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
-    from kschedctl.requests.cluster import ClusterSource
+    from kschedctl.questions.requests.cluster import ClusterSource
     from kschedctl.trials.whatif.option_values import WhatIfs
 
 app = typer.Typer(
@@ -91,8 +91,8 @@ def info(
     output: OutputOptions,
 ) -> CommandResult:
     """Show what a snapshot contains: kinds and object counts, version, age, and whether it is anonymised."""
-    from kschedctl.analyses.snapshot_info import snapshot_info
     from kschedctl.cli.command_result import CommandResult
+    from kschedctl.questions.analyses.snapshot_info import snapshot_info
 
     return CommandResult(answer=snapshot_info(paths, max_bytes(max_unpacked), cluster))
 
@@ -110,7 +110,7 @@ def _write(
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import tell
     from kschedctl.objects.wording import counted
-    from kschedctl.requests.capture import captured_cluster
+    from kschedctl.questions.requests.capture import captured_cluster
     from kschedctl.sources.snapshot.anonymize import with_pseudonyms
     from kschedctl.sources.snapshot.capture_files import check_target, write_capture
     from kschedctl.sources.snapshot.mapping_file import check_mapping, write_mapping

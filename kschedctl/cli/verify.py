@@ -84,11 +84,11 @@ def verify(
 
     from msgspec import structs
 
-    from kschedctl.analyses.verify.analysis import VerifyRequest, as_stored, verify
-    from kschedctl.analyses.verify.recording import differing_pod, recorded_case
-    from kschedctl.answers.verify import ComparedPodData, RecordedCaseData
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.questions.analyses.verify.analysis import VerifyRequest, as_stored, verify
+    from kschedctl.questions.analyses.verify.recording import differing_pod, recorded_case
+    from kschedctl.questions.answers.verify import ComparedPodData, RecordedCaseData
     from kschedctl.trials.whatif.option_values import WhatIfs
 
     if record:

@@ -43,11 +43,11 @@ def volumes(
 
     The exit code is 1 if a claim cannot have a volume, or if the claims of a pod leave no node for it.
     """
-    from kschedctl.analyses.volumes import VolumesRequest, volumes
-    from kschedctl.answers.volumes import VolumesList
     from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.requests.claims import ClaimRequest
+    from kschedctl.questions.analyses.volumes import VolumesRequest, volumes
+    from kschedctl.questions.answers.volumes import VolumesList
+    from kschedctl.questions.requests.claims import ClaimRequest
 
     request = ClaimRequest(
         cluster=cluster.request(what_ifs),

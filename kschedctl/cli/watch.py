@@ -144,13 +144,13 @@ def watch(
     seconds = request_seconds(cluster.request_timeout) if cluster.request_timeout else None
     gates = feature_gates(cluster.gates)
 
-    from kschedctl.answers.watch import OfWatch, WatchBegun
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import say, tell, write
     from kschedctl.leaderelection.settings import ElectionSettings
-    from kschedctl.presentation.watch import begun_lines, said_lines
+    from kschedctl.questions.answers.watch import OfWatch, WatchBegun
+    from kschedctl.questions.presentation.watch import begun_lines, said_lines
+    from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
     from kschedctl.render.jsonl import json_line
-    from kschedctl.requests.cluster import ClusterRequest, ClusterSource
     from kschedctl.watch.run import WatchRequest
     from kschedctl.watch.run import watch as watch_cluster
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.answers.leader import Election, ElectionState
-from kschedctl.answers.preempt_words import time_span
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodRecord
 from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
@@ -15,6 +13,8 @@ from kschedctl.leaderelection.overview import Elections, host_of, retry_period
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.wording import counted, listed
+from kschedctl.questions.answers.leader import Election, ElectionState
+from kschedctl.questions.answers.preempt_words import time_span
 from kschedctl.scheduler.framework.config.types import LeaderElection
 
 #: Identities are shortened to 80 characters.

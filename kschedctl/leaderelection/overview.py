@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec import structs
 
-from kschedctl.answers.leader import Election, ElectionCandidate, ElectionState
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds
 from kschedctl.leaderelection.settings import ElectionSettings
@@ -24,6 +23,7 @@ from kschedctl.objects.coordination import (
 )
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.selectors import parse_int64
+from kschedctl.questions.answers.leader import Election, ElectionCandidate, ElectionState
 
 #: The label of the heartbeat Leases of API servers, which are not elections.
 _API_SERVER: Final = "apiserver.kubernetes.io/identity"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kschedctl.answers.rule import RulePage, RulePages
 from kschedctl.linter.rule import Rule
+from kschedctl.questions.answers.rule import RulePage, RulePages
 
 
 def pages(rules: Sequence[Rule]) -> RulePages:

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from rich.cells import cell_len
 
-from kschedctl.presentation.document import Lines
+from kschedctl.questions.presentation.document import Lines
 from kschedctl.render.wrapping import longest_word, wrapped
 
 #: The positions at which a heading may be broken: ``NodeResources|Fit``, ``utilisation|.cpu``.

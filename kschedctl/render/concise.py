@@ -9,7 +9,7 @@ from kschedctl.common.text.printable import printable
 from kschedctl.render.findings import FindingsForm
 
 if TYPE_CHECKING:
-    from kschedctl.presentation.lint import LintView
+    from kschedctl.questions.presentation.lint import LintView
 
 
 class Concise(FindingsForm):

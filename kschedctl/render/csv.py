@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kschedctl.render.form import Form, Medium, as_table
 
 if TYPE_CHECKING:
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.presentation.frame import View
     from kschedctl.render.form import Answers
 
 

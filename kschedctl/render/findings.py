@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 from kschedctl.render.form import Form, Medium
 
 if TYPE_CHECKING:
-    from kschedctl.presentation.frame import View
-    from kschedctl.presentation.lint import LintView
+    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.presentation.lint import LintView
     from kschedctl.render.form import Answers
 
 

@@ -9,11 +9,11 @@ from enum import Enum, auto
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 if TYPE_CHECKING:
-    from kschedctl.answers.base import Answer
-    from kschedctl.answers.stream import AnswerStream
     from kschedctl.common.frames import Tabular
-    from kschedctl.presentation.document import Question
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.answers.base import Answer
+    from kschedctl.questions.answers.stream import AnswerStream
+    from kschedctl.questions.presentation.document import Question
+    from kschedctl.questions.presentation.frame import View
 
     Answers = Answer | AnswerStream[Any]
 
@@ -60,7 +60,7 @@ class Medium:
 
 def collected(answer: Answers) -> Answer:
     """Return the answer; collect all answers of a stream."""
-    from kschedctl.answers.stream import AnswerStream
+    from kschedctl.questions.answers.stream import AnswerStream
 
     return answer.collect() if isinstance(answer, AnswerStream) else answer
 

@@ -15,7 +15,7 @@ from kschedctl.render.sarif import relative_uri, repository_root
 
 if TYPE_CHECKING:
     from kschedctl.linter.diagnosis import Diagnosis
-    from kschedctl.presentation.lint import LintView
+    from kschedctl.questions.presentation.lint import LintView
 
 _SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 

@@ -22,8 +22,8 @@ from typing import Final
 from rich.cells import cell_len
 
 from kschedctl.common.text.printable import printable
-from kschedctl.presentation.document import INDENT, Lines, Table
-from kschedctl.presentation.tone import Tone
+from kschedctl.questions.presentation.document import INDENT, Lines, Table
+from kschedctl.questions.presentation.tone import Tone
 from kschedctl.render.column import Column
 from kschedctl.render.short_names import Shortened, shortenings
 from kschedctl.render.wrapping import wrapped

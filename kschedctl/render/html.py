@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from kschedctl.render.form import Form, Medium
 
 if TYPE_CHECKING:
-    from kschedctl.answers.base import Answer
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.answers.base import Answer
+    from kschedctl.questions.presentation.frame import View
     from kschedctl.render.form import Answers
 
 
@@ -21,7 +21,7 @@ class Html(Form):
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the page."""
-        from kschedctl.presentation.registry import document
+        from kschedctl.questions.presentation.registry import document
         from kschedctl.render.page.page import as_page
 
         yield as_page(document(answer, replace(view, wide=True, drawn=True)), medium.command_line)
@@ -36,8 +36,8 @@ def as_html(answer: Answer) -> str:
     >>> "node-8 is ready" in as_html(kschedctl.load("fixtures/shop/cluster").describe_node("node-8"))
     True
     """
-    from kschedctl.presentation.frame import View
-    from kschedctl.presentation.registry import document
+    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.presentation.registry import document
     from kschedctl.render.page.page import as_fragment
 
     return as_fragment(document(answer, View()))

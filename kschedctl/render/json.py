@@ -9,8 +9,8 @@ from kschedctl.common.text.printable import json_text
 from kschedctl.render.form import Form, Medium, collected
 
 if TYPE_CHECKING:
-    from kschedctl.answers.base import Answer
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.answers.base import Answer
+    from kschedctl.questions.presentation.frame import View
     from kschedctl.render.form import Answers
 
 

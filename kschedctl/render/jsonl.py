@@ -9,8 +9,8 @@ from kschedctl.common.text.printable import json_text
 from kschedctl.render.form import Form, Medium, as_table, collected
 
 if TYPE_CHECKING:
-    from kschedctl.answers.base import Answer
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.answers.base import Answer
+    from kschedctl.questions.presentation.frame import View
     from kschedctl.render.form import Answers
 
 
@@ -19,8 +19,8 @@ class JsonLines(Form):
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield a line per row or finding."""
-        from kschedctl.answers.lint import LintReport
         from kschedctl.common.text.json_values import encoded_json
+        from kschedctl.questions.answers.lint import LintReport
 
         found = collected(answer)
         if isinstance(found, LintReport):

@@ -14,7 +14,7 @@ from kschedctl.common.text.printable import printable
 from kschedctl.render.form import Form, FormError, Medium, collected
 
 if TYPE_CHECKING:
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.presentation.frame import View
     from kschedctl.render.form import Answers
 
 #: The parts of the output that are escaped: newlines and tabs come from the template, between columns.

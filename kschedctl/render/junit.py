@@ -14,7 +14,7 @@ from kschedctl.render.findings import FindingsForm
 if TYPE_CHECKING:
     from kschedctl.linter.diagnosis import Diagnosis
     from kschedctl.linter.lint_files import LintFile
-    from kschedctl.presentation.lint import LintView
+    from kschedctl.questions.presentation.lint import LintView
 
 #: The characters that XML 1.0 does not allow.
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -12,7 +12,7 @@ from kschedctl.common.text.printable import printable
 from kschedctl.render.form import Form, Medium, collected
 
 if TYPE_CHECKING:
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.presentation.frame import View
     from kschedctl.render.form import Answers
 
 

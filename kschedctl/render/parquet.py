@@ -10,7 +10,7 @@ from kschedctl.common.extras import install_command
 from kschedctl.render.form import Form, Medium, as_table
 
 if TYPE_CHECKING:
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.presentation.frame import View
     from kschedctl.render.form import Answers
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kschedctl.linter.ignore import Ignored
     from kschedctl.linter.regions import Region
     from kschedctl.linter.rule import Rule
-    from kschedctl.presentation.lint import LintView
+    from kschedctl.questions.presentation.lint import LintView
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

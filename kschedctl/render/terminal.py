@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from kschedctl.common.text.printable import printable
-from kschedctl.presentation.document import (
+from kschedctl.questions.presentation.document import (
     Block,
     Gap,
     Heading,
@@ -19,7 +19,7 @@ from kschedctl.presentation.document import (
     Table,
     Verbatim,
 )
-from kschedctl.presentation.tone import Tone
+from kschedctl.questions.presentation.tone import Tone
 from kschedctl.render.form import Console
 from kschedctl.render.grid import Printed, grid
 from kschedctl.render.wrapping import wrapped

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kschedctl.render.form import Form, Medium
 
 if TYPE_CHECKING:
-    from kschedctl.presentation.frame import View
+    from kschedctl.questions.presentation.frame import View
     from kschedctl.render.form import Answers
 
 
@@ -20,7 +20,7 @@ class Text(Form):
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the blocks of the answer's document as text."""
-        from kschedctl.presentation.registry import document
+        from kschedctl.questions.presentation.registry import document
         from kschedctl.render.terminal import render
 
         wide = self.wide or view.wide

@@ -9,14 +9,17 @@ from typing import Final
 
 from msgspec import structs
 
-from kschedctl.analyses.diagnosis import diagnosis_data
-from kschedctl.analyses.pod_cures import pod_cures
-from kschedctl.analyses.pod_groups.answer import pod_group_data
-from kschedctl.analyses.provenance import Provenance, envelope, missing_data
-from kschedctl.answers.base import NotModelledData
-from kschedctl.answers.cures import CureData
-from kschedctl.answers.diagnosis import DiagnosisData
-from kschedctl.answers.watch import (
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.questions.analyses.diagnosis import diagnosis_data
+from kschedctl.questions.analyses.pod_cures import pod_cures
+from kschedctl.questions.analyses.pod_groups.answer import pod_group_data
+from kschedctl.questions.analyses.provenance import Provenance, envelope, missing_data
+from kschedctl.questions.answers.base import NotModelledData
+from kschedctl.questions.answers.cures import CureData
+from kschedctl.questions.answers.diagnosis import DiagnosisData
+from kschedctl.questions.answers.watch import (
     GroupWaits,
     NodeGroupData,
     OfPod,
@@ -28,9 +31,6 @@ from kschedctl.answers.watch import (
     WatchCurrent,
     WatchStale,
 )
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of

@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.analyses.explain.answer import node_data
-from kschedctl.answers.node_groups import group_nodes
 from kschedctl.common.arrays import Rows
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
+from kschedctl.questions.analyses.explain.answer import node_data
+from kschedctl.questions.answers.node_groups import group_nodes
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 

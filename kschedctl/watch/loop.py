@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Final
 
-from kschedctl.face import SchedulingCluster
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.watch.cache import FEW_CHANGES, Cache, LeftOut
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Leadership

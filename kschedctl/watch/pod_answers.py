@@ -20,9 +20,9 @@ import numpy as np
 
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import KschedctlError
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of

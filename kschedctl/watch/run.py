@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.provenance import provenance
-from kschedctl.answers.watch import Line, PodWaits
 from kschedctl.common.errors import InputError
 from kschedctl.common.extras import install_command
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
@@ -19,8 +16,11 @@ from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.selectors import matches
-from kschedctl.requests.cluster import ClusterRequest
-from kschedctl.requests.scope import NamespaceScope
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.provenance import provenance
+from kschedctl.questions.answers.watch import Line, PodWaits
+from kschedctl.questions.requests.cluster import ClusterRequest
+from kschedctl.questions.requests.scope import NamespaceScope
 from kschedctl.sources.live.object_client import ObjectClient
 from kschedctl.trials.completeness.missing import missing_for_any
 from kschedctl.watch.answer_lines import Lines, begun, standstill_line

@@ -7,12 +7,12 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.nodes.analysis import NodesRequest, nodes_overview
-from kschedctl.answers.base import Answer
-from kschedctl.answers.nodes import NodesOverview
-from kschedctl.face import SchedulingCluster
-from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.nodes.analysis import NodesRequest, nodes_overview
+from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answers.nodes import NodesOverview
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.requests.cluster import ClusterRequest
 from kschedctl.web.jobs import Job, Jobs
 from kschedctl.web.questions.asked import Asked
 from kschedctl.web.questions.question import Question

@@ -12,7 +12,7 @@ from typing import Final
 
 from kschedctl.common.cores import available_cores
 from kschedctl.common.errors import InputError
-from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.questions.requests.cluster import ClusterRequest
 
 #: The shortest token: 128 bits in base64.
 _SHORTEST_TOKEN: Final = 16

@@ -7,8 +7,19 @@ from typing import Any
 
 import pytest
 
-from kschedctl.presentation.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Segment, Span, Timeline
-from kschedctl.presentation.document import Block, Paragraph, table
+from kschedctl.questions.presentation.charts import (
+    Bar,
+    Bars,
+    Cell,
+    Colouring,
+    Kind,
+    Lane,
+    NodeMap,
+    Segment,
+    Span,
+    Timeline,
+)
+from kschedctl.questions.presentation.document import Block, Paragraph, table
 from kschedctl.render.page.page import as_page
 from tests.browser.browser import Browser, Look
 

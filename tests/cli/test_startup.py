@@ -43,10 +43,10 @@ UNUSED = {
     "kschedctl.sources.live",
     "kschedctl.trials.optimum",
     "kschedctl.scheduler.preemption.evaluator",
-    "kschedctl.presentation.explain.charts",
+    "kschedctl.questions.presentation.explain.charts",
     "kschedctl.scheduler.cycle.pod_group_cycle",
     "kschedctl.trials.simulate.simulation",
-    "kschedctl.sweep",
+    "kschedctl.questions.sweep",
     "kschedctl.objects.validation.validate",
     "kschedctl.web",
     "kschedctl.diagnosis.why.search",
@@ -169,7 +169,7 @@ def test_lint_without_a_snapshot_needs_no_engine(tmp_path: Path) -> None:
     returned, modules = imported("lint", str(tmp_path), "-o", "json")
     assert returned == 0
     assert not modules.intersection(
-        {"numpy", "kschedctl.scheduler.cycle.scheduler", "kschedctl.face", "kubernetes", "cel_expr_python"}
+        {"numpy", "kschedctl.scheduler.cycle.scheduler", "kschedctl.questions.face", "kubernetes", "cel_expr_python"}
     )
 
 

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from kschedctl.answers.base import AnswerList
-from kschedctl.answers.schema import ANSWERS
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.presentation.registry import layout_of
+from kschedctl.questions.answers.base import AnswerList
+from kschedctl.questions.answers.schema import ANSWERS
+from kschedctl.questions.presentation.registry import layout_of
 from kschedctl.render.forms import FORMS
 from tests.docs import changelog
 from tests.paths import ROOT
@@ -34,8 +34,8 @@ def of_command(folder: str, name: str) -> bool:
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ONLY_DATA])
 def test_command_step_1_types_of_its_answers_are_in_the_schema(name: str) -> None:
     kinds = [kind for command, of in ANSWERS.items() if command.split()[0] == name for kind in of]
-    assert kinds, "a line in kschedctl/answers/schema.py names them"
-    assert {kind.__module__ for kind in kinds} == {f"kschedctl.answers.{OWN_ANSWERS.get(name, name)}"}
+    assert kinds, "a line in kschedctl/questions/answers/schema.py names them"
+    assert {kind.__module__ for kind in kinds} == {f"kschedctl.questions.answers.{OWN_ANSWERS.get(name, name)}"}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_CLUSTER])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import kschedctl
-from kschedctl.answers.volumes import ClaimAction
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.volumeview.early_binding import Trap
-from kschedctl.volumeview.overview import VolumeOverview
+from kschedctl.questions.answers.volumes import ClaimAction
+from kschedctl.questions.volumeview.early_binding import Trap
+from kschedctl.questions.volumeview.overview import VolumeOverview
 from tests.paths import ROOT
 
 FOLDER = ROOT / "fixtures" / "volumes"

@@ -23,10 +23,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import kschedctl
-from kschedctl.analyses.batch.decider import Decider
-from kschedctl.analyses.leader import simulation
-from kschedctl.analyses.lint.answer import report
-from kschedctl.analyses.snapshot_info import snapshot_info
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.common.text.yaml import documents_by_events, yaml_documents
 from kschedctl.linter.applied_fixes import apply_fixes
@@ -37,6 +33,12 @@ from kschedctl.linter.run import LintRequest, lint_files
 from kschedctl.linter.settings import read_settings
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject
+from kschedctl.questions.analyses.batch.decider import Decider
+from kschedctl.questions.analyses.leader import simulation
+from kschedctl.questions.analyses.lint.answer import report
+from kschedctl.questions.analyses.snapshot_info import snapshot_info
+from kschedctl.questions.sweep.job import SweepJob
+from kschedctl.questions.sweep.plan_reader import read_plan
 from kschedctl.render.json import as_json
 from kschedctl.scheduler.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.scheduler.extenders.transport import Response, _redirected, _split
@@ -45,8 +47,6 @@ from kschedctl.sources.snapshot.capture import capture
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.load import load_snapshot
 from kschedctl.sources.snapshot.reading import SnapshotReader, read_manifest
-from kschedctl.sweep.job import SweepJob
-from kschedctl.sweep.plan_reader import read_plan
 from tests.cli.in_process import run as run_command
 from tests.fuzz import seeds
 from tests.fuzz.every_kind import COMMANDS, EVERY_KIND

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kschedctl.answers.leader import Election
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.leaderelection.checks import check_config, check_elections
@@ -22,6 +21,7 @@ from kschedctl.objects.coordination import (
 )
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.questions.answers.leader import Election
 from kschedctl.scheduler.framework.config.types import LeaderElection
 from tests.builders import make_node, make_pod
 

@@ -37,7 +37,7 @@ def lint(
 def overlay_of(snapshot: str, given: LintManifests, gates: Mapping[str, bool] | None = None) -> ClusterQueries:
     """Return manifests applied to a snapshot, which is a text, with some feature gates."""
     from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
-    from kschedctl.loading import load
+    from kschedctl.questions.loading import load
 
     return ClusterOverlay(load("-", stdin=BytesIO(snapshot.encode()), feature_gates=gates), given)
 

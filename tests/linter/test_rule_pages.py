@@ -6,11 +6,11 @@ import json
 
 from kschedctl.linter.rule_pages import pages
 from kschedctl.linter.rules import RULES
-from kschedctl.presentation.frame import View
-from kschedctl.presentation.rule import document
+from kschedctl.questions.presentation.frame import View
+from kschedctl.questions.presentation.rule import document
 from kschedctl.render.json import as_json
 from tests.answer_schema import validate
-from tests.presentation.printing import lines
+from tests.questions.presentation.printing import lines
 
 
 def test_pages_are_as_the_schema_says() -> None:

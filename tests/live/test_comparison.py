@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kschedctl
-from kschedctl.face import SchedulingCluster
+from kschedctl.questions.face import SchedulingCluster
 from tests.builders import LONG_AGO, make_node, make_pod, write_snapshot
 from tests.live.differential.comparison import differences
 from tests.live.differential.scenery import APPS, GATE, Scenery

@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 import kschedctl
-from kschedctl.answers.verify import Match
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.device import AllocationResult
 from kschedctl.objects.quantity import parse_quantity
+from kschedctl.questions.answers.verify import Match
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.devices.allocation import ClaimAllocation
 from kschedctl.scheduler.plugins.dynamic_resources.allocation import allocations_on
 from kschedctl.sources.live.context import LiveContext

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kschedctl
-from kschedctl.face import SchedulingCluster
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.sources.live.context import LiveContext
 from tests.live.conftest import node, pod, wait_for

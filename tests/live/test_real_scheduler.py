@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import kschedctl
-from kschedctl.analyses.explain.answer import explanation
-from kschedctl.analyses.provenance import Provenance
-from kschedctl.answers.verify import Match
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.text.yaml_lines import LineReader
-from kschedctl.face import SchedulingCluster
+from kschedctl.questions.analyses.explain.answer import explanation
+from kschedctl.questions.analyses.provenance import Provenance
+from kschedctl.questions.answers.verify import Match
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.live.context import LiveContext
 from kschedctl.sources.live.reader import LiveReader, load_live
 from kschedctl.sources.snapshot.anonymize import anonymized

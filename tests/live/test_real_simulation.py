@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 import kschedctl
 from conformance.generate.chance import Chance
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.pod import Pod
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.live.context import LiveContext
 from kschedctl.trials.simulate.batch import GATE as BATCHING
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from kschedctl.loading import load
+from kschedctl.questions.loading import load
 from kschedctl.sources.live.context import LiveContext
 from kschedctl.watch.pod_answers import PendingReport, PodAnswer, PodAnswers
 

@@ -14,7 +14,6 @@ import msgspec
 import pytest
 
 import kschedctl
-from kschedctl.analyses.lint.answer import report
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.terminal import ColorWhen, open_console
 from kschedctl.linter.lint_files import read_text
@@ -22,7 +21,8 @@ from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, LintResult, lint_files
 from kschedctl.linter.selection import selected_rules
 from kschedctl.linter.settings import Settings, SettingsIgnore
-from kschedctl.presentation.lint import LintView
+from kschedctl.questions.analyses.lint.answer import report
+from kschedctl.questions.presentation.lint import LintView
 from kschedctl.render.form import FormKind, Medium
 from kschedctl.render.forms import names, parse_form
 from tests.answer_schema import validate

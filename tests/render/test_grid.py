@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.presentation.document import Table, table
+from kschedctl.questions.presentation.document import Table, table
 from kschedctl.render.grid import Printed, grid
 from tests.example_counts import scaled
-from tests.presentation.printing import lines
+from tests.questions.presentation.printing import lines
 
 GKE = [f"gke-prod-cluster-default-pool-1a2b3c4d-{end}" for end in ("x7k2", "b2kk", "9qzl")]
 POOLS = [*GKE, "gke-prod-cluster-gpu-pool-9f8e7d6c-kmhs"]

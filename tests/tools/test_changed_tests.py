@@ -27,7 +27,11 @@ from tools.changed_tests import ROOT, changed_files, main, select
         pytest.param(
             ["kschedctl/scheduler/preemption/result.py"], ["tests/scheduler/preemption"], id="or else the folder"
         ),
-        pytest.param(["kschedctl/analyses/explain/story.py"], ["tests/analyses/explain"], id="of the same depth"),
+        pytest.param(
+            ["kschedctl/questions/analyses/explain/story.py"],
+            ["tests/questions/analyses/explain"],
+            id="of the same depth",
+        ),
         pytest.param(["kschedctl/render/page/style.css"], ["tests/render/page"], id="also for other files"),
         pytest.param(["kschedctl/__init__.py"], ["kschedctl/__init__.py"], id="never all tests"),
         pytest.param(["tests/test_bound.py"], ["tests/test_bound.py"], id="a test"),

@@ -90,7 +90,11 @@ def test_packages_have_the_tracked_files_and_nothing_else(tmp_path: Path) -> Non
         "kschedctl-0.2.0.tar.gz: should not be there: extra",
     ]
     wheel = dist_contents.expected_in_wheel(dist_contents.tracked(), "kschedctl-0.2.0")
-    assert {"kschedctl/py.typed", "kschedctl/answers/schema.json", "kschedctl-0.2.0.dist-info/METADATA"} <= wheel
+    assert {
+        "kschedctl/py.typed",
+        "kschedctl/questions/answers/schema.json",
+        "kschedctl-0.2.0.dist-info/METADATA",
+    } <= wheel
     assert {path.partition("/")[0] for path in wheel} == {"kschedctl", "kschedctl-0.2.0.dist-info"}
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kschedctl.loading import scheduling_cluster
 from kschedctl.objects.core import Namespace, Node, Service
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
+from kschedctl.questions.loading import scheduling_cluster
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import FeedChanges, Name

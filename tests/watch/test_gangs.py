@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 import kschedctl
-from kschedctl.answers.watch import GroupWaits
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.presentation.watch import said_lines
+from kschedctl.questions.answers.watch import GroupWaits
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.watch import said_lines
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.watch.answer_lines import Lines
 from kschedctl.watch.pod_answers import PendingReport, Placed, PodAnswers

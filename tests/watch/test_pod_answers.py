@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.face import SchedulingCluster
-from kschedctl.loading import scheduling_cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.limits import LimitRange
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.loading import scheduling_cluster
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.pod_answers import Gone, PendingReport, Placed, PodAnswers, PodReport, said_of_nodes
 from tests.builders import LONG_AGO, make_cluster, make_node, make_object, make_pod

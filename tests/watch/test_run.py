@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.answers.watch import PodWaits
-from kschedctl.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.answers.watch import PodWaits
+from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.watch.run import WatchRequest, watch
 from tests.live.plain_server import serving
 

@@ -48,9 +48,9 @@ def leader(
     """
     if ctx.invoked_subcommand is not None:
         return None
-    from kschedctl.analyses.leader.elections import leader
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.questions.analyses.leader.elections import leader
 
     loaded = cluster.request().load(TerminalHandle())
     return CommandResult(answer=leader(loaded, check_configuration=bool(cluster.config)))

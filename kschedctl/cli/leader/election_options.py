@@ -90,7 +90,7 @@ class ElectionOptions(TimeOptions):
 
         if config:
             from kschedctl.leaderelection.checks import settings_of
-            from kschedctl.loading import load_settings
+            from kschedctl.questions.loading import load_settings
 
             settings = settings_of(load_settings(config).leader_election)
         else:

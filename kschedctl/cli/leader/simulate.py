@@ -117,10 +117,10 @@ def simulate(
     if length == 0:
         raise typer.BadParameter("must be greater than 0", param_hint="--duration")
 
-    from kschedctl.analyses.leader.simulation import SimulationRequest, long_enough, simulate_election
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.leaderelection.simulation.faults import Scenario
+    from kschedctl.questions.analyses.leader.simulation import SimulationRequest, long_enough, simulate_election
 
     settings = times.settings(config)
     scenario = Scenario(

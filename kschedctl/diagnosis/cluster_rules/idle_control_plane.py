@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from kschedctl.answers.preempt_words import duration
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
@@ -21,6 +20,7 @@ from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.wording import counted
+from kschedctl.questions.answers.preempt_words import duration
 from kschedctl.scheduler.framework.remedy import Risk
 
 _NAMESPACE: Final = "kube-system"

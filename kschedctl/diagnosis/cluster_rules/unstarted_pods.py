@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.answers.preempt_words import duration
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.attached_volumes import attached_elsewhere
 from kschedctl.diagnosis.bound_pods import on_unhealthy_node, waiting_containers
@@ -22,6 +21,7 @@ from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.questions.answers.preempt_words import duration
 
 #: Pods that are younger than ten minutes may be starting.
 _PATIENCE: Final = 600

@@ -16,7 +16,6 @@ from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
-from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
 from kschedctl.objects.kind_names import with_namespace
@@ -26,6 +25,7 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import PodTemplate
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.disruption import with_computed_status
 from kschedctl.trials.whatif.edit_sequence import apply_edits
 from kschedctl.trials.whatif.edits import Apply

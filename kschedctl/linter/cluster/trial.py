@@ -15,13 +15,13 @@ from kschedctl.common.findings.location import Location
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
-from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.validation.pod_rejections import in_workload
 from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.workload_pods import fresh_names
 
 #: The maximum number of replicas that are tried.

@@ -15,8 +15,19 @@ import msgspec
 from markupsafe import Markup
 
 from kschedctl.common.text.printable import printable
-from kschedctl.presentation.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Scatter, Span, Timeline
-from kschedctl.presentation.tone import Tone
+from kschedctl.questions.presentation.charts import (
+    Bar,
+    Bars,
+    Cell,
+    Colouring,
+    Kind,
+    Lane,
+    NodeMap,
+    Scatter,
+    Span,
+    Timeline,
+)
+from kschedctl.questions.presentation.tone import Tone
 from kschedctl.render.svg import drawing
 
 #: The number of colours in the style sheet that only distinguish, and of the steps of a scale.
@@ -139,7 +150,7 @@ def bar_pieces(bar: Bar, kinds: Sequence[Kind]) -> list[Piece]:
 
     Examples
     --------
-    >>> from kschedctl.presentation.charts import Segment
+    >>> from kschedctl.questions.presentation.charts import Segment
     >>> [(piece.x, piece.width) for piece in bar_pieces(Bar((), (Segment(0, 1, ""), Segment(0, 2, "")), 4), [Kind("")])]
     [(0.0, 25.0), (25.0, 50.0)]
     """

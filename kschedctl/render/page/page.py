@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from markupsafe import Markup
 
-from kschedctl.presentation.document import Block, Question
+from kschedctl.questions.presentation.document import Block, Question
 from kschedctl.render.page.assets import assets
 from kschedctl.render.page.environment import shared_environment
 from kschedctl.render.page.sections import nowhere, page_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedctl.answers.volumes import ClaimAction
 from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.questions.answers.volumes import ClaimAction
 from kschedctl.scheduler.volumes.matching import Mismatch
 
 

@@ -11,13 +11,13 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Redirect
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.answers.diff import Diff
 from kschedctl.common.errors import InputError, KschedctlError
-from kschedctl.face import SchedulingCluster
-from kschedctl.presentation.diff import DiffView
-from kschedctl.presentation.frame import View
-from kschedctl.presentation.registry import document
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.answers.diff import Diff
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.diff import DiffView
+from kschedctl.questions.presentation.frame import View
+from kschedctl.questions.presentation.registry import document
 from kschedctl.web.access import user_of
 from kschedctl.web.jobs import Job
 from kschedctl.web.pages.handler import AnyRequest

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from kschedctl.analyses.inventory.workloads import pods_by_workload
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.ownership import MAKERS
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.presentation.document import Question
+from kschedctl.questions.analyses.inventory.workloads import pods_by_workload
+from kschedctl.questions.presentation.document import Question
 from kschedctl.web.pages.visit import Visit, path_of
 
 #: The pages of kinds, by kind; those of workloads have the kind in their path.

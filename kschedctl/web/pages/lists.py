@@ -6,12 +6,12 @@ from typing import Final
 
 from litestar import Router
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.answers.inventory import SearchResults
-from kschedctl.answers.volumes import VolumesList
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.core import Namespace
-from kschedctl.presentation.document import Paragraph
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.answers.inventory import SearchResults
+from kschedctl.questions.answers.volumes import VolumesList
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.document import Paragraph
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.sheet import Sheet
 from kschedctl.web.pages.visit import Visit

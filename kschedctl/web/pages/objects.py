@@ -7,13 +7,13 @@ from typing import Final
 
 from litestar import Router
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.inventory.pods import pod_items
-from kschedctl.answers.explain import Explanation
-from kschedctl.answers.volumes import PodVolumes
 from kschedctl.common.errors import KschedctlError
-from kschedctl.face import SchedulingCluster
-from kschedctl.presentation.explain.text import ExplainView
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.inventory.pods import pod_items
+from kschedctl.questions.answers.explain import Explanation
+from kschedctl.questions.answers.volumes import PodVolumes
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.explain.text import ExplainView
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
 from kschedctl.web.pages.visit import Values, Visit

@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 from litestar import Router
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.answers.inventory import BudgetsOverview
 from kschedctl.common.errors import ClusterError
-from kschedctl.face import SchedulingCluster
-from kschedctl.presentation.charts import Bars, NodeMap
-from kschedctl.presentation.document import Paragraph, Provenance, Questions, Table
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.answers.inventory import BudgetsOverview
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.charts import Bars, NodeMap
+from kschedctl.questions.presentation.document import Paragraph, Provenance, Questions, Table
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.pending import pending_part
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks

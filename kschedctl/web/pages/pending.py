@@ -7,12 +7,12 @@ from typing import Final
 
 from litestar import Router
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.answers.inventory import PodsOverview
 from kschedctl.cluster.records import PENDING
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.wording import counted
-from kschedctl.presentation.document import Paragraph
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.answers.inventory import PodsOverview
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.document import Paragraph
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.lists import namespaces
 from kschedctl.web.pages.sheet import Part, Sheet

@@ -12,19 +12,19 @@ from typing import Any, Final, TypeVar
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
-from kschedctl.answers.base import Answer
-from kschedctl.answers.nodes import NodesOverview
 from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.common.text.printable import is_invisible, printable
-from kschedctl.face import SchedulingCluster
-from kschedctl.presentation.document import Block, Paragraph, Provenance
-from kschedctl.presentation.document import Question as NextQuestion
-from kschedctl.presentation.frame import View
-from kschedctl.presentation.frame import age as age_in_words
-from kschedctl.presentation.registry import document
-from kschedctl.presentation.tone import Tone
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
+from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answers.nodes import NodesOverview
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.document import Block, Paragraph, Provenance
+from kschedctl.questions.presentation.document import Question as NextQuestion
+from kschedctl.questions.presentation.frame import View
+from kschedctl.questions.presentation.frame import age as age_in_words
+from kschedctl.questions.presentation.registry import document
+from kschedctl.questions.presentation.tone import Tone
 from kschedctl.render.page.environment import environment
 from kschedctl.render.page.sections import Page, nowhere, page_of
 from kschedctl.web.pages.links import Links

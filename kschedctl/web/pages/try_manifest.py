@@ -8,13 +8,13 @@ from typing import Any, Final
 from litestar import MediaType, Response, Router, post
 from litestar.di import NamedDependency
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.lint.answer import report
 from kschedctl.common.errors import InputError
-from kschedctl.face import SchedulingCluster
-from kschedctl.presentation.document import Block, Document
-from kschedctl.presentation.lint import LintView
-from kschedctl.presentation.registry import document
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.lint.answer import report
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.document import Block, Document
+from kschedctl.questions.presentation.lint import LintView
+from kschedctl.questions.presentation.registry import document
 from kschedctl.web.pages.handler import AnyRequest, page
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
 from kschedctl.web.pages.visit import Visit

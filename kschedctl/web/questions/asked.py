@@ -9,13 +9,13 @@ from typing import Annotated, Final, Generic, TypeVar
 import msgspec
 from msgspec import Meta
 
-from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.location import Location
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.meta import ApiObject
-from kschedctl.requests.cluster import ClusterRequest, ClusterSource
-from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.questions.requests.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.sources.snapshot.standard_input import STDIN
 from kschedctl.trials.whatif.edit import Edit, FileEdit
 from kschedctl.trials.whatif.edits import EDITS, Apply

@@ -7,16 +7,16 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.leader.elections import leader
-from kschedctl.analyses.lint.answer import report
-from kschedctl.analyses.pending import PendingRequest, pending
-from kschedctl.answers.base import Answer
 from kschedctl.common.findings.finding import Severity
-from kschedctl.face import SchedulingCluster
 from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 from kschedctl.linter.run import LintRequest, LintResult, lint
 from kschedctl.linter.selection import selected_rules
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.leader.elections import leader
+from kschedctl.questions.analyses.lint.answer import report
+from kschedctl.questions.analyses.pending import PendingRequest, pending
+from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.snapshot.standard_input import STDIN
 from kschedctl.web.questions.asked import MOST_UNPACKED, Asked, NoParameters, Query
 

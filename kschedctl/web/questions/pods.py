@@ -6,15 +6,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kschedctl.analyses.explain.analysis import ExplainRequest, explain
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.preempt.analysis import PreemptRequest, preempt
-from kschedctl.analyses.subjects import PodSubject
-from kschedctl.answers.base import Answer
-from kschedctl.answers.explain import ExplanationList
-from kschedctl.answers.preempt import PreemptionList
-from kschedctl.face import SchedulingCluster
-from kschedctl.requests.pods import PodRequest
+from kschedctl.questions.analyses.explain.analysis import ExplainRequest, explain
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.preempt.analysis import PreemptRequest, preempt
+from kschedctl.questions.analyses.subjects import PodSubject
+from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answers.explain import ExplanationList
+from kschedctl.questions.answers.preempt import PreemptionList
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.requests.pods import PodRequest
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.sources.snapshot.standard_input import STDIN
 from kschedctl.trials.completeness.missing import require_listed

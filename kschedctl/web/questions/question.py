@@ -11,12 +11,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.answers.base import Answer
 from kschedctl.common.errors import InputError
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.wording import listed, similar
-from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.requests.cluster import ClusterRequest
 from kschedctl.web.questions.asked import OFFERED, Asked, Query
 
 #: The largest number of values of all parameters together.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kschedctl.answers import (
+from kschedctl.questions.answers import (
     capacity,
     devices,
     diff,
@@ -20,7 +20,7 @@ from kschedctl.answers import (
     simulate,
     volumes,
 )
-from kschedctl.answers import inventory as lists
+from kschedctl.questions.answers import inventory as lists
 from kschedctl.web.questions import inventory, overview, pods, simulations, storage
 from kschedctl.web.questions import nodes as of_nodes
 from kschedctl.web.questions.asked import NoParameters, ObjectQuery

@@ -6,17 +6,17 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from kschedctl.analyses.capacity import CapacityRequest, capacity
-from kschedctl.analyses.diff.analysis import DiffRequest, diff
-from kschedctl.analyses.drain.analysis import drain
-from kschedctl.analyses.drain.run import DrainRequest
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.simulate import SimulateRequest, simulate
-from kschedctl.answers.base import Answer
-from kschedctl.answers.capacity import CapacityList
 from kschedctl.common.errors import InputError
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.wording import listed
+from kschedctl.questions.analyses.capacity import CapacityRequest, capacity
+from kschedctl.questions.analyses.diff.analysis import DiffRequest, diff
+from kschedctl.questions.analyses.drain.analysis import drain
+from kschedctl.questions.analyses.drain.run import DrainRequest
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.simulate import SimulateRequest, simulate
+from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answers.capacity import CapacityList
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.web.questions.asked import Asked, Query, Seed
 from kschedctl.web.questions.pods import new_pods, pod_of

@@ -6,18 +6,18 @@ from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
-from kschedctl.analyses.devices.analysis import DevicesRequest, devices
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.analyses.subjects import PodSubject
-from kschedctl.analyses.volumes import ClaimSubject, VolumesRequest, volumes
-from kschedctl.answers.base import Answer
-from kschedctl.answers.volumes import VolumesList
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.selectors import matches
 from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.questions.analyses.devices.analysis import DevicesRequest, devices
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.subjects import PodSubject
+from kschedctl.questions.analyses.volumes import ClaimSubject, VolumesRequest, volumes
+from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answers.volumes import VolumesList
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.web.errors import NotFoundError
 from kschedctl.web.questions.asked import Asked, Name, NoParameters, ObjectQuery, Query

@@ -13,9 +13,9 @@ from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any, Final, TypeVar
 
-from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.common.errors import InputError, KschedctlError
-from kschedctl.face import SchedulingCluster
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import FeedChanges
 from kschedctl.web.workers.messages import CancelTask, Failure, Progress, Result, Task, WorkerStart

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import typer
 
-from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import request_seconds
-from kschedctl.presentation.document import Question
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.presentation.document import Question
 from kschedctl.sources.live.limits import REQUEST_SECONDS
 
 

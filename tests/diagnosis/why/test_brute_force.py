@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from conformance import generate
-from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
 from kschedctl.diagnosis.why.search import suggest
@@ -23,6 +22,7 @@ from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.tolerations import CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
 from kschedctl.objects.well_known import PLATFORM_LABELS
+from kschedctl.questions.analyses.batch.cases import Case, decide
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import in_tree_registry

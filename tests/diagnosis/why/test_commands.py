@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.diagnosis.why.commands import commands_of
 from kschedctl.diagnosis.why.search import suggest
+from kschedctl.questions.analyses.explain.suggestions import suggestion_data
 from kschedctl.scheduler.framework.remedy import (
     Change,
     Remedy,

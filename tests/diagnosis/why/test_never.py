@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conformance import generate
-from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.common.errors import KschedctlError
 from kschedctl.controllers.workloads.ownership import workload_of
@@ -24,6 +23,7 @@ from kschedctl.objects.resources import CPU, is_extended_resource, pod_requests,
 from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import PLATFORM_LABELS
+from kschedctl.questions.analyses.batch.cases import Case, decide
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kschedctl.analyses.explain.suggestions import suggestion_data
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.diagnosis.why import rollout_trial, search
@@ -20,6 +19,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
+from kschedctl.questions.analyses.explain.suggestions import suggestion_data
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.pending import pending_pods
 from tests.builders import HOSTNAME, LONG_AGO, decide, make_cluster, make_node, make_object, make_pod

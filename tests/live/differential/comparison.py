@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
-from kschedctl.face import SchedulingCluster
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.trials.simulate.pods import without_nomination
 from tests.live.differential.scenery import Object

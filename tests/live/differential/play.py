@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from conformance.generate.chance import Chance
-from kschedctl.face import SchedulingCluster
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
+from kschedctl.questions.face import SchedulingCluster
 from tests.live.differential.comparison import differences
 from tests.live.differential.scenery import Object, Scenery
 from tests.live.differential.stage import Stage, is_gated

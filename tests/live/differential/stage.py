@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import kschedctl
-from kschedctl.face import SchedulingCluster
+from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.live.context import LiveContext
 from tests.live.busy import attempts_so_far
 from tests.live.control_plane import ControlPlane, free_ports

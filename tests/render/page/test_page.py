@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import lxml.html
 import pytest
 
-from kschedctl.presentation.charts import (
+from kschedctl.questions.presentation.charts import (
     Bar,
     Bars,
     Cell,
@@ -25,7 +25,7 @@ from kschedctl.presentation.charts import (
     Span,
     Timeline,
 )
-from kschedctl.presentation.document import (
+from kschedctl.questions.presentation.document import (
     GAP,
     Block,
     Heading,
@@ -37,7 +37,7 @@ from kschedctl.presentation.document import (
     Verbatim,
     table,
 )
-from kschedctl.presentation.tone import Tone
+from kschedctl.questions.presentation.tone import Tone
 from kschedctl.render.page.page import as_fragment, as_page
 
 

@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 from conformance.recordings import cases, themes
-from kschedctl.analyses.batch.cases import Case
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.findings.location import Location
 from kschedctl.objects.classes import PriorityClass
@@ -26,6 +25,7 @@ from kschedctl.objects.node_selector import NodeSelectorRequirement
 from kschedctl.objects.pod import Pod, Toleration
 from kschedctl.objects.pod_group import PodGroup, Workload
 from kschedctl.objects.workload import Deployment
+from kschedctl.questions.analyses.batch.cases import Case
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.devices.cel.environment import _DECLARATIONS

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import kschedctl
-from kschedctl.analyses.snapshot_info import snapshot_info
 from kschedctl.common.errors import SnapshotError
+from kschedctl.questions.analyses.snapshot_info import snapshot_info
 from kschedctl.sources.snapshot.cached_load import load_cached
 from kschedctl.sources.snapshot.capture import capture
 from kschedctl.sources.snapshot.capture_files import write_capture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kschedctl
-from kschedctl.answers.optimum import Lever
+from kschedctl.questions.answers.optimum import Lever
 from kschedctl.trials.optimum.adjustments import find_adjustments
 from kschedctl.trials.optimum.comparison import Comparison, compare, stranded
 from tests.paths import ROOT

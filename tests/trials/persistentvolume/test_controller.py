@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.answers.volumes import ClaimAction
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.questions.answers.volumes import ClaimAction
 from kschedctl.scheduler.volumes.claims import SELECTED_NODE
 from kschedctl.trials.persistentvolume.controller import sync_claim
 from kschedctl.trials.persistentvolume.outcome import ClaimOutcome

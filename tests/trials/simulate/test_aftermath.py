@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kschedctl.analyses.preempt.threat import exposure
 from kschedctl.objects.classes import PriorityClass
+from kschedctl.questions.analyses.preempt.threat import exposure
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.aftermath import Aftermath, aftermath
 from kschedctl.trials.simulate.pending import pending_pods

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 import kschedctl
-from kschedctl.analyses.batch.answer import answer
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
+from kschedctl.questions.analyses.batch.answer import answer
 from kschedctl.trials.whatif.edit import Edit, PodEdit
 from kschedctl.trials.whatif.edit_sequence import apply_pod_edits
 from tests.builders import make_cluster

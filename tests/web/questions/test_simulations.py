@@ -7,10 +7,10 @@ import json
 import pytest
 
 import kschedctl
-from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.answers.diff import Diff
 from kschedctl.common.errors import ManifestError
-from kschedctl.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.answers.diff import Diff
+from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.web.questions.asked import Asked
 from kschedctl.web.questions.simulations import CompareQuery, SimulateQuery, compare, simulate_queue
 from tests.cli.transcript import ROOT

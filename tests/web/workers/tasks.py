@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 
-from kschedctl.analyses.handle import AnalysisHandle
 from kschedctl.common.errors import InputError
-from kschedctl.face import SchedulingCluster
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.face import SchedulingCluster
 
 
 def size(cluster: SchedulingCluster, handle: AnalysisHandle) -> int:

@@ -1,0 +1,303 @@
+"""The analysis behind ``nodes``: the selected nodes, their order and groups, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Rows
+from kschedctl.common.errors import InputError
+from kschedctl.diagnosis.node_health import condition_of, health_problem, health_taints, is_unhealthy, since
+from kschedctl.objects.core import Node
+from kschedctl.objects.label_query import parse_label_query
+from kschedctl.objects.resources import CPU, MEMORY, RequestRules
+from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
+from kschedctl.objects.well_known import instance_type_of, pool_name, zone_of
+from kschedctl.objects.wording import counted, listed
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.nodes.node_capacity import NodeCapacity
+from kschedctl.questions.analyses.provenance import envelope, provenance
+from kschedctl.questions.answers.amounts import readable
+from kschedctl.questions.answers.base import EnvelopeFields
+from kschedctl.questions.answers.nodes import (
+    NodeConditionData,
+    NodeDescription,
+    NodeEntryData,
+    NodeSetData,
+    NodesOverview,
+    ResourceTotalData,
+)
+from kschedctl.trials.completeness.missing import missing_for_nodes
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.whatif.targets import find_node, find_nodes, is_pattern, near
+
+#: The order by name, besides that by a resource.
+BY_NAME: Final = "name"
+#: The default grouping: nodes that accept the same pods.
+BY_TAINTS: Final = "taints"
+
+
+def _own_taints(node: Node) -> str:
+    """Return the taints that keep pods away from a healthy node, as text."""
+    problems = (UNSCHEDULABLE_TAINT, *health_taints(node))
+    taints = (t for t in node.spec.taints if t.effect in (NO_SCHEDULE, NO_EXECUTE) and t not in problems)
+    return ", ".join(sorted(map(str, taints)))
+
+
+_GROUPINGS: Final[dict[str, Callable[[Node], str]]] = {
+    BY_TAINTS: _own_taints,
+    "zone": lambda node: zone_of(node.metadata.labels),
+    "type": lambda node: instance_type_of(node.metadata.labels),
+    "pool": lambda node: pool_name(node.metadata.labels),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesRequest:
+    """A question about the capacity of nodes.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names and patterns of nodes; empty for all. A single name asks for the description of this node.
+    selector : str
+        A label selector; empty for all nodes.
+    by : str
+        The property that nodes of a group share: ``taints``, ``zone``, ``type``, ``pool``, or the key of a label.
+    sort_by : str
+        ``name``, or a resource: the node with the largest requested share comes first.
+    """
+
+    names: tuple[str, ...] = ()
+    selector: str = ""
+    by: str = BY_TAINTS
+    sort_by: str = BY_NAME
+
+    def rows(self, cluster: Cluster) -> Rows:
+        """Return the rows of the selected nodes, by name.
+
+        Raises
+        ------
+        InputError
+            If a name or the selector matches no node, or both are given.
+        """
+        if self.names and self.selector:
+            raise InputError("names of nodes and a selector are given", hint="give one of them", path="--selector")
+        mask = np.ones(len(cluster.nodes), dtype=np.bool_)
+        if self.names:
+            mask[:] = False
+            for name in self.names:
+                mask[find_nodes(cluster, name)] = True
+        if self.selector:
+            mask = cluster.nodes.labels.matches(parse_label_query(self.selector))
+            if not mask.any():
+                raise InputError(f'no node matches the selector "{self.selector}"', path="--selector")
+        place = cluster.nodes.by_name[0]
+        rows = np.flatnonzero(mask)
+        return rows[np.argsort(place[rows])]
+
+    @property
+    def single(self) -> bool:
+        """True if the request names exactly one node, and asks for no groups."""
+        return len(self.names) == 1 and not self.selector and self.by == BY_TAINTS and not is_pattern(self.names[0])
+
+
+def nodes(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle) -> NodesOverview | NodeDescription:
+    """Report the free and allocatable capacity of nodes, or describe the only node that is named.
+
+    Raises
+    ------
+    InputError
+        If no node is selected, or the grouping or the order names nothing that the nodes have.
+    """
+    if request.single:
+        return describe_node(cluster, request.names[0])
+    return nodes_overview(cluster, request, handle)
+
+
+def nodes_overview(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle) -> NodesOverview:
+    """Report the capacity of nodes, one by one and in groups; errors are those of ``nodes``."""
+    cluster.require_nodes()
+    rows = request.rows(cluster.cluster)
+    capacity = _capacity(cluster)
+    groups = _groups(cluster.cluster, capacity, rows, request.by)
+    entries = {row: _entry(cluster.cluster, capacity, row) for row in handle.track(rows.tolist(), "describing nodes")}
+    ordered = _ordered(capacity, rows, request.sort_by).tolist()
+    return NodesOverview(
+        **_envelope(cluster),
+        summary=_summary(tuple(entries.values()), _groups(cluster.cluster, capacity, rows, BY_TAINTS)),
+        by=request.by,
+        groups=groups,
+        nodes=tuple(entries[row] for row in ordered),
+        namespaces=capacity.namespaces(rows),
+    )
+
+
+def describe_node(cluster: LoadedCluster, name: str) -> NodeDescription:
+    """Report the capacity of a node, the workloads that use it, its conditions and taints.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no such node.
+    """
+    cluster.require_nodes()
+    return _description(cluster, _capacity(cluster), find_node(cluster.cluster, name))
+
+
+def _capacity(cluster: LoadedCluster) -> NodeCapacity:
+    return NodeCapacity(cluster.cluster, RequestRules.of(cluster.release_choice.release))
+
+
+def _envelope(cluster: LoadedCluster) -> EnvelopeFields:
+    return envelope(cluster.cluster, provenance(cluster, missing_for_nodes(cluster.cluster)))
+
+
+def _ordered(capacity: NodeCapacity, rows: Rows, sort_by: str) -> Rows:
+    if sort_by == BY_NAME:
+        return rows
+    offered = [name for i, name in enumerate(capacity.names) if capacity.allocatable[i, rows].any()]
+    if sort_by not in offered:
+        hint = near(sort_by, (BY_NAME, *offered), "values")
+        raise InputError(f'no node has allocatable "{sort_by}"', path="--sort-by", hint=hint)
+    return capacity.fullest_first(rows, sort_by)
+
+
+def _groups(cluster: Cluster, capacity: NodeCapacity, rows: Rows, by: str) -> tuple[NodeSetData, ...]:
+    """Return the nodes in groups.
+
+    Raises
+    ------
+    InputError
+        If no node has the property.
+    """
+    value_of = _GROUPINGS.get(by) or (lambda node: node.metadata.labels.get(by, ""))
+    members: dict[str, list[int]] = {}
+    for row in rows.tolist():
+        members.setdefault(value_of(cluster.nodes.objects[row]), []).append(row)
+    if by != BY_TAINTS and set(members) == {""}:
+        what = f"a label of its {by}" if by in _GROUPINGS else f"the label {by}"
+        labels = {key for row in rows.tolist() for key in cluster.nodes.objects[row].metadata.labels}
+        hint = "name a label: --by LABEL" if by in _GROUPINGS else near(by, sorted(labels), "labels")
+        raise InputError(f"no node has {what}", path="--by", hint=hint)
+    return tuple(_group(capacity, name, np.array(members[name], dtype=np.int64)) for name in sorted(members))
+
+
+def _group(capacity: NodeCapacity, name: str, rows: Rows) -> NodeSetData:
+    return NodeSetData(name, len(rows), int(capacity.available[rows].sum()), capacity.total(rows))
+
+
+def _entry(cluster: Cluster, capacity: NodeCapacity, row: int) -> NodeEntryData:
+    node = cluster.nodes.objects[row]
+    ready = condition_of(node, "Ready")
+    return NodeEntryData(
+        name=node.name,
+        ready=None if ready is None else ready.status == "True",
+        unschedulable=node.spec.unschedulable,
+        available=bool(capacity.available[row]),
+        problem=_problem(node),
+        zone=zone_of(node.metadata.labels),
+        instance_type=instance_type_of(node.metadata.labels),
+        pool=pool_name(node.metadata.labels),
+        kubelet_version=node.status.node_info.kubelet_version,
+        taints=tuple(map(str, node.spec.taints)),
+        resources=capacity.of_node(row),
+    )
+
+
+def _problem(node: Node) -> str:
+    """Return the problem of a node: a taint that stands for one, or else the condition Ready."""
+    if is_unhealthy(node):
+        return health_problem(node)
+    ready = condition_of(node, "Ready")
+    if ready is None or ready.status == "True":
+        return ""
+    return f"not ready{since(ready.last_transition_time)}" + (f" ({ready.reason})" if ready.reason else "")
+
+
+def _summary(entries: tuple[NodeEntryData, ...], groups: tuple[NodeSetData, ...]) -> str:
+    return f"{'; '.join((', '.join(_states(entries)), *_free(groups)))}."
+
+
+def _states(entries: tuple[NodeEntryData, ...]) -> Iterator[str]:
+    yield counted(len(entries), "node")
+    if any(entry.ready is not None for entry in entries):
+        yield f"{sum(entry.ready or False for entry in entries)} ready"
+    cordoned = sum(entry.unschedulable for entry in entries)
+    if cordoned:
+        yield f"{cordoned} cordoned"
+    unhealthy = sum(bool(entry.problem) for entry in entries)
+    if unhealthy:
+        yield f"{unhealthy} unhealthy"
+
+
+def _free(groups: tuple[NodeSetData, ...]) -> Iterator[str]:
+    """Yield the free capacity of the nodes that accept any pod, or else of those that accept pods with a toleration."""
+    groups = tuple(group for group in groups if group.available)
+    tainted = [group for group in groups if group.name]
+    anyone = next((group for group in groups if not group.name), None)
+    if anyone is not None:
+        need = "needs" if anyone.available == 1 else "need"
+        where = f" on the {counted(anyone.available, 'node')} that {need} no toleration" if tainted else ""
+        yield from _free_in(anyone, where)
+    elif len(tainted) == 1:
+        yield from _free_in(tainted[0], f" on {counted(tainted[0].available, 'tainted node')}")
+    else:
+        yield "every node that accepts new pods is tainted" if tainted else "no node accepts new pods"
+
+
+def _free_in(group: NodeSetData, where: str) -> Iterator[str]:
+    totals = [total for total in group.resources if total.resource in (CPU, MEMORY)]
+    if not totals:
+        yield f"no allocatable cpu or memory{where}"
+        return
+    yield f"free{where}: {listed([_free_of(total) for total in totals])}"
+    yield _blocks([total for total in totals if total.largest_free_node])
+
+
+def _free_of(total: ResourceTotalData) -> str:
+    amounts = [readable(total.resource, amount) for amount in (total.free, total.allocatable)]
+    return f"{amounts[0]} of {amounts[1]} {total.resource}"
+
+
+def _blocks(totals: Sequence[ResourceTotalData]) -> str:
+    by_node: dict[str, list[str]] = {}
+    for each in totals:
+        amount = f"{readable(each.resource, each.largest_free)} {each.resource}"
+        by_node.setdefault(each.largest_free_node, []).append(amount)
+    blocks = [f"{listed(amounts)} on {node}" for node, amounts in by_node.items()]
+    return f"largest free block: {listed(blocks)}" if blocks else "nothing is free"
+
+
+def _description(cluster: LoadedCluster, capacity: NodeCapacity, row: int) -> NodeDescription:
+    pods, node = cluster.pods, cluster.nodes.objects[row]
+    waiting = pods.nominated
+    entry = _entry(cluster.cluster, capacity, row)
+    return NodeDescription(
+        **_envelope(cluster),
+        summary=_description_summary(entry),
+        node=entry,
+        labels=node.metadata.labels,
+        conditions=tuple(
+            NodeConditionData(each.type, each.status, each.reason, each.message, each.last_transition_time)
+            for each in node.status.conditions
+        ),
+        owners=capacity.owners(pods.on_node(row)),
+        nominated=capacity.owners(waiting[pods.nominated_to(waiting) == row]),
+    )
+
+
+def _description_summary(entry: NodeEntryData) -> str:
+    state = [entry.problem or ("ready" if entry.ready else ""), "cordoned" if entry.unschedulable else ""]
+    states = listed([each for each in state if each])
+    free = [
+        f"{readable(each.resource, each.free)} of {readable(each.resource, each.allocatable)} {each.resource}"
+        for each in entry.resources
+        if each.allocatable != "0" and each.resource in (CPU, MEMORY)
+    ]
+    name = f"{entry.name} is {states}" if states else entry.name
+    return f"{name}; {f'free: {listed(free)}' if free else 'no allocatable cpu or memory'}."

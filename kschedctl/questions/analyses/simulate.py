@@ -1,0 +1,290 @@
+"""``simulate``: a run of many pods through the scheduler's queue, one after another."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from msgspec import structs
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import RequestRules
+from kschedctl.objects.well_known import zone_of
+from kschedctl.objects.wording import counted
+from kschedctl.questions.analyses.creation_orders import orders_in_words, try_orders
+from kschedctl.questions.analyses.evictions import preemption_evictions, slowest_to_stop
+from kschedctl.questions.analyses.handle import INTERRUPTIONS, AnalysisHandle
+from kschedctl.questions.analyses.pending_causes import PendingCauses
+from kschedctl.questions.analyses.pod_cures import pod_cures
+from kschedctl.questions.analyses.provenance import envelope, missing_for_attempts, provenance
+from kschedctl.questions.analyses.simulated_groups import gangs_in_words, group_attempts, simulated_groups
+from kschedctl.questions.analyses.utilisation import utilisation
+from kschedctl.questions.answers.cures import CureData
+from kschedctl.questions.answers.simulate import (
+    EvictionData,
+    GroupResult,
+    PlacementData,
+    Simulated,
+    SimulatedAttemptData,
+    SimulatedGroupData,
+    WaitingData,
+    WorkloadPlacementData,
+)
+from kschedctl.scheduler.framework.status import Code
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.choice import TieBreak
+from kschedctl.trials.simulate.deletions import ending_pods
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
+
+#: Cures are searched for one pod of each of the 3 largest groups, 2 each.
+_MOST_CURED: Final = 3
+_MOST_CURES: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateRequest:
+    """A question about many pods.
+
+    Attributes
+    ----------
+    pods : tuple of Pod, mapping, str or Path
+        New pods, as for ``LoadedCluster.decide``; they are queued after the pending ones.
+    seed : int or None
+        The seed of the random choice between equally good nodes; ``None`` for the first by name.
+    n_orders : int
+        The number of random orders of creation to try besides.
+    """
+
+    pods: tuple[Pod | Mapping[str, Any] | str | Path, ...] = ()
+    seed: int | None = None
+    n_orders: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationRun:
+    """A simulation and its result.
+
+    Attributes
+    ----------
+    simulation : Simulation
+        The simulation in its last state.
+    attempts : list of Attempt
+        All scheduling cycles.
+    finished : bool
+        False if the run was cancelled.
+    """
+
+    simulation: Simulation
+    attempts: list[Attempt]
+    finished: bool
+
+
+def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisHandle) -> SimulationRun:
+    """Run the pending pods and those of a request through the queue."""
+    simulation = cluster.simulation(request.pods, choose=TieBreak(request.seed).choose())
+    attempts: list[Attempt] = []
+    try:
+        attempts.extend(handle.count(simulation, "pods"))
+    except INTERRUPTIONS:
+        return SimulationRun(simulation=simulation, attempts=attempts, finished=False)
+    return SimulationRun(simulation=simulation, attempts=attempts, finished=True)
+
+
+def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisHandle) -> Simulated:
+    """Simulate the queue; if the run is cancelled, the answer covers the part that was done."""
+    answer = simulation_answer(cluster, request, run_simulation(cluster, request, handle))
+    return with_orders(cluster, request, answer, handle)
+
+
+def with_orders(
+    cluster: LoadedCluster, request: SimulateRequest, answer: Simulated, handle: AnalysisHandle
+) -> Simulated:
+    """Return the answer with the outcome over the random orders of creation that the request wants."""
+    if not request.n_orders or answer.interrupted:
+        return answer
+
+    def simulation_of(seed: int) -> Simulation:
+        return cluster.simulation(request.pods, choose=TieBreak(seed).choose(), order=seed)
+
+    orders = try_orders(simulation_of, request.n_orders, handle)
+    if orders is None:
+        return answer
+    return structs.replace(answer, orders=orders, summary=f"{answer.summary}. {orders_in_words(orders)}.")
+
+
+def simulation_answer(
+    cluster: LoadedCluster, request: SimulateRequest, run: SimulationRun, *, why: bool = True
+) -> Simulated:
+    """Return the answer of a run.
+
+    Parameters
+    ----------
+    cluster : LoadedCluster
+        The cluster before the run.
+    request : SimulateRequest
+        The question.
+    run : SimulationRun
+        The run.
+    why : bool
+        True to look for the causes of pending pods, and for changes that schedule them.
+    """
+    simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
+    placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]
+    causes = PendingCauses(attempts if why else ())
+    groups = simulated_groups(simulation, attempts, causes)
+    waiting = _pending_by_message(simulation, attempts, causes, groups)
+    evicted = preemption_evictions(simulation.timeline)
+    n_waiting = sum(len(group.pods) for group in waiting)
+    not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.search.not_modelled)
+    missing = missing_for_attempts(cluster, attempts, is_new=None if request.pods else False)
+    return Simulated(
+        **envelope(before, provenance(cluster, missing, many=True), not_modelled),
+        summary=_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),
+        interrupted=not run.finished,
+        chance=TieBreak(request.seed).words,
+        began=simulation.began,
+        seconds=round((simulation.now() - simulation.began).total_seconds(), 3),
+        pods=len(placed) + n_waiting,
+        placed=len(placed),
+        waiting=waiting,
+        cures=tuple(_cures(causes, waiting, {entry.pod for entry in placed})) if why else (),
+        ended=tuple(_ended(before, simulation.timeline)),
+        evicted=evicted,
+        workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),
+        placements=tuple(PlacementData(entry.pod, entry.node) for entry in placed),
+        utilisation=tuple(utilisation(before, simulation.cluster, RequestRules.of(simulation.scheduler.release))),
+        attempts=tuple(map(_attempt, attempts)),
+        timeline=tuple(simulation.timeline),
+        groups=groups,
+        group_attempts=tuple(group_attempts(attempts)),
+        slowest=slowest_to_stop(simulation.timeline),
+    )
+
+
+def _cures(causes: PendingCauses, waiting: Sequence[WaitingData], placed: Collection[str]) -> Iterator[CureData]:
+    """Yield cures for the first pod of each of the largest groups, in the state of its last scheduling cycle.
+
+    No cure deletes a pod that was placed in the same run. Cures for a member of a pod group are tried for the group.
+    """
+    tried = (causes.decision(key) for group in waiting for key in group.pods[:1] if not group.gated)
+    for decision in islice((each for each in tried if each is not None), _MOST_CURED):
+        if not decision.schedulable and not decision.victims:
+            yield from pod_cures(decision, _MOST_CURES, placed)
+
+
+def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:
+    """Yield the pods of the snapshot whose deletion ended."""
+    ending = {pod.key for pod in ending_pods(before)}
+    for entry in timeline:
+        if entry.event is TimelineEvent.DELETED and entry.pod in ending:
+            ending.remove(entry.pod)
+            yield entry.pod
+
+
+def _summary(n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], gangs: str, *, finished: bool) -> str:
+    total = n_placed + n_waiting
+    text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod is pending"
+    parts = [f"{n_waiting} pending"] if n_waiting else []
+    n_lost = sum(each.lost for each in evicted)
+    parts += [f"{len(evicted)} evicted{f' ({n_lost} lost for good)' if n_lost else ''}"] if evicted else []
+    text = "; ".join(part for part in (text, ", ".join(parts), gangs) if part)
+    return text if finished else f"interrupted: {text} so far"
+
+
+def pending_by_message(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
+    """Yield the pending pods that the scheduler is responsible for, by its last message and the cause.
+
+    The pods of a pod group are together, with the message and the cause of the group.
+    """
+    causes = PendingCauses(attempts)
+    yield from _pending_by_message(simulation, attempts, causes, simulated_groups(simulation, attempts, causes))
+
+
+def _pending_by_message(
+    simulation: Simulation, attempts: Sequence[Attempt], causes: PendingCauses, of_groups: Sequence[SimulatedGroupData]
+) -> tuple[WaitingData, ...]:
+    tried: dict[str, list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        tried[attempt.pod].append(attempt)
+    # An attempt that ends in waiting at Permit has no message; a later failure is in the timeline.
+    failures = {entry.pod: entry.why for entry in simulation.timeline if entry.event is TimelineEvent.FAILED}
+    groups: dict[tuple[str, bool, str, str], list[str]] = defaultdict(list)
+    in_groups = {key for group in of_groups for key in group.waiting}
+    for group in of_groups:
+        if group.waiting:
+            gated = group.result is GroupResult.GATED
+            groups[group.message, gated, group.cause, group.key] += group.waiting
+    pods = simulation.cluster.pods
+    for index in np.flatnonzero(pods.node_row == PENDING).tolist():
+        pod = pods.pod(index)
+        if not simulation.scheduler.knows(pod) or pod.key in in_groups:
+            continue
+        gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
+        said = (tried[pod.key][-1].message or failures.get(pod.key, "")) if tried[pod.key] else ""
+        gated = gate.code is not Code.SUCCESS and not said
+        groups[gate.message if gated else said, gated, "" if gated else causes.of(pod.key), ""].append(pod.key)
+    return tuple(
+        WaitingData(message, gated, sum(len(tried[key]) for key in keys), tuple(keys), cause, group)
+        for (message, gated, cause, group), keys in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    )
+
+
+def _workloads(
+    simulation: Simulation, placed: Sequence[tuple[str, str]], waiting: Sequence[WaitingData]
+) -> Iterator[WorkloadPlacementData]:
+    nodes = simulation.cluster.nodes
+    zones = {name: zone_of(nodes.objects[row].metadata.labels) for name, row in nodes.row.items()}
+    of_workload: dict[tuple[str, str, str], Counter[str]] = {}
+    totals: Counter[tuple[str, str, str]] = Counter()
+    left = [key for group in waiting for key in group.pods]
+    for key, node in (*placed, *((key, "") for key in left)):
+        workload = _workload(simulation, key)
+        totals[workload] += 1
+        counts = of_workload.setdefault(workload, Counter())
+        if node:
+            counts[node] += 1
+    for workload, counts in sorted(of_workload.items(), key=lambda item: (item[0][1], item[0][2], item[0][0])):
+        by_zone: Counter[str] = Counter()
+        for node, count in counts.items():
+            if zones.get(node):
+                by_zone[zones[node]] += count
+        kind, namespace, name = workload
+        yield WorkloadPlacementData(
+            kind,
+            namespace,
+            name,
+            totals[workload],
+            counts.total(),
+            dict(sorted(counts.items())),
+            dict(sorted(by_zone.items())),
+        )
+
+
+def _workload(simulation: Simulation, key: str) -> tuple[str, str, str]:
+    """Return kind, namespace and name of a pod's workload; the pod may have been deleted during the simulation."""
+    return workload_of(simulation.cluster, simulation.met[key])
+
+
+def _attempt(attempt: Attempt) -> SimulatedAttemptData:
+    return SimulatedAttemptData(
+        attempt.time,
+        attempt.pod,
+        attempt.number,
+        attempt.node,
+        attempt.waits,
+        attempt.search.best,
+        attempt.message,
+        attempt.nominated,
+        attempt.victims,
+        attempt.group.key if attempt.group is not None else "",
+    )

@@ -1,0 +1,135 @@
+"""The public functions that need no loaded cluster; `kschedctl.lint` is in ``linting``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kschedctl.common.argument_types import checked_arguments
+from kschedctl.linter.rule_pages import pages
+from kschedctl.linter.selection import rules_of
+from kschedctl.questions.analyses.batch.decider import Decider
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.answers.rule import RulePages
+from kschedctl.questions.answers.sweep import Sweep
+from kschedctl.questions.sweep.analysis import SweepRequest, configuration, sweep
+
+
+@checked_arguments
+def rules(*names: str) -> RulePages:
+    """Return the documentation of lint rules, as ``kschedctl rule``.
+
+    Parameters
+    ----------
+    *names : str
+        Codes, prefixes of codes or names of rules; by default all rules.
+
+    Raises
+    ------
+    InputError
+        If a name selects no rule.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> [rule.name for rule in kschedctl.rules("KS201").items]
+    ['rollout-needs-spare-domain']
+    """
+    found = dict.fromkeys(rule for name in names or ("ALL",) for rule in rules_of(name))
+    return pages(sorted(found, key=lambda rule: rule.code))
+
+
+@checked_arguments
+def run_sweep(
+    plan: str | Path,
+    *,
+    jobs: int = 0,
+    results: str | Path = "",
+    resume: bool = False,
+    handle: AnalysisHandle | None = None,
+) -> Sweep:
+    """Run the cases of a plan, as ``kschedctl sweep``; if the run is cancelled, the answer covers the completed cases.
+
+    Parameters
+    ----------
+    plan : str or Path
+        The file of the plan.
+    jobs : int
+        The number of processes; 0 for one per core.
+    results : str or Path
+        The file to which rows are written as they are computed; empty for none.
+    resume : bool
+        True to continue an existing file of results.
+    handle : AnalysisHandle, optional
+        Shows progress and can cancel the run.
+
+    Raises
+    ------
+    InputError
+        If the plan, its only snapshot or the file of results cannot be used.
+    """
+    request = SweepRequest(plan=str(plan), jobs=jobs, results=str(results), resume=resume)
+    return sweep(request, handle or AnalysisHandle())
+
+
+@checked_arguments
+def case_configuration(plan: str | Path, case: int) -> dict[str, Any]:
+    """Return the KubeSchedulerConfiguration of a case of a plan, as ``kschedctl sweep --config-of``; it runs nothing.
+
+    Parameters
+    ----------
+    plan : str or Path
+        The file of the plan.
+    case : int
+        The number of the case, from 1.
+
+    Raises
+    ------
+    InputError
+        If the plan cannot be used, or has no such case.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> kschedctl.case_configuration("fixtures/shop/sweeps/tuning.yaml", 10)["profiles"][0]["plugins"]["score"]
+    {'enabled': [{'name': 'NodeResourcesFit', 'weight': 1}], 'disabled': [{'name': 'PodTopologySpread'}]}
+    """
+    return configuration(str(plan), case)
+
+
+@checked_arguments
+def decide_cases(
+    cases: Iterable[Mapping[str, Any]],
+    *,
+    kubernetes_version: str = "",
+    feature_gates: Mapping[str, bool] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yield the answers to cases of objects and a pod, as ``kschedctl batch``.
+
+    Parameters
+    ----------
+    cases : iterable of mapping
+        The cases, each with the fields of a line of ``kschedctl batch``: ``id``, ``objects``, ``pod`` and ``config``.
+    kubernetes_version : str
+        The release whose rules apply; by default the newest.
+    feature_gates : mapping of str to bool, optional
+        The feature gates that differ from their defaults.
+
+    Raises
+    ------
+    UnsupportedError
+        If the version or a feature gate is not modelled.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": {"pods": "9"}}}
+    >>> pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
+    >>> [answer["best"] for answer in kschedctl.decide_cases([{"id": "1", "objects": [node], "pod": pod}])]
+    [['a']]
+    """
+    decider = Decider(kubernetes_version, feature_gates or {})
+    lines = ((number, json.dumps(case).encode()) for number, case in enumerate(cases, 1))
+    return (json.loads(decider.answer(line)[0]) for line in lines)

@@ -1,0 +1,83 @@
+"""The registry of documents: the function that lays out each kind of answer, a cluster or a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Final, cast
+
+from kschedctl.common.notebook import ShownInNotebooks
+from kschedctl.questions.answers.base import AnswerList
+from kschedctl.questions.answers.stream import AnswerStream
+from kschedctl.questions.presentation.document import Document
+from kschedctl.questions.presentation.explain.many import stream_document
+from kschedctl.questions.presentation.frame import View, one_by_one
+
+#: The module below this package and the function in it, by the name of the type. Lists without an entry are
+#: laid out item by item.
+_DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
+    "BudgetDescription": ("inventory", "budget_document"),
+    "BudgetsOverview": ("inventory", "budgets_document"),
+    "CapacityList": ("capacity", "list_document"),
+    "ClaimVolumes": ("volumes", "document"),
+    "ClusterSummary": ("inventory", "cluster_document"),
+    "DaemonSetExplanation": ("explain.daemon_set", "document"),
+    "DevicesOverview": ("devices", "overview_document"),
+    "DeviceSupply": ("devices", "supply_document"),
+    "Diff": ("diff", "document"),
+    "Drained": ("drain", "document"),
+    "Emptied": ("consolidation", "emptied_document"),
+    "Explanation": ("explain.text", "document"),
+    "ExplanationSummary": ("explain.many", "document"),
+    "LeaderOverview": ("leader", "overview_document"),
+    "LeaderSimulation": ("leader_simulation", "simulation_document"),
+    "LintReport": ("lint", "document"),
+    "NodeDescription": ("nodes", "description_document"),
+    "NodesOverview": ("nodes", "overview_document"),
+    "Optimum": ("optimum", "document"),
+    "Pending": ("pending", "document"),
+    "PodCapacity": ("capacity", "document"),
+    "PodVolumes": ("volumes", "document"),
+    "PodsOverview": ("inventory", "pods_document"),
+    "Preemption": ("preempt", "document"),
+    "PreemptionList": ("preempt", "list_document"),
+    "Purchased": ("purchase", "purchase_document"),
+    "RolledOut": ("rollout", "document"),
+    "RulePages": ("rule", "document"),
+    "SchedulingCluster": ("cluster", "document"),
+    "SearchResults": ("inventory", "search_document"),
+    "Simulated": ("simulate", "document"),
+    "Simulation": ("simulation", "document"),
+    "SnapshotInfo": ("snapshot", "document"),
+    "Sweep": ("sweep", "document"),
+    "Threat": ("threat", "threat_document"),
+    "Verification": ("verify", "document"),
+    "VolumesList": ("volumes", "list_document"),
+    "WorkloadDescription": ("inventory", "workload_document"),
+    "WorkloadsOverview": ("inventory", "workloads_document"),
+}
+
+
+def layout_of(kind: type) -> Callable[[Any, View], Document] | None:
+    """Return the function that lays out objects of a type, or of a type that it derives from; ``None`` if none does."""
+    found = next((_DOCUMENTS[base.__name__] for base in kind.__mro__ if base.__name__ in _DOCUMENTS), None)
+    if found is None:
+        return None
+    module, function = found
+    return cast(
+        "Callable[[Any, View], Document]",
+        getattr(import_module(f"kschedctl.questions.presentation.{module}"), function),
+    )
+
+
+def document(answer: ShownInNotebooks | AnswerStream[Any], view: View) -> Document:
+    """Lay out an answer, a cluster or a simulation, or the answers of a stream as they become available."""
+    if isinstance(answer, AnswerStream):
+        yield from stream_document(answer, view, document)
+        return
+    lay_out = layout_of(type(answer))
+    if lay_out is not None:
+        yield from lay_out(answer, view)
+        return
+    assert isinstance(answer, AnswerList), f"no document of {type(answer).__name__}"
+    yield from one_by_one(answer.answers, view, document)

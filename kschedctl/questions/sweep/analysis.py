@@ -1,0 +1,166 @@
+"""The analysis behind ``sweep``: runs the cases of a plan, on this machine or on the workers of a Dask scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from kschedctl.common.cores import available_cores
+from kschedctl.common.errors import InputError
+from kschedctl.objects.wording import counted
+from kschedctl.questions.analyses.handle import INTERRUPTIONS, AnalysisHandle
+from kschedctl.questions.answers.sweep import AxisData, CaseData, Sweep, SweepGoalData
+from kschedctl.questions.sweep.job import SweepJob
+from kschedctl.questions.sweep.pareto import front
+from kschedctl.questions.sweep.plan_reader import ReadPlan, read_plan
+from kschedctl.questions.sweep.pool import run_here
+from kschedctl.questions.sweep.results import Results, open_results
+from kschedctl.questions.sweep.row import Row
+
+#: The problem and the hint for a plan with too few goals, by the required number of goals.
+_TOO_FEW_GOALS: Final = {
+    1: ("has no goals, so there is no Pareto front", "goals: {waiting: minimise}"),
+    2: ("has fewer than two goals, which the picture needs", "goals: {placed: maximise, ...}"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest:
+    """A request to run the cases of a plan.
+
+    Attributes
+    ----------
+    plan : str
+        The path of the plan.
+    goals : int
+        The number of goals that the plan must have: 1 for a Pareto front, 2 for a picture of it.
+    jobs : int
+        The number of processes; 0 for one per core.
+    dask : str
+        The address of a Dask scheduler; empty for this machine.
+    results : str
+        The file to which rows are written as they are computed; empty for none.
+    resume : bool
+        True to continue an existing file of results.
+    """
+
+    plan: str
+    goals: int = 0
+    jobs: int = 0
+    dask: str = ""
+    results: str = ""
+    resume: bool = False
+
+
+def sweep(request: SweepRequest, handle: AnalysisHandle) -> Sweep:
+    """Run the cases of a plan; if the run is cancelled, the answer covers the completed cases.
+
+    Raises
+    ------
+    InputError
+        If the plan, its only snapshot, the file of results or the Dask scheduler cannot be used.
+    """
+    job = _job(request.plan)
+    for number, (problem, hint) in _TOO_FEW_GOALS.items():
+        if len(job.read.plan.goals) < number <= request.goals:
+            raise InputError(problem, where=request.plan, hint=hint)
+    with open_results(request.results, job, resume=request.resume) as results:
+        finished = _work(job, results, request, handle)
+    return sweep_answer(job.read, results.rows, finished=finished)
+
+
+def configuration(plan: str, number: int) -> dict[str, Any]:
+    """Return the KubeSchedulerConfiguration of a case as plain data.
+
+    Raises
+    ------
+    InputError
+        If the plan has no such case.
+    """
+    job = _job(plan)
+    if not 1 <= number <= len(job.read.cases):
+        raise InputError(f"the plan has no case {number}", where=plan, hint=f"the last one is {len(job.read.cases)}")
+    return job.configuration(number)
+
+
+def _job(plan: str) -> SweepJob:
+    return SweepJob(read_plan(plan), Path(plan).parent)
+
+
+def _work(job: SweepJob, results: Results, request: SweepRequest, handle: AnalysisHandle) -> bool:
+    """Run the remaining cases; return False if the run is cancelled."""
+    left = results.left(len(job.read.cases))
+    try:
+        for row in handle.count(_rows(job, left, request, handle), "cases", len(left)):
+            results.add(row)
+    except INTERRUPTIONS:
+        return False
+    return True
+
+
+def _rows(job: SweepJob, left: Sequence[int], request: SweepRequest, handle: AnalysisHandle) -> Iterator[Row]:
+    if not left:
+        return
+    if request.dask:
+        from kschedctl.questions.sweep.dask_execution import run_there
+
+        yield from run_there(job, left, request.dask)
+        return
+    first = job.variation(job.in_order(left)[0]).base
+    with handle.busy("reading the snapshot"):
+        # If all cases use one snapshot, its error ends the sweep; with several snapshots it fails only their cases.
+        if len({job.variation(number).base for number in left}) == 1:
+            job.start(first)
+    yield from run_here(job, left, request.jobs or available_cores())
+
+
+def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> Sweep:
+    """Return the answer of a sweep from its rows.
+
+    Parameters
+    ----------
+    rows : mapping of int to Row
+        The rows of the completed cases, by the number of the case.
+    finished : bool
+        False if the run was cancelled.
+    """
+    plan = read.plan
+    every = [rows[number] for number in sorted(rows)]
+    best = front(every, plan.goals)
+    n_failed = sum(bool(row.error) for row in every)
+    cases = tuple(
+        CaseData(
+            case=row.case,
+            axes=row.axes,
+            values=row.values,
+            error=row.error,
+            front=row.case in best,
+            doubts=row.doubts or UNSET,
+            warnings=row.warnings or UNSET,
+        )
+        for row in every
+    )
+    return Sweep(
+        summary=_summary(len(read.cases), len(every), n_failed, len(best) if plan.goals else None, finished=finished),
+        interrupted=not finished,
+        ask=plan.ask,
+        axes=tuple(AxisData(axis.name, axis.of, len(axis.values)) for axis in read.axes),
+        columns=read.columns,
+        goals=tuple(SweepGoalData(column, aim) for column, aim in plan.goals.items()),
+        total=len(read.cases),
+        done=len(every) - n_failed,
+        failed=n_failed,
+        cases=cases,
+    )
+
+
+def _summary(total: int, n_rows: int, n_failed: int, n_best: int | None, *, finished: bool) -> str:
+    done = counted(total, "case") if n_rows == total else f"{n_rows} of {counted(total, 'case')}"
+    parts = [f"{n_failed} failed"] if n_failed else []
+    parts += [f"{n_best} on the Pareto front"] if n_best is not None else []
+    text = "; ".join([f"{done} answered" if not parts else done, *([", ".join(parts)] if parts else [])])
+    return text if finished else f"interrupted: {text} so far"

@@ -1,0 +1,145 @@
+"""Measurement of a case: computes the numbers of columns from the result of the analysis and the final cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.resources import RequestRules
+from kschedctl.objects.well_known import ZONE, zone_of
+from kschedctl.questions.sweep.columns import DOMAINS, SKEW, UTILISATION, split_utilisation
+
+#: The number of decimal places to which numbers are rounded.
+_DIGITS: Final = 6
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """The result of an analysis.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster at the end of the analysis.
+    release : Release
+        The Kubernetes release whose rules apply.
+    own : dict of str to number or None
+        The columns that the analysis itself provides.
+    pods : tuple of ObjectMeta
+        The pods that were to be scheduled.
+    doubts : tuple of str
+        The reasons why the cluster's own scheduler may decide differently.
+    """
+
+    cluster: Cluster
+    release: Release
+    own: dict[str, Number | None]
+    pods: tuple[ObjectMeta, ...] = ()
+    doubts: tuple[str, ...] = field(default=())
+
+
+def measure(answered: CaseResult, columns: Iterable[str]) -> dict[str, Number | None]:
+    """Return the numbers of columns, rounded to 6 decimal places.
+
+    A number is ``None`` if there is nothing to measure, such as the utilisation of a resource that no node has.
+    """
+    return {column: _number(answered, column) for column in columns}
+
+
+def _number(answered: CaseResult, column: str) -> Number | None:
+    if column in answered.own:
+        return _rounded(answered.own[column])
+    if column == "nodes":
+        return len(answered.cluster.nodes)
+    if column == "nodesUsed":
+        return _nodes_used(answered.cluster)
+    if column.startswith(UTILISATION):
+        return _rounded(_utilisation(answered, *split_utilisation(column)))
+    key = column.removeprefix(SKEW)
+    return _skew(answered, DOMAINS.get(key, key))
+
+
+def _rounded(number: Number | None) -> Number | None:
+    return round(number, _DIGITS) if isinstance(number, float) else number
+
+
+def _nodes_used(cluster: Cluster) -> int:
+    """Return the number of nodes with a pod that is not bound to its node by its owner."""
+    used: set[int] = set()
+    for record, row in zip(cluster.pods.records, cluster.pods.node_row.tolist(), strict=True):
+        if row >= 0 and row not in used:
+            owner = record.metadata.controller
+            if owner is None or owner.kind not in NODE_BOUND:
+                used.add(row)
+    return len(used)
+
+
+def _utilisation(answered: CaseResult, resource: str, statistic: str) -> float | None:
+    columns = answered.cluster.resources(RequestRules.of(answered.release))
+    index = columns.index.get(resource)
+    if index is None:
+        return None
+    offered, requested = columns.allocatable[index], columns.requested[index]
+    has = offered > 0
+    if not has.any():
+        return None
+    if not statistic:
+        return int(requested.sum()) / int(offered.sum())
+    shares = requested[has] / offered[has]
+    match statistic:
+        case "min":
+            return float(shares.min())
+        case "max":
+            return float(shares.max())
+        case "mean":
+            return float(shares.mean())
+    return float(np.std(shares))
+
+
+def _skew(answered: CaseResult, label: str) -> int | None:
+    """Return the largest skew of a workload over the label's values; ``None`` without values or workloads.
+
+    The skew is the largest number of the workload's pods in a domain minus the smallest. Pods without a controller and
+    pods of DaemonSets do not count.
+    """
+    cluster = answered.cluster
+    wanted = {workload_of(cluster, pod) for pod in answered.pods if pod.controller is not None}
+    wanted = {workload for workload in wanted if workload[0] != "DaemonSet"}
+    domains = [_domain(node, label) for node in cluster.nodes.objects]
+    every = sorted({domain for domain in domains if domain})
+    if not wanted or not every:
+        return None
+    namespaces = {namespace for _, namespace, _ in wanted}
+    counts: dict[tuple[str, str, str], Counter[str]] = {workload: Counter() for workload in wanted}
+    owners: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+    pods = cluster.pods
+    for record, row in zip(pods.records, pods.node_row.tolist(), strict=True):
+        metadata = record.metadata
+        if row < 0 or metadata.namespace not in namespaces or not domains[row]:
+            continue
+        owner = metadata.controller
+        if owner is None:
+            continue
+        key = (owner.kind, metadata.namespace, owner.name)
+        workload = owners.get(key)
+        if workload is None:
+            workload = owners[key] = workload_of(cluster, metadata)
+        if workload in counts:
+            counts[workload][domains[row]] += 1
+    return max(max(own[domain] for domain in every) - min(own[domain] for domain in every) for own in counts.values())
+
+
+def _domain(node: Node, label: str) -> str:
+    labels = node.metadata.labels
+    return zone_of(labels) if label == ZONE else labels.get(label, "")

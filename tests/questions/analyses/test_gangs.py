@@ -1,0 +1,234 @@
+"""The answers about many pods for a cluster whose pods are scheduled in groups (``fixtures/gangs``)."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import kschedctl
+from kschedctl.common.errors import InputError
+from kschedctl.objects.core import Condition
+from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.analyses.verify.recording import recorded_case
+from kschedctl.questions.answers.pending import GroupData, Pending
+from kschedctl.questions.answers.simulate import GroupResult, Simulated
+from kschedctl.questions.answers.verify import Match
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.presentation.frame import View
+from kschedctl.questions.presentation.pending import document as pending_document
+from kschedctl.questions.presentation.simulate import document as simulate_document
+from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.questions.requests.manifests import ManifestRequest, load_with_manifests
+from kschedctl.render.json import as_json
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from tests.answer_schema import validate
+from tests.questions.presentation.printing import lines
+
+GANGS = Path("fixtures/gangs/cluster")
+GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
+OFF = {"GenericWorkload": False}
+
+
+@cache
+def cluster(*, gates: bool = True) -> SchedulingCluster:
+    return kschedctl.load(GANGS, feature_gates=GATES if gates else OFF)
+
+
+@cache
+def pending() -> Pending:
+    return cluster().pending()
+
+
+@cache
+def simulated() -> Simulated:
+    return cluster().simulate()
+
+
+def groups() -> dict[str, GroupData]:
+    return {group.name: group for group in pending().groups}
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "n_pods", "result", "why"),
+    [
+        (
+            "train",
+            "gang ml/train",
+            8,
+            "unschedulable",
+            "7 of 8 members find a node, 8 are needed; the other one lacks 1 nvidia.com/gpu",
+        ),
+        (
+            "ring",
+            "gang ml/ring",
+            6,
+            "unschedulable",
+            "in rack r1, where most fit, 5 of 6 members find a node, 6 are needed; "
+            "the other one lacks 1 nvidia.com/gpu",
+        ),
+        ("sweep", "pod group ml/sweep", 3, "gated", "3 of the 8 pods that gang ml/sweep needs exist"),
+        ("eval", "pod group ml/eval", 2, "gated", "PodGroup ml/eval does not exist"),
+        ("prepare", "gang ml/prepare", 4, "scheduled", ""),
+    ],
+)
+def test_pending_groups_by_gang(name: str, label: str, n_pods: int, result: str, why: str) -> None:
+    group = groups()[name]
+    assert (group.kind, group.label, len(group.pods), group.result) == ("PodGroup", label, n_pods, result)
+    assert group.why == why
+
+
+def test_a_change_is_proven_for_the_whole_gang() -> None:
+    change = pending().changes[0]
+    assert change.summary == "add a node like gpu-1"
+    assert change.would_place == tuple(f"ml/train-{i}" for i in range(8))
+
+
+def test_a_change_for_one_gang_alone_names_the_gang() -> None:
+    alone = pending().alone[0]
+    assert (alone.group, len(alone.would_place)) == ("ml/ring", 6)
+    text = "\n".join(lines(pending_document(pending(), View()), 200))
+    assert "add a node like gpu-1; tried for ml/ring alone" in text
+
+
+def test_a_gang_that_fits_is_placed_without_a_change() -> None:
+    assert pending().fit == tuple(f"ml/prepare-{i}" for i in range(4))
+
+
+def test_without_gates_pods_are_tried_by_themselves() -> None:
+    found = cluster(gates=False).pending(changes=0)
+    assert {group.kind for group in found.groups} == {"Job"}
+    assert all(group.result == "scheduled" for group in found.groups)
+    run = cluster(gates=False).simulate()
+    # Seven GPUs are free, and the pods of prepare need none.
+    assert (run.placed, run.groups, run.group_attempts) == (11, (), ())
+    assert all(not attempt.group for attempt in run.attempts)
+    assert "group" not in json.loads(as_json(run))["timeline"][0]
+
+
+def test_the_summary_of_a_simulation_counts_gangs() -> None:
+    assert simulated().summary == "4 of 23 pods placed; 19 pending; gangs: 1 placed whole, 4 wait"
+
+
+def test_a_simulation_has_the_outcome_by_group() -> None:
+    found = {group.name: group for group in simulated().groups}
+    assert {name: (group.placed, group.pods, group.min_count, group.result) for name, group in found.items()} == {
+        "eval": (0, 2, None, GroupResult.GATED),
+        "prepare": (4, 4, 4, GroupResult.PLACED),
+        "ring": (0, 6, 6, GroupResult.WAITING),
+        "sweep": (0, 3, 8, GroupResult.GATED),
+        "train": (0, 8, 8, GroupResult.WAITING),
+    }
+    assert found["train"].count == "7 of 8 members find a node, 8 are needed"
+    assert "minCount (8) cannot be satisfied: 7 scheduled, 0 remaining" in found["train"].message
+
+
+def test_an_attempt_at_a_group_is_one() -> None:
+    train = [attempt for attempt in simulated().group_attempts if attempt.group == "ml/train"]
+    assert [(attempt.outcome, attempt.fitting) for attempt in train] == [(GroupOutcome.UNSCHEDULABLE, 7)] * len(train)
+    assert train[0].members == tuple(f"ml/train-{i}" for i in range(8))
+    of_members = [attempt for attempt in simulated().attempts if attempt.group == "ml/train"]
+    assert len(of_members) == 8 * len(train)
+    prepare = next(attempt for attempt in simulated().group_attempts if attempt.group == "ml/prepare")
+    assert (prepare.outcome, prepare.fitting, prepare.message) == (GroupOutcome.SCHEDULED, 4, "")
+
+
+def test_the_pods_of_a_group_that_waits_are_one_row() -> None:
+    waiting = {group.group: group for group in simulated().waiting}
+    assert {name: len(group.pods) for name, group in waiting.items()} == {
+        "ml/train": 8,
+        "ml/ring": 6,
+        "ml/sweep": 3,
+        "ml/eval": 2,
+    }
+    assert waiting["ml/sweep"].gated
+    assert waiting["ml/sweep"].cause == "3 of the 8 pods that gang ml/sweep needs exist"
+
+
+def test_cures_of_a_simulation_are_tried_for_the_whole_gang() -> None:
+    cure = simulated().cures[0]
+    assert (cure.summary, cure.then) == (
+        "add a node like gpu-1",
+        "8 members of gang ml/train are scheduled",
+    )
+
+
+def test_the_text_of_a_simulation_has_one_row_per_attempt_at_a_gang() -> None:
+    text = lines(simulate_document(simulated(), View(wide=True)), 260)
+    timeline = text[text.index("Timeline") :]
+    assert sum("8 pods of group ml/train" in line for line in timeline) == sum(
+        attempt.group == "ml/train" for attempt in simulated().group_attempts
+    )
+    scheduled = next(line for line in timeline if "Scheduled" in line)
+    assert "4 pods of group ml/prepare" in scheduled
+    assert "gpu-1 x3 and gpu-2" in scheduled
+    assert any(line.split() == ["ml/prepare", "4", "4", "of", "4", "1", "placed", "whole"] for line in text)
+
+
+def test_a_gang_of_a_manifest_evicts_and_is_placed_whole() -> None:
+    request = ClusterRequest(source=ClusterSource(paths=(str(GANGS),)), feature_gates=GATES)
+    manifests = ManifestRequest(filenames=("fixtures/gangs/manifests/urgent.yaml",))
+    found = load_with_manifests(manifests, request, AnalysisHandle()).simulate()
+    urgent = next(group for group in found.groups if group.name == "urgent")
+    assert (urgent.result, urgent.placed, urgent.attempts) == (GroupResult.PLACED, 4, 2)
+    assert [each.outcome for each in found.group_attempts if each.group == "ml/urgent"] == [
+        GroupOutcome.PREEMPTING,
+        GroupOutcome.SCHEDULED,
+    ]
+    assert {(each.pod, each.by) for each in found.evicted} == {
+        ("ml/batch-2", "pod group ml/urgent"),
+        ("ml/batch-4", "pod group ml/urgent"),
+    }
+    evicted = next(line for line in lines(simulate_document(found, View()), 200) if line.startswith("  ml/batch-2"))
+    assert evicted.split("  ")[-1] == "gpu-1, gpu-2, gpu-3 and 1 more"
+
+
+@pytest.mark.parametrize("answer", [pending, simulated])
+def test_answers_are_valid_by_the_schema(answer: object) -> None:
+    value = json.loads(as_json(answer()))  # type: ignore[operator]
+    validate(value)
+
+
+PREEMPTION = "pod group preemption: No preemption victims found for incoming preemptor"
+NO_RACK = f"pod group is unschedulable, 0/2 placements are available, first placement status: {{}}, {PREEMPTION}"
+OF_RING = NO_RACK.format("minCount (6) cannot be satisfied: 5 scheduled, 0 remaining")
+
+
+def stored(cluster: SchedulingCluster, messages: dict[str, str]) -> SchedulingCluster:
+    """Return the cluster with messages of kube-scheduler on pods."""
+    pods = []
+    for key, message in messages.items():
+        namespace, _, name = key.partition("/")
+        pod = cluster.pods.pod(cluster.pods.index[namespace, name])
+        condition = Condition(type="PodScheduled", status="False", reason="Unschedulable", message=message)
+        pods.append(replace(pod, status=replace(pod.status, conditions=(condition,))))
+    return cluster.moved(cluster.cluster.with_pods(added=pods))
+
+
+def test_members_are_compared_with_the_decision_for_their_group() -> None:
+    # The scheduler repeats the text of the group behind its own beginning for members that found a node.
+    messages = {f"ml/ring-{i}": f"pod group is unschedulable, {OF_RING}" for i in range(5)}
+    last = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+    found = stored(cluster(), {**messages, "ml/ring-5": last}).verify()
+    assert (found.equal, found.pending.equal, found.pending.different) == (True, 6, 0)
+
+
+def test_a_member_with_another_message_differs() -> None:
+    found = stored(cluster(), {"ml/train-0": "0/4 nodes are available: 4 Insufficient cpu."}).verify()
+    assert (found.equal, found.pending.different) == (False, 1)
+
+
+def test_the_message_of_a_gang_that_is_not_tried_any_more_is_no_difference() -> None:
+    found = stored(cluster(), {"ml/sweep-0": "0/4 nodes are available: 4 Insufficient cpu."}).verify()
+    group = next(each for each in found.pending_groups if each.pods[0].name == "sweep-0")
+    assert (found.equal, group.outcome) == (True, Match.NOT_TRIED)
+    assert group.causes == ("not tried any more: 3 of the 8 pods that gang ml/sweep needs exist",)
+
+
+def test_a_case_of_one_pod_cannot_be_recorded_for_a_member() -> None:
+    differing = stored(cluster(), {"ml/train-0": "0/4 nodes are available: 4 Insufficient cpu."})
+    with pytest.raises(InputError, match="it is tried with its pod group"):
+        recorded_case(differing.scheduler, differing.pods.index["ml", "train-0"], GATES)

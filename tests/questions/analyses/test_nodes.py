@@ -1,0 +1,174 @@
+"""The capacity of nodes: what the scheduler counts, by node and by group."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kschedctl.common.errors import InputError
+from kschedctl.questions.answers.nodes import NodeDescription, NodesOverview
+from kschedctl.render.json import as_json
+from tests.answer_schema import validate
+from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
+
+TYPE = "node.kubernetes.io/instance-type"
+NOT_READY = {"type": "Ready", "status": "False", "reason": "KubeletNotReady"}
+READY = {"type": "Ready", "status": "True"}
+NODES = [
+    make_node("a1", cpu="4", zone="a", labels={TYPE: "m5", "eks.amazonaws.com/nodegroup": "web"}, conditions=[READY]),
+    make_node("a2", cpu="8", zone="a", labels={TYPE: "m6", "pool": "web"}, conditions=[READY]),
+    make_node("b1", cpu="16", zone="b", taints=["team=ml:NoSchedule"], offers={GPU: 2}, conditions=[READY]),
+    make_node("b2", cpu="32", zone="b", unschedulable=True, conditions=[READY]),
+    make_node("b3", cpu="64", taints=["node.kubernetes.io/not-ready:NoSchedule"], conditions=[NOT_READY]),
+]
+PODS = [
+    make_pod("web-1", namespace="shop", requests={"cpu": "1"}, node="a1"),
+    make_pod("web-2", namespace="shop", requests={"cpu": "2500m", "memory": "1Gi"}, node="a1"),
+    make_pod("train", namespace="ml", requests={"cpu": "4", GPU: 1}, node="b1"),
+    make_pod("huge", namespace="shop", requests={"cpu": "40"}, node="b2"),
+    make_pod("waits", namespace="shop", requests={"cpu": "500m"}, nominated="a1"),
+    make_pod("pending", namespace="shop", requests={"cpu": "3"}),
+]
+CLUSTER = make_loaded(make_cluster(NODES, PODS))
+
+
+def overview(**options: str) -> NodesOverview:
+    return CLUSTER.nodes_overview(**options)
+
+
+def amounts(answer: NodesOverview, node: str, resource: str) -> tuple[str, str, str, str]:
+    (entry,) = [each for each in answer.nodes if each.name == node]
+    (found,) = [each for each in entry.resources if each.resource == resource]
+    return found.allocatable, found.requested, found.free, found.nominated
+
+
+@pytest.mark.parametrize(
+    ("node", "resource", "allocatable", "requested", "free", "nominated"),
+    [
+        pytest.param("a1", "cpu", "4", "3500m", "500m", "500m", id="two pods; a nominated pod is shown beside them"),
+        pytest.param("a1", "memory", "8Gi", "1Gi", "7Gi", "0", id="a pod without a request of memory counts as 0"),
+        pytest.param("a1", "pods", "110", "2", "108", "1", id="pods count as slots"),
+        pytest.param("b1", GPU, "2", "1", "1", "0", id="an extended resource"),
+        pytest.param("b2", "cpu", "32", "40", "0", "0", id="more is requested than allocatable"),
+    ],
+)
+def test_amounts_of_a_node(
+    node: str, resource: str, allocatable: str, requested: str, free: str, nominated: str
+) -> None:
+    assert amounts(overview(), node, resource) == (allocatable, requested, free, nominated)
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("taints", [("", 4, 2, "8500m", "8 on a2"), ("team=ml:NoSchedule", 1, 1, "12", "12 on b1")]),
+        ("zone", [("", 1, 0, "-", "-"), ("a", 2, 2, "8500m", "8 on a2"), ("b", 2, 1, "12", "12 on b1")]),
+        ("type", [("", 3, 1, "12", "12 on b1"), ("m5", 1, 1, "500m", "500m on a1"), ("m6", 1, 1, "8", "8 on a2")]),
+        ("pool", [("", 3, 1, "12", "12 on b1"), ("web", 2, 2, "8500m", "8 on a2")]),
+        (TYPE, [("", 3, 1, "12", "12 on b1"), ("m5", 1, 1, "500m", "500m on a1"), ("m6", 1, 1, "8", "8 on a2")]),
+    ],
+)
+def test_groups_sum_the_nodes_that_accept_new_pods(by: str, groups: list[tuple[str, int, int, str, str]]) -> None:
+    found = []
+    for group in overview(by=by).groups:
+        cpu = next((each for each in group.resources if each.resource == "cpu"), None)
+        block = f"{cpu.largest_free} on {cpu.largest_free_node}" if cpu is not None else "-"
+        found.append((group.name, group.nodes, group.available, cpu.free if cpu is not None else "-", block))
+    assert found == groups
+
+
+@pytest.mark.parametrize(
+    ("options", "summary"),
+    [
+        pytest.param(
+            {},
+            "5 nodes, 4 ready, 1 cordoned, 1 unhealthy; free on the 2 nodes that need no toleration: 8.5 of 12 cpu and "
+            "15Gi of 16Gi memory; largest free block: 8 cpu and 8Gi memory on a2.",
+            id="all",
+        ),
+        pytest.param(
+            {"nodes": "a*"},
+            "2 nodes, 2 ready; free: 8.5 of 12 cpu and 15Gi of 16Gi memory; largest free block: 8 cpu and 8Gi memory "
+            "on a2.",
+            id="no node is tainted",
+        ),
+        pytest.param(
+            {"nodes": "b1"},
+            "1 node, 1 ready; free on 1 tainted node: 12 of 16 cpu and 8Gi of 8Gi memory; "
+            "largest free block: 12 cpu and 8Gi memory on b1.",
+            id="tainted",
+        ),
+        pytest.param({"nodes": "b2"}, "1 node, 1 ready, 1 cordoned; no node accepts new pods.", id="cordoned"),
+    ],
+)
+def test_the_first_line_says_what_any_pod_can_use(options: dict[str, str], summary: str) -> None:
+    assert overview(**options).summary == summary
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes"),
+    [
+        pytest.param({}, ["a1", "a2", "b1", "b2", "b3"], id="by name"),
+        pytest.param({"sort_by": "cpu"}, ["b2", "a1", "b1", "a2", "b3"], id="fullest first: 125, 87, 25, 0, 0 %"),
+        pytest.param({"sort_by": GPU}, ["b1", "a1", "a2", "b2", "b3"], id="nodes without the resource are last"),
+        pytest.param({"selector": "pool=web"}, ["a2"], id="by labels"),
+        pytest.param({"nodes": "node/a1"}, ["a1"], id="as -o name prints it"),
+    ],
+)
+def test_selection_and_order(options: dict[str, str], nodes: list[str]) -> None:
+    assert [node.name for node in overview(**options).nodes] == nodes
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"nodes": "c1"}, "the cluster has no node c1"),
+        ({"nodes": "a1", "selector": "pool=web"}, "names of nodes and a selector are given"),
+        ({"selector": "pool=old"}, 'no node matches the selector "pool=old"'),
+        ({"nodes": "b*", "by": "pool"}, "no node has a label of its pool"),
+        ({"by": "rack"}, "no node has the label rack"),
+        ({"sort_by": "tpu"}, 'no node has allocatable "tpu"'),
+    ],
+)
+def test_refused(options: dict[str, str], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        overview(**options)
+
+
+def test_namespaces_that_use_the_nodes() -> None:
+    used = [(each.namespace, each.pods, each.requests) for each in overview(nodes="[ab]1").namespaces]
+    assert used == [("ml", 1, {"cpu": "4", GPU: "1"}), ("shop", 2, {"cpu": "3500m", "memory": "1Gi"})]
+
+
+def test_a_description_names_the_workloads_and_the_nominated_pods() -> None:
+    answer = CLUSTER.describe_node("a1")
+    assert answer.summary == "a1 is ready; free: 0.5 of 4 cpu and 7Gi of 8Gi memory."
+    assert [(each.owner, each.pods) for each in answer.owners] == [
+        ("Pod shop/web-2", ("shop/web-2",)),
+        ("Pod shop/web-1", ("shop/web-1",)),
+    ]
+    assert [(each.owner, each.requests) for each in answer.nominated] == [("Pod shop/waits", {"cpu": "500m"})]
+
+
+@pytest.mark.parametrize(("node", "yes", "available"), [("a1", True, True), ("b2", True, False), ("b3", False, False)])
+def test_only_unhealthy_nodes_are_a_problem(node: str, yes: bool, available: bool) -> None:
+    answer = CLUSTER.describe_node(node)
+    assert (answer.yes, answer.node.available) == (yes, available)
+    assert overview(nodes=node).yes is yes
+
+
+def test_a_node_that_reports_no_capacity() -> None:
+    bare = make_loaded(make_cluster([make_node("a", cpu=None, memory=None, pods=None)], []))
+    assert bare.nodes_overview().summary == "1 node; no allocatable cpu or memory."
+    assert bare.describe_node("a").summary == "a; no allocatable cpu or memory."
+
+
+def test_a_snapshot_without_pods_is_incomplete() -> None:
+    answer = make_loaded(make_cluster(NODES, [])).nodes_overview()
+    assert [each.needed_for for each in answer.missing] == ["the snapshot has no pods"]
+
+
+@pytest.mark.parametrize("answer", [overview(), overview(by="zone"), CLUSTER.describe_node("b3")])
+def test_answers_are_valid_by_the_schema(answer: NodesOverview | NodeDescription) -> None:
+    validate(json.loads(as_json(answer)))

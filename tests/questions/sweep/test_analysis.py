@@ -1,0 +1,151 @@
+"""The table of a sweep, as data, in every form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from rich.console import Console
+
+from kschedctl.questions.answers.sweep import Sweep, cell
+from kschedctl.questions.presentation.frame import View
+from kschedctl.questions.presentation.sweep import document
+from kschedctl.questions.sweep.analysis import sweep_answer
+from kschedctl.questions.sweep.plan_reader import plan_of
+from kschedctl.questions.sweep.row import Row
+from kschedctl.render.form import FormKind, Medium
+from kschedctl.render.forms import parse_form
+from kschedctl.render.parquet import _alike
+from kschedctl.render.svg import picture as drawn
+from tests.questions.presentation.printing import lines
+
+PLAN = b"""
+apiVersion: kschedctl/v1
+kind: Sweep
+base: {snapshot: here}
+axes:
+  fail-zone: [null, a, b]
+  case: {of: args.NodeResourcesFit.ignoredResources, values: [[example.com/x], []]}
+measure: [utilisation.cpu]
+goals: {placed: maximise, nodesUsed: minimise}
+"""
+READ = plan_of(PLAN, "plan.yaml")
+
+
+def row(number: int, placed: int | None, used: int, cpu: float | None = 0.5, **fields: Any) -> Row:
+    values = {"utilisation.cpu": cpu, "placed": placed, "nodesUsed": used}
+    return Row(case=number, axes=READ.cases[number], values=values, **fields)
+
+
+ROWS = [
+    row(1, 5, 3),
+    row(2, 4, 3, cpu=None),
+    row(3, 2, 1, doubts=("pods were not listed",), warnings=("a field is not read",)),
+    Row(case=4, axes=READ.cases[4], error="no zone a\n  the zones are c"),
+    row(5, None, 2),
+]
+
+
+def answer(rows: list[Row] = ROWS, *, finished: bool = True) -> Sweep:
+    return sweep_answer(READ, {each.case: each for each in rows}, finished=finished)
+
+
+def picture(found: Sweep) -> str:
+    return drawn(document(found, View()))
+
+
+@pytest.mark.parametrize(
+    ("found", "summary", "cases"),
+    [
+        (answer(), "5 of 6 cases; 1 failed, 2 on the Pareto front", [1, 2, 3, 4, 5]),
+        (answer().front, "5 of 6 cases; 1 failed, 2 on the Pareto front", [1, 3]),
+        (answer(ROWS[:1], finished=False), "interrupted: 1 of 6 cases; 1 on the Pareto front so far", [1]),
+    ],
+)
+def test_what_is_said(found: Sweep, summary: str, cases: list[int]) -> None:
+    assert (found.summary, [case.case for case in found.cases]) == (summary, cases)
+    assert found.names() == tuple(f"case/{number}" for number in cases)
+    assert found.complete == (3 not in cases)
+
+
+def test_the_table_has_a_cell_for_every_heading() -> None:
+    headings = ("case", "fail-zone", "axis.case", "utilisation.cpu", "placed", "nodesUsed", "front", "error")
+    assert answer().headings() == headings
+    table = list(answer().table())
+    assert {len(each) for each in table} == {len(headings)}
+    assert table[0] == (1, None, '["example.com/x"]', 0.5, 5, 3, True, "")
+    assert table[3] == (4, "a", "[]", None, None, None, False, "no zone a\n  the zones are c")
+
+
+def test_the_text_tells_what_failed_and_what_is_in_doubt() -> None:
+    printed = lines(document(answer(), View()), width=120)
+    assert '     1  -          ["example.com/x"]           50.0 %       5          3  *' in printed
+    assert "     2  -          []                               -       4          3" in printed
+    assert printed[-4:-2] == ["warning: pods were not listed (in 1 case)", "warning: a field is not read (in 1 case)"]
+    assert "      1  4        no zone a" in printed
+    assert printed[-1] == "Scheduler configuration of case 1: kschedctl sweep --config-of 1"
+
+
+def test_of_many_rows_a_few_are_shown_those_of_the_front_first() -> None:
+    plan = plan_of(PLAN.replace(b"fail-zone: [null, a, b]", b"seed: {values: {from: 1, to: 40}}"), "plan.yaml")
+    rows = {n: Row(case=n, axes=plan.cases[n], values={"placed": n, "nodesUsed": 1}) for n in range(1, 81)}
+    found = sweep_answer(plan, rows, finished=True)
+    short = [line.split()[0] for line in lines(document(found, View()), width=120) if line.endswith("*")]
+    assert short == ["80"]
+    assert lines(document(found, View()), width=120)[-3] == "  and 55 more cases: -o wide, -o csv"
+    assert len(lines(document(found, View(wide=True)), width=120)) > 80
+
+
+def test_the_picture_has_a_point_for_every_case_that_is_measured() -> None:
+    svg = picture(answer())
+    # Those of cases 1, 2 and 3, and that of the legend.
+    assert svg.count("<circle") == 4
+    assert svg.count('class="front"') == 3
+    assert picture(answer([])).count("<circle") == 1
+
+
+def test_names_cannot_break_out_of_the_picture() -> None:
+    hostile = Row(case=1, axes={"x": "<script>&\"'"}, values={"placed": 1, "nodesUsed": 1})
+    assert "<script" not in picture(answer([hostile]))
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([1, None, 2], [1, None, 2]),
+        ([1, 0.5, None], [1.0, 0.5, None]),
+        (["a", 1, True, None], ["a", "1", "true", None]),
+        ([None, None], [None, None]),
+    ],
+)
+def test_columns_of_parquet_have_one_type(cells: list[Any], expected: list[Any]) -> None:
+    assert _alike(cells) == expected
+    assert list(map(type, _alike(cells))) == list(map(type, expected))
+
+
+@pytest.mark.parametrize(("value", "expected"), [(None, None), (1, 1), (True, True), ({"a": [1]}, '{"a":[1]}')])
+def test_cells(value: Any, expected: Any) -> None:
+    assert cell(value) == expected
+
+
+def test_parquet_and_csv_have_the_same_table() -> None:
+    medium = Medium(lambda: Console(file=io.StringIO()), lambda question: question.text)
+
+    def rendered(form: str) -> list[Any]:
+        return list(parse_form(form, FormKind.TABLE).render(answer(), View(), medium))
+
+    columns = pyarrow.parquet.read_table(io.BytesIO(b"".join(rendered("parquet")))).to_pydict()
+    of_csv = list(csv.reader(io.StringIO("".join(rendered("csv")))))
+    of_json = [json.loads(line) for line in rendered("jsonl")]
+    assert list(columns) == of_csv[0] == list(of_json[0]) == list(answer().headings())
+    table = [list(each) for each in zip(*columns.values(), strict=True)]
+    assert table == [list(each.values()) for each in of_json] == [list(each) for each in answer().table()]
+    assert [[shown(each) for each in one] for one in table] == of_csv[1:]
+
+
+def shown(value: Any) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
