@@ -44,7 +44,7 @@ def command(answer: Callable[..., CommandResult | None], name: str = "") -> Call
             return
         # Imported here because the help of a command does not need them.
         from kschedctl.cli.invocation import Invocation
-        from kschedctl.render.form import Medium
+        from kschedctl.output.form import Medium
 
         invocation = Invocation(command=name or run.__name__, values=values, arguments=shown.arguments)
         medium = Medium(partial(open_console, colors), invocation.command_line)

@@ -98,8 +98,8 @@ def table_forms(incomplete: str) -> list[str]:
 
 
 def _forms(incomplete: str, kind: str) -> list[str]:
-    from kschedctl.render.form import FormKind
-    from kschedctl.render.forms import FORMS, names
+    from kschedctl.output.form import FormKind
+    from kschedctl.output.forms import FORMS, names
 
     return _beginning(incomplete, (f"{name}=" if FORMS[name].argument else name for name in names(FormKind[kind])))
 

@@ -96,11 +96,11 @@ def sweep(
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import write
     from kschedctl.common.errors import InputError
+    from kschedctl.output.svg import picture
+    from kschedctl.output.yaml import dumped
     from kschedctl.questions.presentation.frame import View
     from kschedctl.questions.presentation.registry import document
     from kschedctl.questions.sweep.analysis import SweepRequest, configuration, sweep
-    from kschedctl.render.svg import picture
-    from kschedctl.render.yaml import dumped
 
     if config_of is not None:
         write(dumped(configuration(plan, config_of)))

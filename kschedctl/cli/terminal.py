@@ -8,7 +8,7 @@ import sys
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, TextIO
 
-from kschedctl.render.form import Console
+from kschedctl.output.form import Console
 
 #: The width if none is known: text is not wrapped.
 _NO_WIDTH: Final = 100_000

@@ -147,10 +147,10 @@ def watch(
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import say, tell, write
     from kschedctl.leaderelection.settings import ElectionSettings
+    from kschedctl.output.jsonl import json_line
     from kschedctl.questions.answers.watch import OfWatch, WatchBegun
     from kschedctl.questions.presentation.watch import begun_lines, said_lines
     from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
-    from kschedctl.render.jsonl import json_line
     from kschedctl.watch.run import WatchRequest
     from kschedctl.watch.run import watch as watch_cluster
 

@@ -10,11 +10,11 @@ from typing import Final
 from litestar import Response, Router, get
 from litestar.params import FromPath
 
-import kschedctl.render.page
+import kschedctl.output.page
 from kschedctl.web.errors import NotFoundError
 
 #: The folders with the files; of two files with one name, that of the later folder is served.
-_FOLDERS: Final = (Path(kschedctl.render.page.__file__).parent, Path(__file__).with_name("static"))
+_FOLDERS: Final = (Path(kschedctl.output.page.__file__).parent, Path(__file__).with_name("static"))
 _TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",

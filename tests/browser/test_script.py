@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kschedctl.output.page.page import as_page
 from kschedctl.questions.presentation.charts import (
     Bar,
     Bars,
@@ -20,7 +21,6 @@ from kschedctl.questions.presentation.charts import (
     Timeline,
 )
 from kschedctl.questions.presentation.document import Block, Paragraph, table
-from kschedctl.render.page.page import as_page
 from tests.browser.browser import Browser, Look
 
 pytestmark = pytest.mark.browser

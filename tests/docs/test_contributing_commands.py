@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from kschedctl.cli.commands import COMMANDS
+from kschedctl.output.forms import FORMS
 from kschedctl.questions.answers.base import AnswerList
 from kschedctl.questions.answers.schema import ANSWERS
 from kschedctl.questions.presentation.registry import layout_of
-from kschedctl.render.forms import FORMS
 from tests.docs import changelog
 from tests.paths import ROOT
 

@@ -33,13 +33,13 @@ from kschedctl.linter.run import LintRequest, lint_files
 from kschedctl.linter.settings import read_settings
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.batch.decider import Decider
 from kschedctl.questions.analyses.leader import simulation
 from kschedctl.questions.analyses.lint.answer import report
 from kschedctl.questions.analyses.snapshot_info import snapshot_info
 from kschedctl.questions.sweep.job import SweepJob
 from kschedctl.questions.sweep.plan_reader import read_plan
-from kschedctl.render.json import as_json
 from kschedctl.scheduler.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.scheduler.extenders.transport import Response, _redirected, _split
 from kschedctl.scheduler.framework.extender import ExtenderError

@@ -6,9 +6,9 @@ import json
 
 from kschedctl.linter.rule_pages import pages
 from kschedctl.linter.rules import RULES
+from kschedctl.output.json import as_json
 from kschedctl.questions.presentation.frame import View
 from kschedctl.questions.presentation.rule import document
-from kschedctl.render.json import as_json
 from tests.answer_schema import validate
 from tests.questions.presentation.printing import lines
 

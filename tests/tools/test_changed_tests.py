@@ -32,7 +32,7 @@ from tools.changed_tests import ROOT, changed_files, main, select
             ["tests/questions/analyses/explain"],
             id="of the same depth",
         ),
-        pytest.param(["kschedctl/render/page/style.css"], ["tests/render/page"], id="also for other files"),
+        pytest.param(["kschedctl/output/page/style.css"], ["tests/output/page"], id="also for other files"),
         pytest.param(["kschedctl/__init__.py"], ["kschedctl/__init__.py"], id="never all tests"),
         pytest.param(["tests/test_bound.py"], ["tests/test_bound.py"], id="a test"),
         pytest.param(["tests/cli/golden/batch.txt"], ["tests/cli"], id="a golden file"),

@@ -33,8 +33,8 @@ from kschedctl.cli.streams import report as report_error
 from kschedctl.cli.terminal import ColorWhen, open_console
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings.finding import Severity
-from kschedctl.render.form import FormKind, Medium
-from kschedctl.render.forms import names, parse_form
+from kschedctl.output.form import FormKind, Medium
+from kschedctl.output.forms import names, parse_form
 
 if TYPE_CHECKING:
     from kschedctl.linter.applied_fixes import FixResult

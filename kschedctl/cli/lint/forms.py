@@ -8,8 +8,8 @@ from typing import Any, Final
 import typer
 
 from kschedctl.cli.raw_arguments import GIVEN
-from kschedctl.render.form import FormKind
-from kschedctl.render.forms import names
+from kschedctl.output.form import FormKind
+from kschedctl.output.forms import names
 
 _STDOUT: Final = "-"
 _FORM_FLAGS: Final = ("-o", "--output", "--output-format")

@@ -10,8 +10,8 @@ import typer
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.terminal import ColorWhen
-from kschedctl.render.form import Form, FormError, FormKind
-from kschedctl.render.forms import parse_form, usage
+from kschedctl.output.form import Form, FormError, FormKind
+from kschedctl.output.forms import parse_form, usage
 
 
 def _output(kind: FormKind) -> Any:

@@ -14,6 +14,8 @@ from markupsafe import Markup, escape
 
 from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.common.text.printable import is_invisible, printable
+from kschedctl.output.page.environment import environment
+from kschedctl.output.page.sections import Page, nowhere, page_of
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
 from kschedctl.questions.answers.base import Answer
@@ -25,8 +27,6 @@ from kschedctl.questions.presentation.frame import View
 from kschedctl.questions.presentation.frame import age as age_in_words
 from kschedctl.questions.presentation.registry import document
 from kschedctl.questions.presentation.tone import Tone
-from kschedctl.render.page.environment import environment
-from kschedctl.render.page.sections import Page, nowhere, page_of
 from kschedctl.web.pages.links import Links
 from kschedctl.web.pages.visit import ServerState, Values, Visit
 from kschedctl.web.questions.asked import OFFERED, Asked, Query

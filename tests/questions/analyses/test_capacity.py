@@ -9,6 +9,7 @@ import pytest
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.storage import CSINode
 from kschedctl.objects.workload import StatefulSet
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.capacity import CapacityRequest, capacity_answer
 from kschedctl.questions.analyses.capacity import capacity as count
 from kschedctl.questions.analyses.handle import AnalysisHandle
@@ -16,7 +17,6 @@ from kschedctl.questions.analyses.provenance import Provenance
 from kschedctl.questions.analyses.subjects import PodSubject, pods_asked_about
 from kschedctl.questions.answers.capacity import CapacityList, PodCapacity
 from kschedctl.questions.answers.explain import WorkloadData
-from kschedctl.render.json import as_json
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.capacity import capacity
 from tests.answer_schema import validate

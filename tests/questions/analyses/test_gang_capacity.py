@@ -9,6 +9,7 @@ import pytest
 
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import RELEASES
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.capacity import CapacityRequest, capacity
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.subjects import PodSubject
@@ -16,7 +17,6 @@ from kschedctl.questions.answers.capacity import CapacityList, PodCapacity
 from kschedctl.questions.answers.explain import WorkloadData
 from kschedctl.questions.presentation.capacity import document
 from kschedctl.questions.presentation.frame import View
-from kschedctl.render.json import as_json
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.gangs import RACK, make_group, make_grouping, make_members

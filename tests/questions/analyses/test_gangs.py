@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import kschedctl
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Condition
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.verify.recording import recorded_case
 from kschedctl.questions.answers.pending import GroupData, Pending
@@ -23,7 +24,6 @@ from kschedctl.questions.presentation.pending import document as pending_documen
 from kschedctl.questions.presentation.simulate import document as simulate_document
 from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.questions.requests.manifests import ManifestRequest, load_with_manifests
-from kschedctl.render.json import as_json
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from tests.answer_schema import validate
 from tests.questions.presentation.printing import lines

@@ -10,6 +10,7 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.optimum.analysis import OptimumRequest, optimum
 from kschedctl.questions.analyses.optimum.answer import optimum_answer
@@ -21,7 +22,6 @@ from kschedctl.questions.presentation.consolidation import emptied_document
 from kschedctl.questions.presentation.frame import View
 from kschedctl.questions.presentation.optimum import document
 from kschedctl.questions.presentation.purchase import purchase_document
-from kschedctl.render.json import as_json
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.adjustments import find_adjustments
 from kschedctl.trials.optimum.catalog import Catalog, NodeKind

@@ -14,11 +14,11 @@ from kschedctl.diagnosis.why.pending_groups import group_pending_pods
 from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.pending import PendingRequest, explain_group, pending, pending_answer
 from kschedctl.questions.analyses.provenance import provenance
 from kschedctl.questions.answers.pending import Pending
-from kschedctl.render.json import as_json
 from kschedctl.trials.simulate.pending import pending_pods
 from tests.answer_schema import validate
 from tests.builders import (

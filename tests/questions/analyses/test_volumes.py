@@ -13,11 +13,11 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.storage import CSINode
 from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.provenance import Provenance
 from kschedctl.questions.analyses.volumes import claim_answer, pod_answer
 from kschedctl.questions.answers.volumes import ClaimAction, ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.questions.volumeview.overview import VolumeOverview
-from kschedctl.render.json import as_json
 from kschedctl.trials.completeness.missing import missing_for_claims
 from tests.answer_schema import validate
 from tests.builders import (

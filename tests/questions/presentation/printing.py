@@ -9,8 +9,8 @@ from rich.console import Console
 # Suggested commands are written from the options that the commands declare when they are imported.
 import kschedctl.cli.commands  # noqa: F401
 from kschedctl.cli.invocation import Invocation
+from kschedctl.output.terminal import render
 from kschedctl.questions.presentation.document import Block
-from kschedctl.render.terminal import render
 
 
 def lines(blocks: Iterable[Block], width: int = 80) -> list[str]:

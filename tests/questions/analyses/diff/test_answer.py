@@ -14,13 +14,13 @@ from hypothesis import given
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.diff.analysis import SideAnswer, compare
 from kschedctl.questions.analyses.provenance import Provenance, envelope
 from kschedctl.questions.answers.base import MissingData
 from kschedctl.questions.answers.diff import AnswerPart, Diff, PodChangeData, SideData
 from kschedctl.questions.presentation.diff import document, group_alike
 from kschedctl.questions.presentation.frame import View
-from kschedctl.render.json import as_json
 from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.questions.presentation.printing import lines

@@ -13,11 +13,11 @@ from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
+from kschedctl.output.json import as_json
+from kschedctl.output.yaml import as_yaml
 from kschedctl.questions.analyses.explain.answer import explanation
 from kschedctl.questions.analyses.provenance import Provenance
 from kschedctl.questions.answers.explain import ConstraintData, Explanation, ExplanationList
-from kschedctl.render.json import as_json
-from kschedctl.render.yaml import as_yaml
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.completeness.missing import find_missing

@@ -13,6 +13,7 @@ from msgspec import structs
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
+from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.explain.answer import explanation
 from kschedctl.questions.analyses.preempt.answer import PreemptionView, preemption_answer
 from kschedctl.questions.analyses.preempt.threat import exposure, threat_answer
@@ -26,7 +27,6 @@ from kschedctl.questions.answers.preempt import (
     Result,
 )
 from kschedctl.questions.answers.preempt_words import deletions, fates, lost_words, preemptor_words, returning
-from kschedctl.render.json import as_json
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.aftermath import aftermath
 from tests.answer_schema import validate

@@ -8,9 +8,9 @@ import pytest
 
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
+from kschedctl.output.json import as_json
 from kschedctl.questions.answers.explain import Explanation
 from kschedctl.questions.presentation.explain.claims import claims_section
-from kschedctl.render.json import as_json
 from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_container, make_node, make_pod
 from tests.questions.analyses.explain.test_answer import explain

@@ -1,0 +1,182 @@
+"""Pages: structure, escapes, and a policy that allows only the page's own style and script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+
+import lxml.html
+import pytest
+
+from kschedctl.output.page.page import as_fragment, as_page
+from kschedctl.questions.presentation.charts import (
+    Bar,
+    Bars,
+    Cell,
+    Colouring,
+    Kind,
+    Lane,
+    NodeMap,
+    Scatter,
+    ScatterAxis,
+    ScatterPoint,
+    Segment,
+    Span,
+    Timeline,
+)
+from kschedctl.questions.presentation.document import (
+    GAP,
+    Block,
+    Heading,
+    Paragraph,
+    Phrases,
+    Provenance,
+    Question,
+    Questions,
+    Verbatim,
+    table,
+)
+from kschedctl.questions.presentation.tone import Tone
+
+
+def page(*blocks: Block) -> lxml.html.HtmlElement:
+    return lxml.html.fromstring(as_page(blocks, lambda question: f"kschedctl {question.command}"))
+
+
+def texts(root: lxml.html.HtmlElement, selector: str) -> list[str]:
+    return [" ".join(each.text_content().split()) for each in root.cssselect(selector)]
+
+
+ANSWER = Paragraph("web fits on 2 of 3 nodes.", Tone.GOOD)
+TABLE = table(("node", "cpu"), [("a", "1"), ("b", ("2", "also 3"))], numeric=(1,), tones=(Tone.STRONG, Tone.PLAIN))
+BARS = Bars(
+    title="Node a",
+    headings=("resource", "free"),
+    kinds=(Kind("shop"), Kind("free", Tone.GOOD)),
+    rows=(Bar(("cpu", "1 of 4 cpu"), (Segment(0, 3, "3 cpu"), Segment(1, 1, "1 cpu")), 4, mark=4),),
+    note="of what the node offers",
+)
+CELLS = (Cell("a", ("red",), (0,), ("score 9",)), Cell("b", ("",), (1,), ("Insufficient cpu", "also: a taint")))
+MAP = NodeMap(
+    title="Map",
+    groupings=("zone",),
+    colourings=(Colouring("result", (Kind("fits", Tone.GOOD), Kind("NodeResourcesFit"))),),
+    cells=CELLS,
+)
+TIMELINE = Timeline(
+    title="Timeline",
+    subject="pod",
+    kinds=(Kind("pending", Tone.MIXED), Kind("running", Tone.GOOD)),
+    lanes=(Lane("shop/web", (Span(0, 30, 0, ""), Span(30, 90, 1, "on a"))),),
+    end=90,
+)
+SCATTER = Scatter(
+    title="Cases",
+    legend="the Pareto front",
+    x_axis=ScatterAxis("pending"),
+    y_axis=ScatterAxis("cpu", "%"),
+    points=(ScatterPoint(1, 50, "1", "weight 3", front=True), ScatterPoint(2, 40, "2", "weight 4", front=False)),
+)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "selector", "expected"),
+    [
+        ((ANSWER,), "title", ["web fits on 2 of 3 nodes."]),
+        ((ANSWER,), "h1.tone-good", ["web fits on 2 of 3 nodes."]),
+        ((ANSWER, Paragraph("and more", Tone.FAINT, 2)), "p.tone-faint.indented", ["and more"]),
+        ((ANSWER, Heading("Why"), Paragraph("x"), GAP, Paragraph("y")), "section", ["Why x", "y"]),
+        ((ANSWER, Verbatim("0/3 nodes")), "pre", ["0/3 nodes"]),
+        ((ANSWER, Phrases(("cpu 1", "zone red"))), ".phrases span", ["cpu 1", "zone red"]),
+        ((ANSWER, Provenance(("wants 1 cpu",), ("1.36",), ("a drained",))), ".provenance p", None),
+        ((ANSWER, TABLE), "th", ["node", "cpu"]),
+        ((ANSWER, TABLE), "td", ["a", "1", "b", "2also 3"]),
+        ((ANSWER, TABLE), "tr.tone-strong td.number", ["1"]),
+        ((ANSWER, Questions((Question("Victims", "preempt"),))), ".next dt", ["Victims"]),
+        ((ANSWER, Questions((Question("Victims", "preempt"),))), ".next pre", ["kschedctl preempt"]),
+        ((ANSWER, BARS), ".bars .parts li", ["shop: 3 cpu", "free: 1 cpu"]),
+        ((ANSWER, BARS), ".legend li", ["shop", "free"]),
+        ((ANSWER, MAP), "summary .group", ["zone red", "no zone"]),
+        ((ANSWER, MAP), ".map .data td", ["a", "red", "fits", "score 9", "b", "", "NodeResourcesFit", None]),
+        ((ANSWER, TIMELINE), ".spans li", ["0 s to 30 s: pending", "from 30 s on: running, on a"]),
+        ((ANSWER, SCATTER), ".scatter .data td", ["1", "1", "50.0 %", "weight 3", "2", "2", "40.0 %", "weight 4"]),
+        ((ANSWER, SCATTER), ".scatter circle title", ["weight 4", "weight 3"]),
+    ],
+)
+def test_a_block_has_its_element(blocks: Sequence[Block], selector: str, expected: list[str | None] | None) -> None:
+    found = texts(page(*blocks), selector)
+    assert found
+    if expected is not None:
+        assert len(found) == len(expected)
+        assert all(text is None or text in each for each, text in zip(found, expected, strict=True)), found
+
+
+def test_a_bar_is_drawn_in_percent_of_the_whole() -> None:
+    drawn = page(ANSWER, BARS).cssselect(".bars rect:not(.empty)[x]")
+    assert [(each.get("class"), each.get("x"), each.get("width")) for each in drawn] == [
+        ("c0", "0.0%", "75.0%"),
+        ("good", "75.0%", "25.0%"),
+        ("mark", "100.0%", "2"),
+    ]
+
+
+def test_cells_of_a_map_lead_to_the_rows_of_its_table() -> None:
+    root = page(ANSWER, MAP)
+    rows = {f"#{row.get('id')}": row.cssselect("td")[0].text_content() for row in root.cssselect(".map tr[id]")}
+    assert [rows[link.get("href")] for link in root.cssselect(".cells a")] == ["a", "b"]
+    assert [link.get("title") for link in root.cssselect(".cells a")] == ["a: score 9", "b: Insufficient cpu"]
+
+
+def test_the_groups_of_a_large_map_are_closed() -> None:
+    cells = tuple(Cell(f"n{i}", ("red",), (0,), ()) for i in range(601))
+    large = NodeMap(title="Map", groupings=MAP.groupings, colourings=MAP.colourings, cells=cells)
+    assert [page(ANSWER, each).cssselect(".groups details")[0].get("open") for each in (MAP, large)] == ["", None]
+
+
+def test_a_long_table_is_opened_on_demand() -> None:
+    long = table(("node",), [(f"n{i}",) for i in range(61)])
+    assert texts(page(ANSWER, long), "details > summary") == ["Table of 61 rows: node"]
+    assert texts(page(ANSWER, TABLE), "details > summary") == []
+
+
+def test_the_policy_allows_only_the_style_and_the_script_of_the_page() -> None:
+    root = page(ANSWER, TABLE, BARS, MAP, TIMELINE, SCATTER)
+    policy = root.cssselect("meta[http-equiv]")[0].get("content")
+    found = {}
+    for name in ("style", "script"):
+        (element,) = root.cssselect(name)
+        digest = hashlib.sha256(element.text.encode()).digest()
+        found[name] = f"'sha256-{base64.b64encode(digest).decode()}'"
+    assert policy == (
+        f"default-src 'none'; style-src {found['style']}; script-src {found['script']}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    assert root.cssselect("[style], [onclick], [src], iframe, object, embed") == []
+    assert all(link.get("href").startswith(("#", "data:,")) for link in root.cssselect("[href]"))
+
+
+def test_a_page_names_no_other_host() -> None:
+    text = as_page((ANSWER, MAP, SCATTER), lambda _: "")
+    assert set(re.findall(r"https?://[^\"'\s)]+", text)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_names_are_text_everywhere() -> None:
+    name = "<script>alert(1)</script>\"'&\u202e\x07"
+    shown = "<script>alert(1)</script>\"'&\\u202e\\x07"
+    chart = NodeMap(title=name, groupings=(name,), colourings=(Colouring(name, (Kind(name),)),), cells=(
+        Cell(name, (name,), (0,), (name,)),
+    ))  # fmt: skip
+    root = page(Paragraph(name), table((name,), [(name,)]), chart)
+    assert len(root.cssselect("script")) == 1
+    assert texts(root, "h1") == [shown]
+    assert root.cssselect(".cells a")[0].get("title") == f"{shown}: {shown}"
+    assert "\u202e" not in lxml.html.tostring(root, encoding="unicode")
+
+
+def test_a_fragment_has_no_script_and_no_questions() -> None:
+    root = lxml.html.fromstring(as_fragment((ANSWER, TABLE, Questions((Question("Victims", "preempt"),)))))
+    assert root.get("class") == "kschedctl"
+    assert root.cssselect("script, .next, h1, h2") == []
+    assert texts(root, "p.tone-good") == ["web fits on 2 of 3 nodes."]
