@@ -65,7 +65,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
             yield Row(f"{what}: peak memory", peak, "MB")
         if args.yaml:
             # Releases before it do not use several cores.
-            from kschedctl.common.cores import available_cores
+            from kschedctl.common.processes import available_cores
 
             seconds = min(_wall_time(path) for _ in range(args.repeat))
             note = f"{megabytes:,.0f} MB in {seconds:.2f} s of wall time, {available_cores()} cores"

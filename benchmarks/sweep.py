@@ -21,7 +21,7 @@ import yaml
 
 from benchmarks import synthetic
 from benchmarks.rows import Row, report
-from kschedctl.common.cores import available_cores
+from kschedctl.common.processes import available_cores
 from kschedctl.questions.sweep.job import SweepJob
 from kschedctl.questions.sweep.plan_reader import read_plan
 from kschedctl.questions.sweep.pool import run_here

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from kschedctl.cluster.nodes import Nodes
     from kschedctl.cluster.pods import Pods
     from kschedctl.common.errors import ClusterError, InputError, KschedctlError, UnsupportedError
-    from kschedctl.common.findings.finding import Finding, ObjectRef, Severity, Subject
-    from kschedctl.common.findings.location import Location
+    from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Subject
     from kschedctl.controllers.admission.changes import Admitted
     from kschedctl.controllers.workloads.created_pods import MadePod
     from kschedctl.diagnosis.why.proof import Suggestion
@@ -211,7 +210,7 @@ _HOMES = {
     "Explanation": "kschedctl.questions.answers.explain",
     "FailZone": "kschedctl.trials.whatif.edits",
     "FinalGoal": "kschedctl.trials.optimum.goals",
-    "Finding": "kschedctl.common.findings.finding",
+    "Finding": "kschedctl.common.findings",
     "AnalysisHandle": "kschedctl.questions.analyses.handle",
     "InputError": "kschedctl.common.errors",
     "KschedctlError": "kschedctl.common.errors",
@@ -220,7 +219,7 @@ _HOMES = {
     "LintReport": "kschedctl.questions.answers.lint",
     "LiveContext": "kschedctl.sources.live.context",
     "LoadedCluster": "kschedctl.trials.loaded_cluster",
-    "Location": "kschedctl.common.findings.location",
+    "Location": "kschedctl.common.findings",
     "MadePod": "kschedctl.controllers.workloads.created_pods",
     "Missing": "kschedctl.trials.completeness.missing",
     "NodeDescription": "kschedctl.questions.answers.nodes",
@@ -228,7 +227,7 @@ _HOMES = {
     "Nodes": "kschedctl.cluster.nodes",
     "NodesOverview": "kschedctl.questions.answers.nodes",
     "NotModelled": "kschedctl.scheduler.framework.cycle_state",
-    "ObjectRef": "kschedctl.common.findings.finding",
+    "ObjectRef": "kschedctl.common.findings",
     "Optimum": "kschedctl.questions.answers.optimum",
     "Outcome": "kschedctl.scheduler.cycle.outcome",
     "Pending": "kschedctl.questions.answers.pending",
@@ -251,11 +250,11 @@ _HOMES = {
     "SetPriority": "kschedctl.trials.whatif.edits",
     "SetReplicas": "kschedctl.trials.whatif.edits",
     "SetRequest": "kschedctl.trials.whatif.edits",
-    "Severity": "kschedctl.common.findings.finding",
+    "Severity": "kschedctl.common.findings",
     "Simulated": "kschedctl.questions.answers.simulate",
     "Simulation": "kschedctl.trials.simulate.simulation",
     "SnapshotInfo": "kschedctl.questions.answers.snapshot",
-    "Subject": "kschedctl.common.findings.finding",
+    "Subject": "kschedctl.common.findings",
     "Suggestion": "kschedctl.diagnosis.why.proof",
     "Sweep": "kschedctl.questions.answers.sweep",
     "TaintNode": "kschedctl.trials.whatif.edits",

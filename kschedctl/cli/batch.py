@@ -69,7 +69,7 @@ def print_answers(
 ) -> int:
     """Print the answers to all cases of a file, and return the number of lines that are not a case."""
     from kschedctl.cli.streams import say, write
-    from kschedctl.common.text.printable import json_text
+    from kschedctl.common.text.characters import json_text
     from kschedctl.questions.analyses.batch.case_file import numbered_lines, opened_cases
     from kschedctl.questions.analyses.batch.decider import Decider, decide_lines
 

@@ -12,9 +12,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kschedctl.cli.streams import note, show_progress, warn, warn_of
-from kschedctl.common.cores import WaitingTimer
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.text.printable import printable
+from kschedctl.common.findings import Finding
+from kschedctl.common.processes import WaitingTimer
+from kschedctl.common.text.characters import printable
 from kschedctl.questions.analyses.handle import AnalysisHandle
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
 
 #: The characters besides letters and digits that need no escape in a printf format.
 _PLAIN: Final = "-._/:="

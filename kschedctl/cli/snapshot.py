@@ -109,7 +109,7 @@ def _write(
     """
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import tell
-    from kschedctl.objects.wording import counted
+    from kschedctl.common.wording import counted
     from kschedctl.questions.requests.capture import captured_cluster
     from kschedctl.sources.snapshot.anonymize import with_pseudonyms
     from kschedctl.sources.snapshot.capture_files import check_target, write_capture

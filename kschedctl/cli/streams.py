@@ -9,8 +9,8 @@ from typing import IO, Final
 
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.common.errors import InputError, KschedctlError
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.text.printable import json_escape, printable
+from kschedctl.common.findings import Finding
+from kschedctl.common.text.characters import json_escape, printable
 
 #: The error handler for characters that an encoding lacks: they are written as JSON escapes.
 ESCAPING: Final = "kschedctl.escaping"

@@ -15,8 +15,8 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodRecord
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.errors import SnapshotError
-from kschedctl.common.findings.field_path import field_path
-from kschedctl.common.findings.finding import Place, Subject
+from kschedctl.common.findings import Place, Subject, field_path
+from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
@@ -26,7 +26,6 @@ from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError, check_quantities, parse_quantity, value
 from kschedctl.objects.resources import parse_resources
 from kschedctl.objects.selectors import SelectorError, parse_label_selector
-from kschedctl.objects.wording import listed
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
 #: The kinds whose quantities are parsed without a check where devices are allocated.

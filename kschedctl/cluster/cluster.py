@@ -19,11 +19,11 @@ from kschedctl.cluster.unread_objects import Unread
 from kschedctl.cluster.versions import Versions, next_version
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.common.arrays import PodIndices, Rows
+from kschedctl.common.wording import counted
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.meta import ApiObject, Labels
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules
-from kschedctl.objects.wording import counted
 
 T = TypeVar("T", bound=ApiObject)
 V = TypeVar("V")

@@ -10,7 +10,7 @@ from types import FunctionType, NoneType, UnionType
 from typing import Any, ForwardRef, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from kschedctl.common.errors import InputError
-from kschedctl.objects.wording import listed
+from kschedctl.common.wording import listed
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])

@@ -1,4 +1,4 @@
-"""The array types of the columns."""
+"""The array types of the columns, and arithmetic with Go's semantics where NumPy's differ."""
 
 from __future__ import annotations
 
@@ -46,3 +46,34 @@ def numbered(values: Int64Array) -> tuple[Int64Array, Int64Array]:
     position[values[::-1]] = np.arange(len(values) - 1, -1, -1)
     there = position >= 0
     return position[there], (there.cumsum() - 1)[values]
+
+
+# Integer and float arithmetic with Go's semantics where NumPy's differ.
+
+
+def round_half_away(values: NDArray[np.float64]) -> Int64Array:
+    """Round to the nearest integer, halves away from zero (Go's ``math.Round``).
+
+    Examples
+    --------
+    >>> round_half_away(np.array([0.5, 1.5, 2.4, -0.5]))
+    array([ 1,  2,  2, -1])
+    """
+    whole = np.trunc(values)
+    return (whole + np.copysign(np.abs(values - whole) >= 0.5, values)).astype(np.int64)
+
+
+def truncated_divide(dividend: Int64Array, divisor: Int64Array | int) -> Int64Array:
+    """Divide, truncating toward zero as Go does, where NumPy floors.
+
+    Negative dividends result from int64 sums and products that overflow, which wrap around in Go as in NumPy.
+
+    Examples
+    --------
+    >>> truncated_divide(np.array([7, -7]), 2)
+    array([ 3, -3])
+    """
+    floored: Int64Array = dividend // divisor
+    inexact = floored * divisor != dividend
+    truncated: Int64Array = floored + (inexact & (floored < 0))
+    return truncated

@@ -15,9 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Self
 
-from kschedctl.common.findings.finding import Finding, Where, subject_of
-from kschedctl.common.findings.location import Position
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import Finding, Position, Where, shortened, subject_of
 
 #: At most 50 findings are shown; the others are counted.
 _MOST: Final = 50

@@ -1,10 +1,11 @@
-"""Data frames: tables with typed columns, as a data frame of polars or pandas, whichever is installed."""
+"""Tables with typed columns as data frames of polars or pandas, and the display of answers in notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from kschedctl.common.argument_types import checked_arguments
@@ -184,3 +185,18 @@ def _not_installed(library: Library) -> UnsupportedError:
 
 
 _FRAMES: Final = {"polars": _polars_frame, "pandas": _pandas_frame}
+
+
+# The display of answers, clusters and simulations in notebooks.
+
+
+class ShownInNotebooks:
+    """Base of the objects that notebooks show as their document, in HTML."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """Return the object as HTML, which notebooks show."""
+        # The objects do not depend on their presentation, so the module is looked up by its name.
+        html: str = import_module("kschedctl.output.html").as_html(self)
+        return html

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.storage import VolumeAttachment
 from kschedctl.objects.volume import PersistentVolume
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.scheduler.volumes.pod_claims import claim_uses, group_claims, pod_claims
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST
+from kschedctl.common.wording import listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.objects.pod import Pod, PodSpec, PodStatus
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import listed, similar
 from kschedctl.scheduler.framework.remedy import Risk
 
 #: The kubelet's reasons for a container that is not its turn yet, or that is about to start.

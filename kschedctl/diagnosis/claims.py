@@ -7,6 +7,7 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import default_storage_class, has_class
+from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.claim_classes import (
     other_classes,
     other_immediate_classes,
@@ -26,7 +27,6 @@ from kschedctl.diagnosis.provisioners import (
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.objects.wording import counted, listed, similar
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.volumes.claims import (

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.budget_limits import (
     always_forbids,
     desired_healthy,
@@ -23,7 +24,6 @@ from kschedctl.controllers.workloads.budget_limits import (
     needs_scale,
 )
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.trials.simulate.budgeted_pods import BudgetedPods
 from kschedctl.trials.simulate.disruption import counted_budget, is_healthy, is_unready

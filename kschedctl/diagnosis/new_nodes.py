@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.diagnosis.node_health import PROBLEMS
 from kschedctl.diagnosis.situation import Situation
@@ -22,7 +23,6 @@ from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.tolerations import OWN_TAINTS
 from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Change, Create, Remedy, Risk, created
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.trials.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names

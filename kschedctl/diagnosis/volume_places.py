@@ -13,6 +13,7 @@ import numpy as np
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.core import Node
@@ -20,7 +21,6 @@ from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.selectors import IN, Requirement
 from kschedctl.objects.volume import PersistentVolume
 from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Remedy
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import required_affinity

@@ -7,12 +7,11 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodRecord
-from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
+from kschedctl.common.wording import counted, listed
 from kschedctl.leaderelection.overview import Elections, host_of, retry_period
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import counted, listed
 from kschedctl.questions.answers.leader import Election, ElectionState
 from kschedctl.questions.answers.preempt_words import time_span
 from kschedctl.scheduler.framework.config.types import LeaderElection

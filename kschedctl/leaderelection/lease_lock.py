@@ -13,7 +13,7 @@ import msgspec
 
 from kschedctl.common.clock import Clock
 from kschedctl.common.errors import InputError, KschedctlError
-from kschedctl.common.text.json_values import decoded_json
+from kschedctl.common.text.json_text import decoded_json
 from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
 from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps

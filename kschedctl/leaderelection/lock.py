@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import shortened
 from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Lock
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 
 
 class Outage:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 
 #: client-go's ``JitterFactor``: a candidate that does not lead waits 1 to 2.2 retry periods between two attempts.
 JITTER_FACTOR: Final = 1.2

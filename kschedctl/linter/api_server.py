@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.manifest_set import LintObject

@@ -15,7 +15,7 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 
 from kschedctl.common.errors import ConfigError
-from kschedctl.common.text.json_values import encodable
+from kschedctl.common.text.json_text import encodable
 from kschedctl.linter.diagnosis import Diagnosis, named_path
 from kschedctl.linter.ignore import Ignore, Ignored
 from kschedctl.sources.snapshot.text_file import file_bytes

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.platform import Platform

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kschedctl.common.findings.field_path import field_path
-from kschedctl.common.findings.finding import Finding, Severity
-from kschedctl.common.findings.location import Position
+from kschedctl.common.findings import Finding, Position, Severity, field_path
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import fix_drops_comment
 from kschedctl.linter.lint_files import LintFile

@@ -8,8 +8,7 @@ from collections import Counter
 import yaml
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.text.comments import comments
-from kschedctl.common.text.tree import NoTreeError, yaml_trees
+from kschedctl.common.text.tree import NoTreeError, comments, yaml_trees
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.linter.data_changes import CannotChangeError, changed, settled
 from kschedctl.linter.fix import FieldEdit, Fix

@@ -15,14 +15,19 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.findings.location import Location, Position
-from kschedctl.common.text.comments import comments
-from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.findings import Finding, Location, Position
+from kschedctl.common.text.characters import utf8_text
 from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.common.text.positions import nesting_position
-from kschedctl.common.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
-from kschedctl.common.text.tree import YamlNode, json_tree, read_tree
+from kschedctl.common.text.tree import (
+    RepeatedKey,
+    YamlNode,
+    comments,
+    json_tree,
+    read_tree,
+    repeated_in_json,
+    repeated_in_yaml,
+)
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.common.text.yaml_events import MAX_DEPTH
 from kschedctl.common.text.yaml_lines import LineReader

@@ -18,9 +18,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.field_path import field_path
-from kschedctl.common.findings.finding import ObjectRef
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location, ObjectRef, field_path
 from kschedctl.linter.document_objects import FoundObject, found_in
 from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.kustomize import Kustomizations, value_in_build

@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.shortened import shortened
-from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.findings import shortened
+from kschedctl.common.text.characters import utf8_text
 from kschedctl.linter.kustomize import NAMES
 from kschedctl.linter.lint_files import LintFile, read_text, rendered_files
 from kschedctl.linter.unreadable_files import CHART, TEST_DATA

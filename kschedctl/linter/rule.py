@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, Protocol
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.examples import MARK, manifests
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.manifest_set import LintObject

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.diagnosis import ORDER, Diagnosis, sorted_diagnoses
 from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths

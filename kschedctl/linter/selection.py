@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import similar
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
-from kschedctl.objects.wording import similar
 
 #: The word for all rules, including rules that are off.
 ALL: Final = "ALL"

@@ -13,16 +13,14 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from kschedctl.common.errors import ConfigError, InputError
-from kschedctl.common.findings.field_path import field_path
-from kschedctl.common.findings.finding import Severity
-from kschedctl.common.findings.location import Position
+from kschedctl.common.findings import Position, Severity, field_path
 from kschedctl.common.text.positions import yaml_position
 from kschedctl.common.text.yaml import yaml_value
+from kschedctl.common.wording import similar
 from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.values import Steps, at
-from kschedctl.objects.wording import similar
 from kschedctl.sources.snapshot.text_file import file_bytes
 
 FILE: Final = ".kschedctl.yaml"

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from kschedctl.common.text.tree import YamlNode
-from kschedctl.common.text.yaml_scalars import plain_scalar
+from kschedctl.common.text.yaml_events import plain_scalar
 from kschedctl.linter.data_changes import CannotChangeError
 from kschedctl.linter.fix import FieldEdit, FixAction
 from kschedctl.linter.values import Steps

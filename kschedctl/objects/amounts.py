@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from kschedctl.common.wording import counted
 from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
-from kschedctl.objects.wording import counted
 
 #: The resource of claims.
 _STORAGE: Final = "storage"

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 
 #: A placeholder for a value that a message omits (``field.OmitValueType``).
 OMITTED: Final = object()

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from kschedctl.common.findings.finding import ObjectRef
+from kschedctl.common.findings import ObjectRef
 
 Labels = dict[str, str]
 #: A meta/v1 Time: RFC 3339, always with a time zone.

@@ -12,8 +12,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from kschedctl.common.findings.field_path import joined
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import joined, shortened
 from kschedctl.objects.core import QuantityText
 
 NANO: Final = 10**9

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from kschedctl.common.findings.finding import Severity
-from kschedctl.common.text.printable import printable
+from kschedctl.common.findings import Severity
+from kschedctl.common.text.characters import printable
 from kschedctl.output.findings import FindingsForm
 
 if TYPE_CHECKING:

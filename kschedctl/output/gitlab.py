@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from kschedctl.common.findings.finding import Severity
-from kschedctl.common.text.printable import json_text
+from kschedctl.common.findings import Severity
+from kschedctl.common.text.characters import json_text
 from kschedctl.output.findings import FindingsForm
 from kschedctl.output.sarif import relative_uri, repository_root
 
@@ -27,7 +27,7 @@ class GitLab(FindingsForm):
         """Yield the report."""
         import msgspec
 
-        from kschedctl.common.text.json_values import encoded_json
+        from kschedctl.common.text.json_text import encoded_json
 
         root = repository_root(Path.cwd())
         seen: Counter[str] = Counter()

@@ -21,7 +21,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
 from kschedctl.output.column import Column
 from kschedctl.output.short_names import Shortened, shortenings
 from kschedctl.output.wrapping import wrapped

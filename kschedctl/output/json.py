@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kschedctl.common.text.printable import json_text
+from kschedctl.common.text.characters import json_text
 from kschedctl.output.form import Form, Medium, collected
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kschedctl.common.text.printable import json_text
+from kschedctl.common.text.characters import json_text
 from kschedctl.output.form import Form, Medium, as_table, collected
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class JsonLines(Form):
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield a line per row or finding."""
-        from kschedctl.common.text.json_values import encoded_json
+        from kschedctl.common.text.json_text import encoded_json
         from kschedctl.questions.answers.lint import LintReport
 
         found = collected(answer)

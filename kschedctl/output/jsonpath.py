@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
 from kschedctl.output.form import Form, FormError, Medium, collected
 
 if TYPE_CHECKING:

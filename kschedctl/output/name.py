@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
 from kschedctl.output.form import Form, Medium, collected
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from kschedctl.common.findings.finding import Severity
-from kschedctl.common.text.printable import json_text
+from kschedctl.common.findings import Severity
+from kschedctl.common.text.characters import json_text
 from kschedctl.output.findings import FindingsForm
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Sarif(FindingsForm):
         """Yield the SARIF log."""
         import msgspec
 
-        from kschedctl.common.text.json_values import encoded_json
+        from kschedctl.common.text.json_text import encoded_json
 
         log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
         yield f"{json_text(msgspec.json.format(encoded_json(log), indent=2))}\n"

@@ -7,7 +7,7 @@ from html import escape
 from math import ceil, floor, log10
 from typing import Final
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
 from kschedctl.questions.presentation.charts import Scatter
 from kschedctl.questions.presentation.document import Block
 

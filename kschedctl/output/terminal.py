@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
 from kschedctl.output.form import Console
 from kschedctl.output.grid import Printed, grid
 from kschedctl.output.wrapping import wrapped

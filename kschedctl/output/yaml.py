@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kschedctl.common.text.printable import is_invisible
+from kschedctl.common.text.characters import is_invisible
 from kschedctl.output.form import Form, Medium, collected
 
 if TYPE_CHECKING:

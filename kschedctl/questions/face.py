@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, Union, overload
 
 from kschedctl.common.argument_types import with_checked_arguments
-from kschedctl.common.frames import Frame, Library
-from kschedctl.common.notebook import ShownInNotebooks
+from kschedctl.common.frames import Frame, Library, ShownInNotebooks
 from kschedctl.objects.meta import ApiObject
 from kschedctl.trials.loaded_cluster import LoadedCluster
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kschedctl.common.argument_types import checked_arguments
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.lint.analysis import lint as lint_manifests
 from kschedctl.questions.analyses.lint.answer import report

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from kschedctl.cluster.pod_group_gates import pod_group_gates
 from kschedctl.common.argument_types import checked_arguments
 from kschedctl.common.errors import ConfigError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD

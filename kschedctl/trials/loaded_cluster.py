@@ -14,14 +14,14 @@ from msgspec import structs
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
-from kschedctl.common.findings.finding import ObjectRef, Subject, Where, found_at, subject_of
+from kschedctl.common.findings import ObjectRef, Subject, Where, found_at, subject_of
+from kschedctl.common.wording import counted
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
-from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.watch.feed import Feed
 
 #: A problem of a watch is reported if it lasts longer than this, in seconds: a server's restart is not reported.

@@ -12,9 +12,9 @@ from litestar.exceptions import HTTPException
 from msgspec import Meta
 
 from kschedctl.common.errors import ClusterError, InputError, KschedctlError, ManifestError, UnsupportedError
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.text.json_values import encodable, encoded_json
-from kschedctl.common.text.printable import printable
+from kschedctl.common.findings import Finding
+from kschedctl.common.text.characters import printable
+from kschedctl.common.text.json_text import encodable, encoded_json
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError, TookTooLongError
 from kschedctl.web.pages.problem import problem_page
 

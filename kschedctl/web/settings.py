@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
 
-from kschedctl.common.cores import available_cores
 from kschedctl.common.errors import InputError
+from kschedctl.common.processes import available_cores
 from kschedctl.questions.requests.cluster import ClusterRequest
 
 #: The shortest token: 128 bits in base64.

@@ -9,7 +9,7 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST, PENDING
 from kschedctl.common.errors import SnapshotError
-from kschedctl.common.findings.finding import Place
+from kschedctl.common.findings import Place
 from kschedctl.objects.core import Namespace, Service
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.objects.meta import ApiObject

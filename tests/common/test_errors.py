@@ -5,8 +5,7 @@ import pickle
 import pytest
 
 from kschedctl.common.errors import ConfigError, InputError, ManifestError, SnapshotError
-from kschedctl.common.findings.finding import Finding, ObjectRef, Subject
-from kschedctl.common.findings.location import Location, Position
+from kschedctl.common.findings import Finding, Location, ObjectRef, Position, Subject
 
 POD = ObjectRef("Pod", "api", "shop", "v1")
 PLACE = Location("pods.yaml", 3)

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.common.text.comments import comments
-from kschedctl.common.text.tree import yaml_trees
+from kschedctl.common.text.tree import comments, yaml_trees
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.linter.applied_fixes import FixResult, apply_fixes
 from kschedctl.linter.data_changes import CannotChangeError, changed, settled

@@ -29,7 +29,7 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  tolerations:\
     ],
 )
 def test_documents_are_read_each_by_itself(text: str, kinds: list[str | None]) -> None:
-    from kschedctl.common.text.encoding import utf8_text
+    from kschedctl.common.text.characters import utf8_text
 
     file = read_text(utf8_text(text.encode(), "f"), "f.yaml")
     found = [each.value.get("kind") if isinstance(each.value, dict) else None for each in file.documents]

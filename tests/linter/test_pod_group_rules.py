@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kschedctl.cli.main import app
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.examples import manifests, node, snapshot
 from kschedctl.linter.rules import RULES
 from kschedctl.objects.releases.release import RELEASES, Release

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import shortened
 
 if TYPE_CHECKING:
     from kschedctl.leaderelection.simulation.faults import Fault

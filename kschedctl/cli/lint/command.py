@@ -32,7 +32,7 @@ from kschedctl.cli.streams import ESCAPING, note, tell, warn, write
 from kschedctl.cli.streams import report as report_error
 from kschedctl.cli.terminal import ColorWhen, open_console
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.output.form import FormKind, Medium
 from kschedctl.output.forms import names, parse_form
 
@@ -352,8 +352,8 @@ def _default_form() -> str:
 
 
 def _update_baseline(linted: LintResult, path: str) -> None:
+    from kschedctl.common.wording import counted
     from kschedctl.linter.baseline import baseline_text
-    from kschedctl.objects.wording import counted
     from kschedctl.sources.snapshot.text_file import replace_file
 
     baseline = baseline_text(linted.found).encode(errors=ESCAPING)
@@ -373,9 +373,9 @@ def _repair(linted: LintResult, request: LintRequest, fixes: FixOptions) -> tupl
     code : ExitCode
         The exit code of files that cannot be written.
     """
+    from kschedctl.common.wording import counted
     from kschedctl.linter.applied_fixes import apply_fixes
     from kschedctl.linter.run import lint_files
-    from kschedctl.objects.wording import counted
 
     out = apply_fixes(linted, partial(lint_files, request=request), unsafe=fixes.unsafe_fixes)
     for name, target in out.links.items():
@@ -394,7 +394,7 @@ def _repair(linted: LintResult, request: LintRequest, fixes: FixOptions) -> tupl
 
 
 def _show_diff(out: FixResult) -> NoReturn:
-    from kschedctl.objects.wording import counted
+    from kschedctl.common.wording import counted
 
     for line in out.diff():
         write(line)
@@ -424,7 +424,7 @@ def _write_file(path: str, write_to: Callable[[str], object]) -> None:
 
 def _show_statistics(linted: LintResult) -> None:
     """Print the rules with findings, most findings first."""
-    from kschedctl.objects.wording import counted
+    from kschedctl.common.wording import counted
 
     counts = Counter(each.rule for each in linted.found)
     for rule, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].code)):

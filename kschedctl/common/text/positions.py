@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from kschedctl.common.findings.location import Position
+from kschedctl.common.findings import Position
 from kschedctl.common.text.json_text import skip_blanks
 from kschedctl.common.text.tree import Step, YamlNode, read_tree
 

@@ -27,19 +27,27 @@ The three cases that differ here: an empty first document is skipped; text after
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.location import Location, Position
-from kschedctl.common.text.yaml_entries import NotPlainError
+from kschedctl.common.findings import Location, Position
+from kschedctl.common.processes import answers_of_processes, available_cores
 from kschedctl.common.text.yaml_events import BadNodeError, EventReader
-from kschedctl.common.text.yaml_header import Shorten, Unread
-from kschedctl.common.text.yaml_lines import LineReader, document_spans, documents_by_lines, may_be_plain
+from kschedctl.common.text.yaml_lines import (
+    LineReader,
+    NotPlainError,
+    Shorten,
+    Unread,
+    document_spans,
+    documents_by_lines,
+    may_be_plain,
+)
 
 #: The size in bytes from which several processes read a text.
 LARGE: Final = 8 * 1024**2
@@ -81,9 +89,6 @@ def yaml_documents(
     """
     text = bytes(text)
     if len(text) >= LARGE:
-        # Most texts are small, and are read before another process has started.
-        from kschedctl.common.text.yaml_parts import documents_by_processes
-
         documents = documents_by_processes(text, is_unread, shorten)
         if documents is not None:
             number = first
@@ -225,3 +230,227 @@ def _told(file: str, n_lines: int = 0, start: int = 0, number: int = 1) -> Itera
 def _error(problem: str, location: Location, mark: Any, n_lines: int, hint: str = "") -> InputError:
     position = Position(n_lines + mark.line + 1, mark.column + 1) if mark is not None else None
     return InputError(problem, where=location, hint=hint, position=position)
+
+
+# The reading of a large YAML text by several processes, each of which reads parts of it.
+#
+# A text is cut before documents, and within a large document before elements of its ``items``. A cut needs no look at the
+# text around it, because the parts show whether it was right: `LineReader` reads a text from top to bottom, and its state
+# between two lines is its stack of open containers. Where the text before a cut ends with ``items`` open at the column of
+# the cut, a reader that starts with ``items:`` and the element after the cut is in the same state as one that has read
+# the whole. No entry extends beyond such a cut: an entry ends before the first line that is not indented further.
+#
+# If anything is different, a part is no text that `LineReader` accepts, or a process dies, there is no result, and the
+# text is read as a whole. So is text with an error, so that errors and their positions are the same.
+
+#: The smallest size of a part, in bytes.
+PART: Final = 1024**2
+#: The number of parts per process, so that processes end at about the same time.
+_PER_PROCESS: Final = 16
+#: The maximum number of processes; with more, the rest of the reading takes most of the time.
+_MAX_PROCESSES: Final = 8
+#: The first element of ``items`` in the first column of its document, after the few fields before it.
+_ITEMS: Final = re.compile(rb"(?:\A|\n)items:\n([ ]*)- ")
+_HEAD: Final = 4096
+_BEFORE_ELEMENT: Final = b"items:\n"
+_LIST: Final = "List"
+_LIST_JSON: Final = msgspec.json.encode(_LIST)
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class Part(NamedTuple):
+    r"""A part of a text.
+
+    Attributes
+    ----------
+    start, end : int
+        Its offsets in the text.
+    column : int or None
+        The column of the element of ``items`` with which it begins, if it does not begin with a document.
+
+    Examples
+    --------
+    >>> split(b"a: 1\n---\nitems:\n- b\n- c\n- d\n- e\n", 3)[1:]
+    [Part(start=5, end=20, column=None), Part(start=20, end=24, column=0), Part(start=24, end=32, column=0)]
+    """
+
+    start: int
+    end: int
+    column: int | None
+
+
+class ReadDocument(NamedTuple):
+    """A document, or the piece of it in one part.
+
+    Attributes
+    ----------
+    json : bytes
+        The JSON; empty for an empty document.
+    counts : bool
+        True if it counts in the numbers of documents.
+    is_shortened : bool
+        True if elements of ``items`` are shortened, although the kind may be in another piece.
+    """
+
+    json: bytes
+    counts: bool
+    is_shortened: bool
+
+
+class ReadPart(NamedTuple):
+    """The content of a part; ``open_items`` is that of `LineReader` at its end."""
+
+    documents: list[ReadDocument]
+    open_items: tuple[int, int] | None
+
+
+def split(text: bytes, size: int) -> list[Part]:
+    """Cut a text into parts of at least ``size`` bytes, if there are places where cuts seem possible."""
+    cuts: list[tuple[int, int | None]] = [(0, None)]
+    for marker, start, end in document_spans(text):
+        if marker - cuts[-1][0] >= size:
+            cuts.append((marker, None))
+        if (
+            end - cuts[-1][0] < 2 * size
+            or (items := _ITEMS.search(text, max(start - 1, 0), min(end, start + _HEAD))) is None
+        ):
+            continue
+        column = len(items[1])
+        before = b"\n" + b" " * column + b"- "
+        while (at := text.find(before, max(cuts[-1][0] + size, items.end()), end - size)) >= 0:
+            cuts.append((at + 1, column))
+    ends = [at for at, _ in cuts[1:]] + [len(text)]
+    return [Part(at, end, column) for (at, column), end in zip(cuts, ends, strict=True)]
+
+
+def documents_by_processes(
+    text: bytes,
+    is_unread: Unread | None = None,
+    shorten: Shorten | None = None,
+    *,
+    jobs: int | None = None,
+    part_size: int = PART,
+) -> list[tuple[bytes, bool]] | None:
+    """Read a text by several processes.
+
+    Parameters
+    ----------
+    text, is_unread, shorten : bytes, Unread and Shorten
+        As for ``yaml_documents``.
+    jobs : int, optional
+        The maximum number of processes; by default one per core, and none where a fork is not safe.
+    part_size : int
+        The smallest size of a part, in bytes.
+
+    Returns
+    -------
+    list of (bytes, bool), optional
+        The JSON of each document, which is empty for an empty document; and True if the document counts in the numbers
+        of documents. ``None`` if one process has to read the text.
+    """
+    only_safely = jobs is None
+    jobs = jobs or min(available_cores(), _MAX_PROCESSES)
+    if jobs < 2:
+        return None
+    parts = split(text, max(part_size, len(text) // (jobs * _PER_PROCESS)))
+    if len(parts) < 2:
+        return None
+    reader = LineReader()
+
+    def read(number: int) -> ReadPart | None:
+        try:
+            return read_part(text, parts, number - 1, reader, is_unread, shorten)
+        except (NotPlainError, MemoryError):
+            return None
+
+    found = answers_of_processes(read, len(parts), jobs, only_safely=only_safely)
+    return None if found is None else joined(parts, found)
+
+
+def read_part(
+    text: bytes,
+    parts: Sequence[Part],
+    index: int,
+    reader: LineReader,
+    is_unread: Unread | None = None,
+    shorten: Shorten | None = None,
+) -> ReadPart:
+    """Read a part.
+
+    Raises
+    ------
+    NotPlainError
+        If one process has to read the text.
+    """
+    start, end, column = parts[index]
+    own = text[start:end] if column is None else _BEFORE_ELEMENT + text[start:end]
+    if not may_be_plain(own):
+        raise NotPlainError
+    continues = index + 1 < len(parts) and parts[index + 1].column is not None
+    documents: list[ReadDocument] = []
+    for document_end, value, counts in documents_by_lines(own, reader, is_unread):
+        is_cut = (column is not None and not documents) or (continues and document_end == len(own))
+        if is_cut and reader.repeated:
+            # A second ``items`` would replace the first.
+            raise NotPlainError
+        documents.append(_read_document(value, shorten, counts=counts, is_cut=is_cut))
+    return ReadPart(documents, reader.open_items)
+
+
+def _read_document(value: Any, shorten: Shorten | None, *, counts: bool, is_cut: bool) -> ReadDocument:
+    if value is None:
+        return ReadDocument(b"", counts, is_shortened=False)
+    is_shortened = False
+    if shorten is not None and (is_cut or _is_list(value)) and isinstance(items := value.get("items"), list):
+        for index, item in enumerate(items):
+            if (
+                short := shorten(bytes(item) if isinstance(item, msgspec.Raw) else msgspec.json.encode(item))
+            ) is not None:
+                items[index], is_shortened = msgspec.Raw(short), True
+    json = msgspec.json.encode(value)
+    if shorten is not None and not is_cut:
+        json = shorten(json) or json
+    return ReadDocument(json, counts, is_shortened)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("kind") == _LIST
+
+
+def joined(parts: Sequence[Part], found: Sequence[ReadPart]) -> list[tuple[bytes, bool]] | None:
+    """Return the documents of all parts; ``None`` if a cut was wrong."""
+    documents: list[list[ReadDocument]] = []
+    open_items = None
+    for part, read in zip(parts, found, strict=True):
+        rest = read.documents
+        if part.column is not None:
+            if open_items != (0, part.column):
+                return None
+            documents[-1].append(rest[0])
+            rest = rest[1:]
+        documents += [[document] for document in rest]
+        open_items = read.open_items
+    whole = [(_joined_document(pieces), pieces[0].counts) for pieces in documents]
+    return None if any(json is None for json, _ in whole) else [(json or b"", counts) for json, counts in whole]
+
+
+def _joined_document(pieces: Sequence[ReadDocument]) -> bytes | None:
+    """Return the JSON of a document of which each piece has other elements of ``items``, and other fields.
+
+    It is ``None`` if the document is none of the kind ``List`` and elements were shortened; or if a piece has no
+    ``items``, because only the kind of its document is needed.
+    """
+    if len(pieces) == 1:
+        return pieces[0].json
+    fields: dict[str, msgspec.Raw] = {}
+    elements: list[memoryview] = []
+    for piece in pieces:
+        own = _FIELDS.decode(piece.json)
+        if "items" not in own:
+            return None
+        elements += [memoryview(b","), memoryview(own["items"])[1:-1]]
+        fields.update(own)
+    if any(piece.is_shortened for piece in pieces) and bytes(fields.get("kind", b"")) != _LIST_JSON:
+        return None
+    fields["items"] = msgspec.Raw(b"".join([b"[", *elements[1:], b"]"]))
+    return msgspec.json.encode(fields)

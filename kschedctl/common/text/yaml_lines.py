@@ -12,15 +12,162 @@ root, explicit keys, merges, and lines in an unexpected order, which mostly are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from kschedctl.common.text.yaml_entries import FOLLOWS, MAX_DEPTH, OTHER, Entry, NotPlainError, parse_entry
-from kschedctl.common.text.yaml_events import BadNodeError, EventReader
-from kschedctl.common.text.yaml_header import Unread, yaml_header
+from kschedctl.common.text.yaml_events import (
+    FIRST_OF_OTHERS,
+    BadNodeError,
+    EventReader,
+    NotFiniteError,
+    plain_key,
+    plain_scalar,
+)
+
+# A line of YAML in block style: its leading dashes, key and scalar.
+
+#: The maximum nesting depth of entries; the limit of `EventReader` is higher.
+MAX_DEPTH: Final = 64
+_MAX_KEY: Final = 200
+
+#: Stand-ins for the value of a key without a value on its line, and for a value that needs the full YAML parser.
+FOLLOWS: Final = object()
+OTHER: Final = object()
+
+#: The characters that cannot begin an unquoted scalar; a dash can unless a blank follows.
+_INDICATORS: Final = frozenset("-?:,[]{}#&*!|>'\"%@` ")
+_KEY: Final = re.compile(rf"[A-Za-z0-9_/.$][!-~]{{0,{_MAX_KEY}}}")
+_QUOTED: Final = re.compile(r"\"[^\"\\\t]*\"|'[^'\t]*'")
+#: The beginnings of document markers, directives, explicit keys and merges.
+_NO_ENTRIES: Final = ("---", "...", "%", "?", "<")
+
+#: A parsed line: the column of a key that begins the line, the key, its value, the columns of the dashes, and the
+#: column of the text after them.
+Entry = tuple[int, str | None, Any, tuple[int, ...], int]
+#: The column of the key if the line begins with a dash, or has no key.
+NO_KEY_COLUMN: Final = -1
+
+
+class NotPlainError(Exception):
+    """YAML that needs the full YAML parser."""
+
+
+def parse_entry(line: str) -> Entry | None:
+    """Parse one line.
+
+    Parameters
+    ----------
+    line : str
+        The line, without its line break.
+
+    Returns
+    -------
+    tuple, optional
+        The parsed line; ``None`` for blank lines and comments.
+
+    Raises
+    ------
+    NotPlainError
+        If the line cannot be parsed by itself.
+    """
+    rest = line.lstrip(" ")
+    if not rest or rest[0] == "#":
+        return None
+    column = len(line) - len(rest)
+    dashes: tuple[int, ...] = ()
+    while rest.startswith("- ") and len(dashes) < MAX_DEPTH:
+        dashes = (*dashes, column)
+        rest = rest[2:]
+        column += 2
+    if not rest or rest[0] == " " or rest.startswith(_NO_ENTRIES):
+        raise NotPlainError
+    key, colon, text = rest.partition(": ")
+    if not colon and rest[-1] != ":":
+        return NO_KEY_COLUMN, None, _scalar(rest), dashes, column
+    if not colon:
+        key = rest[:-1]
+    if _KEY.fullmatch(key):
+        try:
+            key = plain_key(key)
+        except ValueError:
+            raise NotPlainError from None
+    elif _QUOTED.fullmatch(key) and len(key) <= _MAX_KEY:
+        key = key[1:-1]
+    else:
+        return NO_KEY_COLUMN, None, OTHER, dashes, column
+    return NO_KEY_COLUMN if dashes else column, key, _scalar(text) if colon else FOLLOWS, dashes, column
+
+
+def _scalar(text: str) -> Any:
+    """Return the value of a scalar on one line, or ``OTHER`` if it needs the full parser."""
+    if not text or "\t" in text:
+        return OTHER
+    first = text[0]
+    if first not in _INDICATORS or (first == "-" and text[1:2] not in ("", " ")):
+        if ": " in text or " #" in text or text[-1] in ": ":
+            return OTHER
+        try:
+            return plain_scalar(text) if first in FIRST_OF_OTHERS else text
+        except NotFiniteError:
+            raise NotPlainError from None
+    if _QUOTED.fullmatch(text):
+        return text[1:-1]
+    return {"{}": {}, "[]": []}.get(text, OTHER)
+
+
+# The first two lines of a YAML document, if they alone determine what kind of object it is.
+#
+# A reader that needs nothing else of a document can leave the rest unread, which takes a tenth of the time of parsing it.
+# The first two lines determine version and kind if nothing below can set them again. In block style, an entry of the
+# document itself begins in the first column. So all lines there must be comments, items of a list, or simple keys with
+# other names. Quoted keys, explicit keys, merges, flow collections, tags, directives and the end of a document are no
+# simple keys. Lines of a quoted scalar may begin in the first column as well; those that look like simple keys are part
+# of a value, and do no harm.
+
+#: Reports, from ``apiVersion``, ``kind`` and text of a document, whether nothing else of it is needed.
+Unread: TypeAlias = Callable[[str, str, bytes], bool]
+#: Returns an object, given as JSON, with the same meaning and fewer fields; ``None`` if none can be left out.
+Shorten: TypeAlias = Callable[[bytes], bytes | None]
+
+#: The next line must begin an entry of the document, or a scalar might continue there.
+_HEADER: Final = re.compile(
+    rb"(?:[ ]*(?:#[^\n]*)?\n)*+"
+    rb"(?:apiVersion: ([A-Za-z][\w./-]*)\nkind: ([A-Za-z]\w*)|kind: ([A-Za-z]\w*)\napiVersion: ([A-Za-z][\w./-]*))"
+    rb"(?:\n(?=[A-Za-z])|\n?\Z)"
+)
+#: The beginning of a line in the first column that may set version or kind again.
+_MAY_REPEAT: Final = re.compile(rb"\n(?!(?!(?:kind|apiVersion):)[A-Za-z][A-Za-z0-9]*:[ \n]|- |-\n|[ #\n]|\Z)")
+
+
+def yaml_header(text: bytes) -> tuple[str, str] | None:
+    r"""Return the ``apiVersion`` and the ``kind`` of a document.
+
+    Parameters
+    ----------
+    text : bytes
+        The lines of the document, which ``may_be_plain`` accepts.
+
+    Returns
+    -------
+    tuple of (str, str) or None
+        ``None`` if only a parser can tell, or if one of them is not text.
+
+    Examples
+    --------
+    >>> yaml_header(b"apiVersion: v1\nkind: Secret\ndata:\n  kind: b\n")
+    ('v1', 'Secret')
+    >>> yaml_header(b"apiVersion: v1\nkind: Secret\ndata: {}\nkind: Pod\n")
+    >>> yaml_header(b"apiVersion: v1\nkind: Secret\n  or not\n")
+    """
+    header = _HEADER.match(text)
+    if header is None or _MAY_REPEAT.search(text, header.end() - 1) is not None:
+        return None
+    version, kind = (header[1] or header[4]).decode(), (header[2] or header[3]).decode()
+    return (version, kind) if plain_scalar(version) == version and plain_scalar(kind) == kind else None
+
 
 #: Texts are split into pieces of 256 KiB. Pieces with fewer than 4 bytes per line on average are left to the event
 #: parser, which is as fast there.

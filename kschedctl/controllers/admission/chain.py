@@ -14,7 +14,7 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where, subject_of
+from kschedctl.common.findings import Where, subject_of
 from kschedctl.controllers.admission.changes import Admitted, FieldChange, changes_between
 from kschedctl.controllers.admission.default_toleration_seconds import admit_tolerations
 from kschedctl.controllers.admission.label_keys import merge_label_keys

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
-from kschedctl.common.findings.finding import Finding, ObjectRef
+from kschedctl.common.findings import Finding, ObjectRef
 from kschedctl.controllers.admission.changes import FieldChange
 from kschedctl.controllers.admission.container_amounts import aggregate_amounts, amounts_of, containers_of
 from kschedctl.controllers.admission.limit_bounds import broken_bounds

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
 from kschedctl.controllers.admission.priority import resolve_class
 from kschedctl.objects.pod_group import PodGroup, Workload
 from kschedctl.objects.releases.release import Release

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
 from kschedctl.objects.classes import SYSTEM_CLASSES, PriorityClass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.validation.pod_rejections import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT

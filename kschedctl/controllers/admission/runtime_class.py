@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
 from kschedctl.objects.classes import RuntimeClass, RuntimeClassScheduling
 from kschedctl.objects.pod import Pod, PodSpec, Toleration
 from kschedctl.objects.resources import parse_resources

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolumeClaim

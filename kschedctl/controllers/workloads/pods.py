@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
 from kschedctl.controllers.workloads.claims import with_own_claims
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.daemon_set import pods_of_daemon_set

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
 from kschedctl.objects.workload import Deployment, IntOrPercent, RollingUpdateDeployment, StatefulSet
 
 ROLLING: Final = "RollingUpdate"

@@ -15,11 +15,11 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.wording import counted
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
 from kschedctl.objects.coordination import Lease
-from kschedctl.objects.wording import counted
 from kschedctl.questions.answers.preempt_words import duration
 from kschedctl.scheduler.framework.remedy import Risk
 

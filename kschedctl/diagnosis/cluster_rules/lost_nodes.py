@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.bound_pods import is_misnamed, misnamed_node, pods_by_lost_node
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Risk, delete_command
 
 

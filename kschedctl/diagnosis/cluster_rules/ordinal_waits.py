@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from kschedctl.cluster.records import LOST, PENDING
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.replicas import wanted_replicas
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, since
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.scheduler.framework.remedy import Risk
 

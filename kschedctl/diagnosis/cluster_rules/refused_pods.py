@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.common.errors import InputError, SnapshotError
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.controllers.admission.quota_shares import QuotaShare, quota_shares
@@ -34,7 +35,6 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import NANO, QuantityError, parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, RequestRules
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.trials.simulate.capacity import capacity

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, is_unhealthy, since
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Risk
 
 _SYSTEM: Final = "kube-system"

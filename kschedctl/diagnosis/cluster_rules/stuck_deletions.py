@@ -14,9 +14,9 @@ from typing import Final
 
 import numpy as np
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
-from kschedctl.objects.wording import listed
 
 #: A deletion is stuck if the grace period has been over for five minutes.
 _PATIENCE: Final = 300

@@ -12,13 +12,12 @@ from typing import Final
 import numpy as np
 
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import PodAffinityTerm
 from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
-from kschedctl.objects.spelling import meant
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
 from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
     AffinityTerm,

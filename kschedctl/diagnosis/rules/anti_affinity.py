@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import pods_made_by, workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay

@@ -16,12 +16,12 @@ from typing import Final
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.situation import SELECTION, Situation
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
 from kschedctl.scheduler.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DomainCounts

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.scheduler.volumes.claims import SELECTED_NODE, claim_class, is_static, storage_class_of
 from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims

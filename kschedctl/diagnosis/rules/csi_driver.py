@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.csi_registration import not_registered, unregistered_on
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.diagnosis.volume_places import volume_scope
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled
 from kschedctl.scheduler.volumes.csi_nodes import CSINodes
 

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.objects.spelling import meant
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, replace_operation
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope

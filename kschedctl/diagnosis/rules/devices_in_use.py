@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import requested_devices
@@ -21,7 +22,6 @@ from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.resources import CPU, MEMORY
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 
 

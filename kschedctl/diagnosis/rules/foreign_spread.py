@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.blocked_domain import hard_constraints, refused_by_spread
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, replace_operation
 
 _CONSTRAINTS: Final = ("spec", "topologySpreadConstraints")

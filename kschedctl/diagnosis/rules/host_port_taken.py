@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.pod import Container, ContainerPort, Pod
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, replace_operation
 from kschedctl.scheduler.plugins.node_ports import HostPort, PortInUse, host_ports
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.unbound_claim import is_of_template, rejected_by_volumes
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.objects.wording import listed, similar
 from kschedctl.scheduler.framework.remedy import Risk, delete_command
 from kschedctl.scheduler.volumes.claims import not_owned
 from kschedctl.scheduler.volumes.pod_claims import ClaimUse, claim_uses, is_undecidable

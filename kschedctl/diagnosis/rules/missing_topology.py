@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.common.wording import listed, meant
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_labels import PRESENT_LABELS
 from kschedctl.diagnosis.rules.obstacles import scope_of
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.objects.spelling import meant
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, replace_operation
 from kschedctl.scheduler.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_labels import (
     ARCH_LABELS,
@@ -27,9 +28,7 @@ from kschedctl.diagnosis.node_labels import (
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
-from kschedctl.objects.spelling import meant
 from kschedctl.objects.well_known import PLACE_LABELS
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import (
     Operation,
     Remedy,

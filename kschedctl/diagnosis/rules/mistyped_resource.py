@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.extended_resources import offered_resources, requested_devices
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.pod import ResourceRequirements
-from kschedctl.objects.spelling import meant
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation
 
 #: Names of the past.

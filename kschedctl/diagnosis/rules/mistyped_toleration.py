@@ -13,14 +13,13 @@ import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.core import Taint
 from kschedctl.objects.pod import Toleration
-from kschedctl.objects.spelling import meant
 from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, tolerates
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, remove_operation
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 

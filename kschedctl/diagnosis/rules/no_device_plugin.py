@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.device_nodes import VENDORS, device_sign, plugin_state
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.extended_resources import offers_of_vendor, requested_devices
@@ -20,7 +21,6 @@ from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.core import Node
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation, patched
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint

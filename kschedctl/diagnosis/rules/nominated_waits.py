@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.objects.wording import listed
 from kschedctl.questions.answers.preempt_words import duration
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import TERMINATING, evicted_by_scheduler

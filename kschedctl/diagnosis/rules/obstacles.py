@@ -14,6 +14,7 @@ import numpy as np
 
 from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
@@ -23,7 +24,6 @@ from kschedctl.objects.resources import PODS
 from kschedctl.objects.selectors import SelectorError, label_map_selector, parse_node_term
 from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
 from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay
 from kschedctl.scheduler.plugins.node_ports import PortInUse

@@ -15,11 +15,11 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.coordination import NODE_LEASES, Lease
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.cycle.scheduler import meant_profile
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
 

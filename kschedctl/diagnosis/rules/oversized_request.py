@@ -18,6 +18,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.request_parts import Part, RequestParts
 from kschedctl.diagnosis.rules import obstacles
@@ -37,7 +38,6 @@ from kschedctl.objects.resources import (
     is_extended_resource,
     scheduler_units,
 )
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, patched
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope

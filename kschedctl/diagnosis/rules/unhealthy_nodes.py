@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.components import ill_network_plugin
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import AUTOSCALER_REMOVAL, health_taints, lacks_network_plugin, removal_failed
@@ -23,7 +24,6 @@ from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.core import Node, Taint
 from kschedctl.objects.pod import Toleration
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint

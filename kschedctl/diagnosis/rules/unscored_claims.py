@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.scheduler.plugins.dynamic_resources.state import State
 

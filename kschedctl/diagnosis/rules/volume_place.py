@@ -20,12 +20,12 @@ import numpy as np
 
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules.unbound_claim import is_of_template
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import VolumePlace, nodes_at, selection_text, volume_places
 from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.scheduler.volumes.csi_nodes import CSINodes
 

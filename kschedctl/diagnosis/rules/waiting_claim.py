@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.claim_classes import template_change
 from kschedctl.diagnosis.claims import (
     adapted_claim,
@@ -34,7 +35,6 @@ from kschedctl.diagnosis.volume_places import selection_text
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.remedy import Create, Remedy, Risk, patched, remove_operation
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.volumes.binder import Binder

@@ -17,10 +17,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.cluster.pod_group_members import group_members, scheduled_members
+from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.wording import counted, listed, similar
 from kschedctl.scheduler.cycle.decide_in_group import decide_group, pending_members
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, min_count_lowered

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
@@ -18,7 +19,6 @@ from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
 from kschedctl.objects.resources import PODS, RequestRules
 from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.framework.operands import Shortfall

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.recreated_pods import recreation_consequences
 from kschedctl.diagnosis.why.rollout_trial import pod_to_delete, rollout_in_words, untried_rollout
 from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.resources import CPU, MEMORY
-from kschedctl.objects.wording import counted
 from kschedctl.scheduler.framework.remedy import Patch, Risk
 
 #: The kinds whose controllers replace the running pods when the template changes.

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
-from kschedctl.objects.wording import listed
+from kschedctl.common.wording import listed
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decide_in_group import decide_group, decide_in_group
 from kschedctl.scheduler.cycle.decision import Decision

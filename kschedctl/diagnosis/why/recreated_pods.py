@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.trials.simulate.pods import on_node, pod_at
 from kschedctl.trials.simulate.world import is_recreated, replacement

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.replicas import wanted_replicas, with_replicas
 from kschedctl.controllers.workloads.stateful_set import REVISION_HASH, update_revision
@@ -23,7 +24,6 @@ from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.template import through_templates
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of

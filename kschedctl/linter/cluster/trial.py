@@ -10,8 +10,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import structs
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Finding, Location
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.rule import Rule, RuleSubject, Stage
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.common.findings.field_path import field_path
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding, field_path
 from kschedctl.objects.quantity import QUANTITY_HINT, quantity_problem
 from kschedctl.objects.schema.fields import LEAF, LIST, MAP, field_names
 

@@ -2,7 +2,7 @@
 
 Unknown fields are fields that the object's type lacks in the newest supported release. Objects without a known type,
 such as custom resources, may have any fields. Repeated fields are found in the text
-(``kschedctl.common.text.repeated_keys``). Source: sigs.k8s.io/json ``UnmarshalStrict``.
+(``kschedctl.common.text.tree``). Source: sigs.k8s.io/json ``UnmarshalStrict``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
-from kschedctl.common.findings.field_path import field_path
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.findings.location import Position
+from kschedctl.common.findings import Finding, Position, field_path
+from kschedctl.common.wording import edits, similar
 from kschedctl.objects.schema.fields import LEAF, LIST, MAP, all_names, field_names
-from kschedctl.objects.spelling import edits
-from kschedctl.objects.wording import similar
 
 Steps = tuple[str | int, ...]
 

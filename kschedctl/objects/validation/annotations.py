@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kschedctl.common.text.json_values import decoded_json
+from kschedctl.common.text.json_text import decoded_json
 from kschedctl.objects import field_errors
 from kschedctl.objects.schema.decode import decode_object
 from kschedctl.objects.validation.context import Found, Tree, ValidationContext

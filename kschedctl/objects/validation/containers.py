@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.objects import field_errors
 from kschedctl.objects.field_errors import Typed
 from kschedctl.objects.formats import port_name_problems, port_problems

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.validation_rules import ValidationRules
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.objects import field_errors
 from kschedctl.objects.names import subdomain_problems
 from kschedctl.objects.releases.validation_rules import ValidationRules

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.objects.classes import SYSTEM_CLASSES
 from kschedctl.objects.validation.context import Found, Tree, ValidationContext
 from kschedctl.objects.validation.placement import affinity, topology_spread

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.objects import field_errors
 from kschedctl.objects.canonical_quantity import Amount, Amounts, QuantityFormat, forms
 from kschedctl.objects.container_limits import container_limits

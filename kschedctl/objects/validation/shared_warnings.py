@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kschedctl.common.findings.finding import Finding, Severity
+from kschedctl.common.findings import Finding, Severity
 from kschedctl.objects.field_errors import go_quote
 from kschedctl.objects.names import label_value_problems
 from kschedctl.objects.quantity import milli_value

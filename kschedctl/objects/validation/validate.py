@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from kschedctl.common.findings.finding import Finding, Severity
+from kschedctl.common.findings import Finding, Severity
 from kschedctl.objects.names import path_segment_problems
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.schema.decode import decode_object

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from markupsafe import Markup
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
 from kschedctl.output.svg import drawing
 from kschedctl.questions.presentation.charts import (
     Bar,

@@ -9,13 +9,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
 from kschedctl.controllers.workloads.replicas import SCALABLE
 from kschedctl.controllers.workloads.stateful_set import another
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.well_known import zone_of
-from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import Job
 from kschedctl.questions.analyses.explain.answer import explanation
 from kschedctl.questions.analyses.gang_capacity import gang_copies, group_to_copy

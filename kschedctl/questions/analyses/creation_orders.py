@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.questions.answers.simulate import CreationOrdersData, OrderWorkloadData, PodInOrdersData
 from kschedctl.trials.simulate.simulation import Simulation

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeVar
 
 from kschedctl.common.errors import KschedctlError
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 
 T = TypeVar("T")
 

@@ -11,6 +11,7 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import counted, listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose import diagnose
@@ -26,7 +27,6 @@ from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches
-from kschedctl.objects.wording import counted, listed, similar
 from kschedctl.questions.analyses.diagnosis import diagnosis_data
 from kschedctl.questions.analyses.explain.cause import cause
 from kschedctl.questions.analyses.explain.suggestions import suggestion_data

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import UNSET
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted, listed
 from kschedctl.objects.kind_names import plural
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
-from kschedctl.objects.wording import counted, listed
 from kschedctl.questions.answers.base import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness.missing import Missing, not_read

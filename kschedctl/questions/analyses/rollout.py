@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
+from kschedctl.common.wording import counted
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.group_losses import group_loss_data, losses_in_words
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.provenance import envelope, provenance

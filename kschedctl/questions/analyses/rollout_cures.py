@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from kschedctl.common.errors import KschedctlError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import pods_made_by
 from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
 from kschedctl.controllers.workloads.update_strategy import RECREATE, ROLLING, deployment_rolling, stateful_set_rolling
@@ -27,7 +28,6 @@ from kschedctl.objects.meta import ApiObject, LabelSelector
 from kschedctl.objects.pod import Pod, PodSpec, WeightedPodAffinityTerm
 from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
 from kschedctl.objects.well_known import POD_TEMPLATE_HASH
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import Deployment, DeploymentStrategy, RollingUpdateDeployment, StatefulSet
 from kschedctl.questions.analyses.pending_causes import PendingCauses
 from kschedctl.questions.answers.cures import CureData

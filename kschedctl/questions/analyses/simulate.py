@@ -14,11 +14,11 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.well_known import zone_of
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.creation_orders import orders_in_words, try_orders
 from kschedctl.questions.analyses.evictions import preemption_evictions, slowest_to_stop
 from kschedctl.questions.analyses.handle import INTERRUPTIONS, AnalysisHandle

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.claims import diagnose_unbound
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.objects.core import Node
@@ -14,7 +15,6 @@ from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.storage import StorageClass
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import zone_of
-from kschedctl.objects.wording import counted, listed
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.questions.analyses.subjects import Arguments, PodSubject

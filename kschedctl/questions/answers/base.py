@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal, Self, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from kschedctl.common.notebook import ShownInNotebooks
-from kschedctl.common.text.json_values import encoded_json
+from kschedctl.common.frames import ShownInNotebooks
+from kschedctl.common.text.json_text import encoded_json
 from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.questions.answers.operands import encode_operands
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from kschedctl.common.findings.finding import ObjectRef
+from kschedctl.common.findings import ObjectRef
 from kschedctl.questions.answers.base import ClusterAnswer, CompoundAnswer, Data
 
 Seconds = Annotated[float, Meta(description="A duration, in seconds.")]

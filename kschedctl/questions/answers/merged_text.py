@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 
 #: A number with its unit, as a word of its own and not as part of a name.
 NUMBER: Final = re.compile(r"(?<![^\s(])(\d+(?:\.\d+)?)((?:[KMGTPE]i)?)(?=[\s,:;)]|$)")

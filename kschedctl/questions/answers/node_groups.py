@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
+from kschedctl.common.wording import listed
 from kschedctl.objects.amounts import format_amount
-from kschedctl.objects.wording import listed
 from kschedctl.questions.answers.explain import NodeData, ReasonData
 from kschedctl.questions.answers.merged_text import shape, together
 from kschedctl.scheduler.framework.operands import Shortfall

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.base import ClusterAnswer, CompoundAnswer, Data, MissingData, NotModelledData
 from kschedctl.questions.answers.cures import CureData
 from kschedctl.questions.answers.diagnosis import DiagnosisData

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.explain import Explanation, WorkloadData
 from kschedctl.questions.answers.preempt import Preemption
 

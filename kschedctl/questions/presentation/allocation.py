@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.objects.wording import listed
+from kschedctl.common.wording import listed
 from kschedctl.questions.answers.devices import AllocationData, GivenData
 
 

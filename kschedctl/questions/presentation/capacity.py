@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.base import merged_envelope
 from kschedctl.questions.answers.capacity import CapacityList, GangCopiesData, PodCapacity
 from kschedctl.questions.answers.node_groups import group_nodes

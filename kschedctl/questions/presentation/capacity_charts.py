@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.capacity import CapacityList, PodCapacity
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.presentation.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.nodes import NodeEntryData, NodesOverview
 from kschedctl.questions.presentation.charts import Colouring, Kind, NodeMap
 from kschedctl.questions.presentation.node_map import NodeResult, results_map

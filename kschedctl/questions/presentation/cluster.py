@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.presentation.document import Document, Paragraph
 from kschedctl.questions.presentation.frame import View

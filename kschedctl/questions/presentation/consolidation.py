@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.optimum import Emptied
 from kschedctl.questions.answers.preempt_words import duration
 from kschedctl.questions.presentation.document import GAP, Document, Heading, Paragraph, Question, table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.devices import DeviceData, DevicesOverview, DeviceSupply, PlaceData, PoolData
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.presentation.allocation import allocation_lines

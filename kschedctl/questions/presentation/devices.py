@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.devices import DeviceData, DevicesOverview, DeviceSupply, PlaceData, PoolData
 from kschedctl.questions.presentation.device_charts import MOST_POOLS, overview_charts, place_lines, supply_map
 from kschedctl.questions.presentation.document import GAP, Document, Heading, Phrases, Question, table

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.diff import Diff, NodeChangeData, NodeOutcomeData, PodChangeData, SideOutcome
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.presentation.changes_map import NodeChange, by_node, changes_map, pods_line

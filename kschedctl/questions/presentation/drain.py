@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.drain import Drained, DrainedNodeData, MovedPodData
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.answers.preempt_words import duration

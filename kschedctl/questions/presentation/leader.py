@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import ceil, floor
 from typing import Final
 
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import shortened
 from kschedctl.leaderelection.overview import AHEAD
 from kschedctl.questions.answers.leader import Election, ElectionState, LeaderOverview, ProblemData
 from kschedctl.questions.answers.preempt_words import time_span

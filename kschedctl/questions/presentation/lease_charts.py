@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import shortened
 from kschedctl.leaderelection.simulation.timeline import ElectionEvent
 from kschedctl.questions.answers.leader import CounterexampleData, Election, EventData, LeaderSimulation, TermData
 from kschedctl.questions.answers.preempt_words import time_span

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import counted
 from kschedctl.linter.diagnosis import ORDER, Diagnosis
 from kschedctl.linter.run import LintResult
-from kschedctl.objects.wording import counted
 from kschedctl.questions.answers.lint import LintReport
 from kschedctl.questions.presentation.document import GAP, Block, Document, Heading, Paragraph, Question, Verbatim
 from kschedctl.questions.presentation.frame import View, next_questions

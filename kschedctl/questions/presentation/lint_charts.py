@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import counted
 from kschedctl.linter.diagnosis import ORDER, Diagnosis
-from kschedctl.objects.wording import counted
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.presentation.document import Table, table
 from kschedctl.questions.presentation.tone import Tone

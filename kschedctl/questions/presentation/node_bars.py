@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kschedctl.common.wording import counted
 from kschedctl.objects.amounts import amount_of as with_unit
 from kschedctl.objects.resources import CPU, MEMORY, PODS
-from kschedctl.objects.wording import counted
 from kschedctl.questions.answers.amounts import amount_of
 from kschedctl.questions.answers.explain import PodData
 from kschedctl.questions.answers.nodes import NodeAmountsData, NodeDescription

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
+from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
-from kschedctl.objects.wording import counted, listed
 from kschedctl.questions.answers.amounts import readable
 from kschedctl.questions.answers.nodes import (
     NodeAmountsData,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.optimum import GoalData, Optimum, OptimumPlacementData, OptimumWorkloadData
 from kschedctl.questions.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.questions.presentation.frame import View, cautions, first_line, header, next_questions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.pending import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.questions.answers.preempt_words import duration
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Segment

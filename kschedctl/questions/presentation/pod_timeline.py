@@ -9,7 +9,7 @@ from datetime import datetime
 from math import ceil
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.presentation.charts import Kind, Lane, Span, Timeline
 from kschedctl.questions.presentation.tone import Tone
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent

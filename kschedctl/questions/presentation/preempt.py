@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.base import merged_envelope
 from kschedctl.questions.answers.explain import NodeData
 from kschedctl.questions.answers.node_groups import deciding_reasons, group_nodes, wording

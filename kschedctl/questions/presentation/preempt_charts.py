@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.answers.preempt import Cause, PreemptCandidateData, Preemption, VictimData
 from kschedctl.questions.answers.preempt_words import lost_words, violated

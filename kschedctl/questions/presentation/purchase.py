@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.objects.wording import listed
+from kschedctl.common.wording import listed
 from kschedctl.questions.answers.optimum import Purchased
 from kschedctl.questions.presentation.document import GAP, Document, Heading, Paragraph, Question, table
 from kschedctl.questions.presentation.frame import View, cautions, first_line, header, next_questions

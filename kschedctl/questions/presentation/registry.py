@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final, cast
 
-from kschedctl.common.notebook import ShownInNotebooks
+from kschedctl.common.frames import ShownInNotebooks
 from kschedctl.questions.answers.base import AnswerList
 from kschedctl.questions.answers.stream import AnswerStream
 from kschedctl.questions.presentation.document import Document

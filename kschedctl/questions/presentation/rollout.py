@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from kschedctl.objects.wording import listed
+from kschedctl.common.wording import listed
 from kschedctl.questions.answers.preempt_words import duration
 from kschedctl.questions.answers.rollout import RolledOut
 from kschedctl.questions.presentation.cures import cures_section

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.answers.rollout import RolledOut
 from kschedctl.questions.presentation.changes_map import pods_map

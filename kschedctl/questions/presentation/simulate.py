@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.amounts import readable
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.answers.preempt_words import duration

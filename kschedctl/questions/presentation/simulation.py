@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.records import PENDING
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.presentation.document import Document, Paragraph
 from kschedctl.questions.presentation.frame import View
 from kschedctl.questions.presentation.simulate import timeline

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kschedctl.common.findings.shortened import shortened
-from kschedctl.objects.wording import counted
+from kschedctl.common.findings import shortened
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.snapshot import SnapshotInfo
 from kschedctl.questions.presentation.document import GAP, Document, Verbatim
 from kschedctl.questions.presentation.frame import View, time_and_age

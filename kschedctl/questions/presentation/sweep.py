@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.sweep import Aim, CaseData, Sweep, SweepGoalData, cell
 from kschedctl.questions.presentation.charts import Scatter, ScatterAxis, ScatterPoint
 from kschedctl.questions.presentation.document import GAP, Document, Heading, Paragraph, Question, table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.preempt import Threat
 from kschedctl.questions.presentation.document import GAP, Document, Paragraph, Phrases, Question, table
 from kschedctl.questions.presentation.frame import View, cautions, first_line, header, next_questions

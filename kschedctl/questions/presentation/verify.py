@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.verify import Choice, ComparedPodData, Match, Standing, Verification
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.presentation.document import (

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.base import merged_envelope
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.answers.volumes import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.watch import GroupWaits, OfPod, PodGone, PodPlaced, PodWaits, WatchBegun
 from kschedctl.scheduler.cycle.outcome import Outcome
 

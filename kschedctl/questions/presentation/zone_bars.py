@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.nodes import NodesOverview
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.presentation.tone import Tone

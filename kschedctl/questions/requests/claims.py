@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import similar
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.objects.wording import similar
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.subjects import PodSubject
 from kschedctl.questions.analyses.volumes import ClaimSubject

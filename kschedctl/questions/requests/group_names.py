@@ -11,9 +11,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
+from kschedctl.common.wording import listed, similar
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.wording import listed, similar
 from kschedctl.questions.analyses.subjects import PodSubject
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kschedctl.common.errors import ConfigError, InputError
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.manifest_set import LintManifests
 from kschedctl.linter.overlay import ClusterQueries
 from kschedctl.linter.rule import Rule

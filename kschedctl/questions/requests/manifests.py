@@ -11,8 +11,8 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Subject, Where
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location, Subject, Where
+from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.daemon_set import node_of
 from kschedctl.controllers.workloads.pods import WORKLOADS
@@ -20,7 +20,6 @@ from kschedctl.controllers.workloads.replicas import SCALABLE
 from kschedctl.objects.kind_names import with_namespace
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import listed
 from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.subjects import Arguments, PodSubject, pods_asked_about

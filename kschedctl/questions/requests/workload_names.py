@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
+from kschedctl.common.wording import listed, similar
 from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import listed, similar
 from kschedctl.questions.requests.manifests import ObjectSubject
 from kschedctl.trials.completeness.missing import require_listed
 

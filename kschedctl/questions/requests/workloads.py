@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kschedctl.common.errors import InputError, ManifestError
-from kschedctl.objects.wording import listed
+from kschedctl.common.wording import listed
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.requests.cluster import ClusterRequest

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from kschedctl.common.cores import available_cores
 from kschedctl.common.errors import InputError
-from kschedctl.objects.wording import counted
+from kschedctl.common.processes import available_cores
+from kschedctl.common.wording import counted
 from kschedctl.questions.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.questions.answers.sweep import AxisData, CaseData, Sweep, SweepGoalData
 from kschedctl.questions.sweep.job import SweepJob

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import similar
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.objects.wording import similar
 from kschedctl.questions.sweep.plan import AxisPlan, NumberRange
 from kschedctl.scheduler.plugins.registry import full_registry
 from kschedctl.trials.whatif.edit import Edit

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import similar
 from kschedctl.objects.well_known import HOSTNAME, ZONE
-from kschedctl.objects.wording import similar
 from kschedctl.questions.answers.sweep import Ask
 
 UTILISATION: Final = "utilisation."

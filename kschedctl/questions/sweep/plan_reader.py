@@ -13,11 +13,11 @@ from typing import Any, Final
 import msgspec
 
 from kschedctl.common.errors import InputError, PlanError
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.common.text.positions import yaml_position
-from kschedctl.common.text.repeated_keys import repeated_in_yaml
+from kschedctl.common.text.tree import repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_value
-from kschedctl.objects.wording import similar
+from kschedctl.common.wording import similar
 from kschedctl.questions.answers.sweep import Ask
 from kschedctl.questions.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, read_axis
 from kschedctl.questions.sweep.cases import Cases

@@ -12,9 +12,9 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
+from kschedctl.common.wording import counted, listed
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.wording import counted, listed
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
 from kschedctl.scheduler.framework.interface import PostFilterResult

@@ -8,10 +8,10 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
+from kschedctl.common.wording import similar
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, Release
-from kschedctl.objects.wording import similar
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.config.load import SchedulerConfiguration, default_configuration

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from kschedctl.common.wording import listed
 from kschedctl.objects.device import ALL, DeviceConstraint, ResourceClaim
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.devices.capacity import CapacityError
 from kschedctl.scheduler.devices.errors import AllocationError
 from kschedctl.scheduler.devices.inventory import Inventory

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import similar
 from kschedctl.objects.device import ResourceClaim
-from kschedctl.objects.wording import similar
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, Risk, replace_operation
 
 

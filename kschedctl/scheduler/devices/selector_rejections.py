@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import shortened
 from kschedctl.scheduler.devices.requests import Alternative
 from kschedctl.scheduler.devices.site import NodeDevices
 

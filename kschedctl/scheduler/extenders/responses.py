@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.text.json_values import encodable
+from kschedctl.common.text.json_text import encodable
 from kschedctl.objects.core import Node
 from kschedctl.scheduler.extenders.go_json import GoNumber, first_value
 from kschedctl.scheduler.extenders.transport import Response

@@ -19,7 +19,7 @@ from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import HTTPError, NewConnectionError
 from urllib3.exceptions import TimeoutError as LateError
 
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import shortened
 from kschedctl.scheduler.framework.extender import ExtenderError
 from kschedctl.sources.live.http import JSON, USER_AGENT, pieces, seconds_left, sent, silence_urllib3
 from kschedctl.sources.live.limits import MAX_ANSWER, Deadline

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.cluster.arithmetic import truncated_divide
-from kschedctl.common.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array, truncated_divide
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, PlacementScorePlugin, PluginError
 from kschedctl.scheduler.framework.pod_groups import PodGroupAssignments, PodGroupInfo

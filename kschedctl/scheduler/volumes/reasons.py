@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kschedctl.common.wording import show_labels
 from kschedctl.objects.selectors import Selector
-from kschedctl.objects.wording import show_labels
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.volumes.matching import show_storage

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import similar
 from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.objects.selectors import IN
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import similar
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, Risk, patched, replace_operation
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.volumes.pod_claims import claim_use

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.text.characters import utf8_text
 from kschedctl.common.text.yaml import yaml_documents
 from kschedctl.objects.meta import ApiStruct
 from kschedctl.sources.snapshot.decoding import decode, plain

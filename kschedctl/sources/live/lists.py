@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kschedctl.common.errors import ClusterError, InputError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.coordination import NODE_LEASES
 from kschedctl.objects.meta import ApiObject, Int64
 from kschedctl.sources.live.connection import Connection

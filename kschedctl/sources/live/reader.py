@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from kschedctl.common.errors import ClusterError, SnapshotError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.kind_names import is_namespaced
 from kschedctl.objects.kinds import KINDS

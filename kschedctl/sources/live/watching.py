@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kschedctl.common.errors import ClusterError, InputError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.live.connection import Connection
 from kschedctl.sources.live.discovery import Served

@@ -13,9 +13,9 @@ from typing import Final
 import msgspec
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import listed
 from kschedctl.objects.kind_names import plural
 from kschedctl.objects.kinds import CAPTURED_KINDS
-from kschedctl.objects.wording import listed
 from kschedctl.sources.snapshot.capture import Capture
 from kschedctl.sources.snapshot.header import HEADER_FILE
 

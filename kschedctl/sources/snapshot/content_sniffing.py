@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.text.characters import utf8_text
 from kschedctl.objects.kind_names import kind_by_name
 from kschedctl.objects.kinds import KINDS
 from kschedctl.sources.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME

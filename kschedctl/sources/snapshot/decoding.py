@@ -16,8 +16,7 @@ from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, Union, cast, get_a
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.field_path import joined
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding, joined
 from kschedctl.objects.core import QuantityText
 from kschedctl.objects.meta import Int32, Int64, Time
 from kschedctl.objects.workload import IntOrPercent

@@ -10,14 +10,13 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.location import Location, Position
-from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.findings import Location, Position
+from kschedctl.common.text.characters import utf8_text
 from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.common.text.positions import json_position, position_in_tree
-from kschedctl.common.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
-from kschedctl.common.text.tree import Step, YamlNode, read_tree
+from kschedctl.common.text.tree import RepeatedKey, Step, YamlNode, read_tree, repeated_in_json, repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_documents, yaml_values
-from kschedctl.common.text.yaml_header import Shorten, Unread
+from kschedctl.common.text.yaml_lines import Shorten, Unread
 from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, plain, shown
 
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")

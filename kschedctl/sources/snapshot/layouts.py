@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.common.text.tree import Step
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.decoding import JsonValue, decode, elements, plain, shown

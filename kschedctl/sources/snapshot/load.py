@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.reading import SnapshotReader

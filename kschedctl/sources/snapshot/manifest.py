@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Finding, Severity, Subject
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Finding, Location, Severity, Subject
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.release import Release
 from kschedctl.sources.snapshot.original_objects import OriginalObjects

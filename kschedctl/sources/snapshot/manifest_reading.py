@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import BinaryIO, ClassVar, Final
 
 from kschedctl.common.errors import InputError, ManifestError
-from kschedctl.common.findings.finding import Finding, Subject
-from kschedctl.common.findings.location import Location
-from kschedctl.common.text.repeated_keys import RepeatedKey
-from kschedctl.common.text.tree import Step
+from kschedctl.common.findings import Finding, Location, Subject
+from kschedctl.common.text.tree import RepeatedKey, Step
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.schema.decode import decode_object

@@ -13,12 +13,11 @@ from typing import Any, BinaryIO, ClassVar, Final
 import msgspec
 
 from kschedctl.common.errors import InputError, SnapshotError
-from kschedctl.common.findings.finding import Finding, ObjectRef, Severity, Subject, Where
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Subject, Where
+from kschedctl.common.wording import listed
 from kschedctl.objects.coordination import LEADER_ANNOTATION
 from kschedctl.objects.kinds import file_type, kind_type, lock_type
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.wording import listed
 from kschedctl.sources.snapshot.clusters import PART_OF_KIND, Part, clusters_in
 from kschedctl.sources.snapshot.content_sniffing import meant_kind, seems_object
 from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, shown, top_level

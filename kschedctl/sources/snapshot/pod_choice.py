@@ -11,8 +11,8 @@ import msgspec
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.errors import InputError, ManifestError
-from kschedctl.common.findings.finding import ObjectRef, Subject, Where, found_at
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location, ObjectRef, Subject, Where, found_at
+from kschedctl.common.wording import similar
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_pod
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
@@ -21,7 +21,6 @@ from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.schema.strict import unknown_fields
 from kschedctl.objects.selectors import SelectorError
-from kschedctl.objects.wording import similar
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.manifest import refuse
 from kschedctl.sources.snapshot.manifest_reading import refused

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.findings.location import Location, Position
+from kschedctl.common.findings import Finding, Location, Position
 from kschedctl.sources.snapshot.documents import any_documents
 from kschedctl.sources.snapshot.layouts import SIMULATOR_LISTS, steps_to
 from kschedctl.sources.snapshot.sources import read_sources

@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from kschedctl.common.errors import ManifestError, SnapshotError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
+from kschedctl.common.wording import listed
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.wording import listed
 from kschedctl.sources.snapshot.clusters import chosen
 from kschedctl.sources.snapshot.manifest import ManifestSet
 from kschedctl.sources.snapshot.manifest_reading import ManifestReading

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.text.encoding import utf8_text
+from kschedctl.common.text.characters import utf8_text
 from kschedctl.sources.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
 from kschedctl.sources.snapshot.clusters import outside, path_inside
 from kschedctl.sources.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, passed_file

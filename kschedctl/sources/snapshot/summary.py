@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kschedctl.cluster.unread_objects import Unread
-from kschedctl.common.findings.shortened import shortened
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.findings import shortened
+from kschedctl.common.wording import counted, listed
 from kschedctl.sources.snapshot.decoding import JsonText
 from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.names import MARKDOWN

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.findings.location import Position
+from kschedctl.common.findings import Finding, Position
 
 #: The beginning of a template action: a field, a variable, a comment or a keyword that charts use.
 _ACTION: Final = re.compile(

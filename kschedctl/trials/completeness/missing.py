@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ClusterError
-from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
+from kschedctl.common.findings import Finding, ObjectRef, Severity
 from kschedctl.objects.classes import RuntimeClass
 from kschedctl.objects.core import Namespace
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice

@@ -20,8 +20,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, cast
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.text.json_values import decoded_json
+from kschedctl.common.findings import Finding
+from kschedctl.common.text.json_text import decoded_json
 from kschedctl.common.text.yaml import yaml_documents
 from kschedctl.objects.core import Node, NodeSpec, NodeStatus, Taint
 from kschedctl.objects.meta import ApiStruct, ObjectMeta

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
+from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.created_pods import MOST_MADE, MadePod, check_number
 from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.controllers.workloads.pods import pods_of
@@ -26,7 +27,6 @@ from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod, PodStatus
-from kschedctl.objects.wording import listed
 from kschedctl.objects.workload import (
     Deployment,
     DeploymentStrategy,

@@ -13,7 +13,7 @@ from math import ceil
 from typing import Final
 
 from kschedctl.common.clock import VirtualClock
-from kschedctl.common.notebook import ShownInNotebooks
+from kschedctl.common.frames import ShownInNotebooks
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler

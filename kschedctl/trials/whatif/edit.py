@@ -15,7 +15,7 @@ from kschedctl.sources.snapshot.validation import Validation
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.common.findings.finding import Finding
+    from kschedctl.common.findings import Finding
     from kschedctl.objects.pod import Pod
     from kschedctl.objects.releases.release import Release
 

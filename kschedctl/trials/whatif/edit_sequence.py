@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Subject, Where, subject_of
+from kschedctl.common.findings import Subject, Where, subject_of
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.trials.whatif.edit import Edit, PodEdit, Thing

@@ -62,7 +62,7 @@ def nodes_in_words(cluster: Cluster, rows: Sequence[int], one: str, several: str
     one, several : str
         The verb for one node and for several nodes.
     """
-    from kschedctl.objects.wording import counted, listed
+    from kschedctl.common.wording import counted, listed
 
     names = [cluster.nodes.names[row] for row in rows]
     if len(names) == 1:

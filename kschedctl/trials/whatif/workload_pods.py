@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import SnapshotError
-from kschedctl.common.findings.finding import Where
+from kschedctl.common.findings import Where
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.workloads.claims import replica_named
 from kschedctl.controllers.workloads.created_pods import MOST_MADE, MadePod, check_number

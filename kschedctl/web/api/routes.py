@@ -10,7 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 from litestar.response import Stream
 
-from kschedctl.common.text.json_values import encoded_json
+from kschedctl.common.text.json_text import encoded_json
 from kschedctl.web.access import user_of
 from kschedctl.web.api.job_data import JobList, job_data
 from kschedctl.web.api.openapi import openapi_document

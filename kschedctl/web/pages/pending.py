@@ -8,7 +8,7 @@ from typing import Final
 from litestar import Router
 
 from kschedctl.cluster.records import PENDING
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.answers.inventory import PodsOverview
 from kschedctl.questions.face import SchedulingCluster

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from kschedctl.common.errors import ClusterError, KschedctlError
-from kschedctl.common.text.printable import is_invisible, printable
+from kschedctl.common.text.characters import is_invisible, printable
 from kschedctl.output.page.environment import environment
 from kschedctl.output.page.sections import Page, nowhere, page_of
 from kschedctl.questions.analyses.handle import AnalysisHandle

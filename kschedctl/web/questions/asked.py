@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.face import SchedulingCluster

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.objects.wording import listed, similar
+from kschedctl.common.wording import listed, similar
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.answers.base import Answer
 from kschedctl.questions.face import SchedulingCluster

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from kschedctl.common.errors import InputError
-from kschedctl.objects.wording import listed
+from kschedctl.common.wording import listed
 from kschedctl.questions.analyses.capacity import CapacityRequest, capacity
 from kschedctl.questions.analyses.diff.analysis import DiffRequest, diff
 from kschedctl.questions.analyses.drain.analysis import drain

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.common.findings.location import Position
+from kschedctl.common.findings import Position
 from kschedctl.common.text.positions import json_position, yaml_position
 from kschedctl.common.text.tree import Step
 

@@ -9,7 +9,7 @@ import pytest
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import ObjectRef, Subject
+from kschedctl.common.findings import ObjectRef, Subject
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.objects.classes import PriorityClass, RuntimeClass
 from kschedctl.objects.limits import LimitRange, ResourceQuota

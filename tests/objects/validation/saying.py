@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.objects.releases.release import RELEASES, Release
 from kschedctl.objects.schema.decode import UNREADABLE
 from kschedctl.objects.schema.strict import unknown_fields

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.objects.validation.validate import RULES, pod_findings, refuses, validate
 from tests.objects.validation.generator import made_up

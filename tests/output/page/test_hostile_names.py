@@ -15,7 +15,7 @@ import html5lib
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kschedctl.common.text.printable import printable
+from kschedctl.common.text.characters import printable
 from tests.cli.in_process import run
 from tests.hostile_names import AS_IT_IS, MARKUP, NASTY, snapshot
 

@@ -14,7 +14,7 @@ import pytest
 
 from conformance.recordings import cases, themes
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Condition, Node, QuantityText, Taint
 from kschedctl.objects.defaults import default_pod

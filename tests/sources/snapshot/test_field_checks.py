@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.sources.snapshot.pod_choice import pod_of
 from kschedctl.sources.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.sources.snapshot.validation import Validation

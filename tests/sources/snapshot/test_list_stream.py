@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.common.errors import SnapshotError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.sources.snapshot.reading import SnapshotReader

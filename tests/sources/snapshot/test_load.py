@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.common.errors import SnapshotError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ObjectMeta

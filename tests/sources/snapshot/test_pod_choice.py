@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.findings.location import Location
+from kschedctl.common.findings import Location
 from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest, only_pod
 from tests.builders import make_cluster, make_node, make_pod
 

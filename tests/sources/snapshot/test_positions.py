@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.findings.location import Location, Position
+from kschedctl.common.findings import Finding, Location, Position
 from kschedctl.sources.snapshot import sources
 from kschedctl.sources.snapshot.positions import position_of
 from kschedctl.sources.snapshot.reading import SnapshotReader

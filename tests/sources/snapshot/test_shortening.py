@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import SnapshotError
-from kschedctl.common.text import yaml, yaml_parts
+from kschedctl.common.text import yaml
+from kschedctl.common.text import yaml as yaml_parts
 from kschedctl.objects.kinds import CAPTURED_KINDS, kind_type
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.documents import Document, documents, read_envelope

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.common.findings.finding import ObjectRef, Severity
+from kschedctl.common.findings import ObjectRef, Severity
 from kschedctl.objects.classes import PriorityClass, RuntimeClass
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import listed
 from kschedctl.linter.cluster.queries import domains, rejecting, trial_of, usable_nodes
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
@@ -21,7 +22,6 @@ from kschedctl.linter.labels import holds
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rollout_fixes import scaler_of
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.wording import listed
 
 FAILS = """apps/v1 Deployment web
 replicas: 4

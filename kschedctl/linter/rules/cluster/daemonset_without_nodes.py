@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.daemon_set import eligible_nodes, with_daemon_tolerations
 from kschedctl.linter.cluster.queries import readable_trial
 from kschedctl.linter.context import LintContext
@@ -22,7 +23,6 @@ from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
-from kschedctl.objects.wording import listed
 from kschedctl.objects.workload import DaemonSet
 
 FAILS = """apps/v1 DaemonSet agent

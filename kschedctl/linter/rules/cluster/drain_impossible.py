@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.budget_limits import always_forbids, forbids
 from kschedctl.linter.budgets import SELECTOR, one_may_go, threshold
 from kschedctl.linter.cluster.queries import overlay_of
@@ -21,7 +22,6 @@ from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import at
-from kschedctl.objects.wording import listed
 
 FAILS = """policy/v1 PodDisruptionBudget web
 namespace: default

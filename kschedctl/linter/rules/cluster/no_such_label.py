@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import nearest
 from kschedctl.linter.cluster.queries import overlay_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.node_terms import Demand, demands_of, selector_demands
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.spelling import nearest
 
 FAILS = """v1 Pod web
 nodeSelector:

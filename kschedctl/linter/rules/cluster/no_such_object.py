@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import similar
 from kschedctl.linter.cluster.queries import overlay_of
 from kschedctl.linter.cluster.references import references
 from kschedctl.linter.context import LintContext
@@ -24,7 +25,6 @@ from kschedctl.objects.device import DeviceClass
 from kschedctl.objects.kind_names import cannot_be_listed, is_namespaced
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.wording import similar
 
 FAILS = """v1 Pod web
 priorityClassName: shpo  # <-

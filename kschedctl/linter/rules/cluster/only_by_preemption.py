@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import counted, listed
 from kschedctl.linter.cluster.queries import trial_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.wording import counted, listed
 
 FAILS = """v1 Pod web
 priorityClassName: system-cluster-critical  # <-

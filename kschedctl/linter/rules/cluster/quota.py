@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.common.findings.finding import Finding, Severity
+from kschedctl.common.findings import Finding, Severity
 from kschedctl.controllers.admission.quota_shares import quota_shares
 from kschedctl.linter.api_server import validation_findings
 from kschedctl.linter.cluster.queries import overlay_of, trial_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.cluster.queries import failure_cause, trial_of
 from kschedctl.linter.cluster.trial import MOST
 from kschedctl.linter.context import LintContext

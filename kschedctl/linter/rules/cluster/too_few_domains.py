@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.cluster.queries import domains, eligible_nodes, trial_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot

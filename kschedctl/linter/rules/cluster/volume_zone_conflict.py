@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import listed
 from kschedctl.linter.cluster.queries import rejecting, trial_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.wording import listed
 
 FAILS = """v1 Pod db
 namespace: default

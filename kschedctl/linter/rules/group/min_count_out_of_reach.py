@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import counted, listed
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.manifest_set import LintObject
@@ -23,7 +24,6 @@ from kschedctl.linter.pod_groups import MIN_COUNT, counted_members, has_gangs, i
 from kschedctl.linter.replicas import replicas_steps
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import at, whole
-from kschedctl.objects.wording import counted, listed
 
 FAILS = """scheduling.k8s.io/v1beta1 PodGroup train
 schedulingPolicy:

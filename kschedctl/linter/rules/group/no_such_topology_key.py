@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.common.wording import nearest
 from kschedctl.linter.cluster.queries import overlay_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
@@ -20,7 +21,6 @@ from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pod_groups import has_placements
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps, at, is_rendered, numbered, text
-from kschedctl.objects.spelling import nearest
 
 FAILS = """scheduling.k8s.io/v1beta1 PodGroup train
 schedulingPolicy: {gang: {minCount: 4}}

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import nearest
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pod_groups import GROUP_NAME, POD_GROUP, group_name
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.spelling import nearest
 
 FAILS = """batch/v1 Job train
 parallelism: 4

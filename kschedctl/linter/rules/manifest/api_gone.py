@@ -22,14 +22,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import counted, listed, mistakes, nearest
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import is_rendered
 from kschedctl.objects.schema.fields import kinds_by_version
-from kschedctl.objects.spelling import mistakes, nearest
-from kschedctl.objects.wording import counted, listed
 
 FAILS = """policy/v1beta1 PodDisruptionBudget web  # <-
 maxUnavailable: 1

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.common.findings.location import Position
+from kschedctl.common.findings import Position
+from kschedctl.common.wording import counted
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.unreadable_files import Unreadable
-from kschedctl.objects.wording import counted
 from kschedctl.sources.snapshot.templates import unrendered
 
 FAILS = """apiVersion: v1

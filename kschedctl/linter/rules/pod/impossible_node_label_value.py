@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import edits
 from kschedctl.diagnosis.node_labels import ARCHITECTURES
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, renaming, setting
@@ -26,7 +27,6 @@ from kschedctl.linter.pods import DO_NOT_SCHEDULE, AnyPart, WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps, is_rendered, text
 from kschedctl.objects.selectors import DOES_NOT_EXIST, IN, NOT_IN
-from kschedctl.objects.spelling import edits
 
 FAILS = """v1 Pod web
 nodeSelector:

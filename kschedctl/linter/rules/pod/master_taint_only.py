@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER, NEAR_MISSES, tolerates_master_only
 from kschedctl.linter.fix import appending

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import RWO, RWOP, attaches_to_one_node, is_on_one_node, mounted_claims

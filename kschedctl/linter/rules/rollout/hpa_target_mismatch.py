@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.common.wording import meant
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.replicas import SCALED, ScaleTarget, scale_target
 from kschedctl.linter.rule import Problem, Related
-from kschedctl.objects.spelling import meant
 
 FAILS = """autoscaling/v2 HorizontalPodAutoscaler db
 scaleTargetRef:

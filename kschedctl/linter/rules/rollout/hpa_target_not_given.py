@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import nearest
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.replicas import SCALED, scale_target
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.spelling import nearest
 
 FAILS = """autoscaling/v2 HorizontalPodAutoscaler web
 scaleTargetRef:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import listed
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.relations import host_ports
 from kschedctl.linter.rollout_fixes import one_down_first, scaler_of
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.wording import listed
 
 FAILS = """apps/v1 Deployment web
 replicas: 2

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import listed
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.scheduler_profiles import CONFIG, DEFAULT_SCHEDULER, profiles, scheduler_name
 from kschedctl.linter.values import is_rendered, text
-from kschedctl.objects.wording import listed
 
 FAILS = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
 profiles:

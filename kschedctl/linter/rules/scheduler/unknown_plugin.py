@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import similar
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.scheduler_profiles import ALL, OUT_OF_TREE, in_tree, plugins, profiles
 from kschedctl.linter.values import at, is_rendered, numbered, text
-from kschedctl.objects.wording import similar
 
 FAILS = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
 profiles:

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.common.cores import available_cores
 from kschedctl.common.errors import KschedctlError
+from kschedctl.common.processes import available_cores
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.release import Release
 from kschedctl.questions.analyses.batch.answer import answer

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
+from kschedctl.common.wording import counted, listed
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.quantity import quantity_text
-from kschedctl.objects.wording import counted, listed
 from kschedctl.questions.analyses.devices.allocation import allocation_data
 from kschedctl.questions.analyses.provenance import Provenance, envelope
 from kschedctl.questions.answers.devices import (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.analyses.diff.nodes import NodeChanges
 from kschedctl.questions.answers.diff import AnswerPart, OutcomeData, PodChangeData, SideOutcome
 from kschedctl.scheduler.framework.status import Status

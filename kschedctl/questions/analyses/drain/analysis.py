@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import RequestRules
-from kschedctl.objects.wording import counted, listed
 from kschedctl.questions.analyses.drain.blocked import node_causes
 from kschedctl.questions.analyses.drain.cures import drain_cures
 from kschedctl.questions.analyses.drain.options import refusal_cause

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import listed
 from kschedctl.questions.analyses.drain import changes
 from kschedctl.questions.analyses.drain.pending import after_the_drain, as_change, suggestions_during_drain
 from kschedctl.questions.analyses.drain.run import DrainRun

@@ -11,11 +11,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.evictions import BlockedEviction, replicas_to_evict, with_limit
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.questions.analyses.drain.trials import DrainChange, Trials
 from kschedctl.scheduler.volumes.attach_once import attach_once_claims

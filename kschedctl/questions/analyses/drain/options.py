@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.objects.wording import listed
+from kschedctl.common.wording import listed
 from kschedctl.questions.analyses.drain.blocked import blocked_cures
 from kschedctl.questions.analyses.drain.trials import Trials, outcome
 from kschedctl.questions.answers.cures import CureData

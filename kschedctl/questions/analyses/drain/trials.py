@@ -8,8 +8,8 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
+from kschedctl.common.wording import counted, listed
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import counted, listed
 from kschedctl.questions.analyses.drain.run import DrainRequest, DrainRun, run_drain
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.answers.cures import CureData

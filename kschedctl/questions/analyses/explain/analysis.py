@@ -9,8 +9,8 @@ import msgspec
 from msgspec import structs
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import counted, similar
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.objects.wording import counted, similar
 from kschedctl.questions.analyses.explain.cause import cause
 from kschedctl.questions.analyses.explain.grouping import DecidedPod, decide_together
 from kschedctl.questions.analyses.handle import AnalysisHandle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.explain import PodData, PreemptionData, ScoresData, VerdictData
 from kschedctl.questions.answers.pod_group import PodGroupData
 from kschedctl.questions.answers.search import SearchData

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.analyses.inventory.pods import MOST, pod_items
 from kschedctl.questions.analyses.provenance import envelope, provenance

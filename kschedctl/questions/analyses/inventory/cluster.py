@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.wording import counted
 from kschedctl.objects.core import Namespace
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import ClusterSummary
 from kschedctl.trials.completeness.missing import every_unlisted

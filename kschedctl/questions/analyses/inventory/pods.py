@@ -8,11 +8,11 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.selectors import matches
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import PodItem, PodsOverview
 from kschedctl.trials.completeness.missing import every_unlisted, require_listed

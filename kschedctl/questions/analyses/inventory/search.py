@@ -7,9 +7,9 @@ from heapq import nsmallest
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import MAKERS
 from kschedctl.objects.coordination import Lease, LeaseCandidate
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.inventory.workloads import pods_by_workload
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import SearchItem, SearchResults

@@ -7,12 +7,11 @@ from math import ceil, floor
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.findings.finding import Finding, ObjectRef, Severity
-from kschedctl.common.findings.shortened import shortened
+from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
+from kschedctl.common.wording import counted
 from kschedctl.leaderelection.checks import check_config, check_elections, settings_of
 from kschedctl.leaderelection.overview import Elections, elections
 from kschedctl.objects.coordination import Lease
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.questions.answers.leader import Election, ElectionState, LeaderOverview, ProblemData
 from kschedctl.questions.answers.preempt_words import time_span

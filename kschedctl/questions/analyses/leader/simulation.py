@@ -8,13 +8,13 @@ from math import inf, isfinite
 from typing import Final
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import counted
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation.faults import Fault, Scenario, as_option
 from kschedctl.leaderelection.simulation.search import Counterexample, find_counterexample
 from kschedctl.leaderelection.simulation.timeline import LeaderTerm, Timeline
 from kschedctl.leaderelection.simulation.world import simulate
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.answers.leader import (
     BoundsData,

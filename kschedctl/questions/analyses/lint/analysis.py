@@ -7,9 +7,9 @@ from contextlib import nullcontext
 from typing import Final
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import listed
 from kschedctl.linter.run import LintRequest, LintResult
 from kschedctl.linter.run import lint as lint_paths
-from kschedctl.objects.wording import listed
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
 

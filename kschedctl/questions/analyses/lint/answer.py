@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kschedctl.common.findings.finding import Severity
+from kschedctl.common.findings import Severity
 from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.run import LintResult
 from kschedctl.questions.answers.lint import (

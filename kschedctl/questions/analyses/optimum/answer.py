@@ -9,8 +9,8 @@ from itertools import groupby
 import numpy as np
 
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.provenance import Provenance, envelope
 from kschedctl.questions.answers.optimum import (
     GoalData,

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted
 from kschedctl.objects.core import Node
-from kschedctl.objects.wording import counted
 from kschedctl.questions.analyses.provenance import Provenance, envelope
 from kschedctl.questions.answers.optimum import BoughtKindData, BoughtNodeData, OptimumPlacementData, Purchased
 from kschedctl.trials.optimum.catalog import UNIT

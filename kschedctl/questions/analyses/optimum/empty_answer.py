@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.analyses.provenance import Provenance, envelope
 from kschedctl.questions.answers.optimum import Emptied, EmptiedNodeData
 from kschedctl.trials.optimum.consolidation import Consolidation

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import counted, listed
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.verify.disagreement import CUT, FAILED, GATED, without_preemption
 from kschedctl.questions.answers.verify import ComparedPodData, Match, PendingGroupData

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import listed
 from kschedctl.objects.core import Condition
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.kinds import CAPTURED_KINDS, kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.wording import listed
 from kschedctl.questions.analyses.verify.anonymous_config import anonymous_config, case_config
 from kschedctl.questions.analyses.verify.disagreement import Theirs
 from kschedctl.questions.analyses.verify.narrowing import Narrowing

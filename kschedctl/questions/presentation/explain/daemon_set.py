@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.base import merged_envelope
 from kschedctl.questions.answers.explain import DaemonSetExplanation
 from kschedctl.questions.answers.node_groups import group_nodes

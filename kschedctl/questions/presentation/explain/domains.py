@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.explain import ConstraintData, NodeData, ReasonData
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.presentation.document import GAP, Document, Paragraph, table

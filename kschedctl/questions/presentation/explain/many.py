@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.base import Envelope, merged_envelope
 from kschedctl.questions.answers.explain import Explanation, ExplanationSummary, OutcomeGroupData
 from kschedctl.questions.answers.stream import AnswerStream

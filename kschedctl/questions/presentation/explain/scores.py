@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.explain import ScoresData
 from kschedctl.questions.presentation.document import INDENT, Document, Paragraph, table
 from kschedctl.questions.presentation.tone import Tone

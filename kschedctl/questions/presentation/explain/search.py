@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.search import SearchData
 from kschedctl.questions.presentation.document import GAP, INDENT, Document, Paragraph, table
 from kschedctl.questions.presentation.tone import Tone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kschedctl.objects.wording import counted
+from kschedctl.common.wording import counted
 from kschedctl.questions.answers.amounts import readable
 from kschedctl.questions.answers.explain import ReasonData
 from kschedctl.questions.answers.node_groups import wording

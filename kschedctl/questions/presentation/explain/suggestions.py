@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.explain import SuggestionData
 from kschedctl.questions.presentation.cures import heading, numbered_changes, untried_or
 from kschedctl.questions.presentation.document import INDENT, Document, Paragraph

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.amounts import readable
 from kschedctl.questions.answers.explain import Explanation, NodeData, ReasonData, UsageData
 from kschedctl.questions.answers.node_groups import NodeGroup, deciding_reasons, group_nodes, nearest_node, wording

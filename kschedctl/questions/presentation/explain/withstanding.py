@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.objects.wording import counted, listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.explain import WithstandingData
 from kschedctl.questions.presentation.document import GAP, INDENT, Document, Paragraph, table
 from kschedctl.questions.presentation.tone import Tone

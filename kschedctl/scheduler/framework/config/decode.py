@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, inspect
 
-from kschedctl.common.text.repeated_keys import Fields
+from kschedctl.common.text.tree import Fields
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.field_errors import go_json
 from kschedctl.scheduler.framework.config.problems import Problems, child

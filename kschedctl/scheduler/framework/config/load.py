@@ -11,13 +11,13 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from kschedctl.common.errors import ConfigError, InputError
-from kschedctl.common.findings.finding import Finding
-from kschedctl.common.text.repeated_keys import Fields, repeated_in_yaml
+from kschedctl.common.findings import Finding
+from kschedctl.common.text.tree import Fields, repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_documents
+from kschedctl.common.wording import listed, similar
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.field_errors import go_json
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.wording import listed, similar
 from kschedctl.scheduler.framework.config.args import (
     ARGS,
     NodeResourcesFitArgs,

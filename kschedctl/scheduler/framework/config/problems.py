@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedctl.common.errors import ConfigError
-from kschedctl.common.findings.finding import Finding
+from kschedctl.common.findings import Finding
 from kschedctl.objects import field_errors
 
 

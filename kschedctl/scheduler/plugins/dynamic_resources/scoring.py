@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array
+from kschedctl.common.wording import listed
 from kschedctl.objects.device import FIRST_AVAILABLE_MAX, ResourceClaim
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.devices.allocator import SearchOutcome
 from kschedctl.scheduler.devices.claims import alternatives_score
 from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression

@@ -15,6 +15,7 @@ import numpy as np
 
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.common.wording import listed
 from kschedctl.objects.amounts import exact_quantity, format_amount
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import (
@@ -27,7 +28,6 @@ from kschedctl.objects.resources import (
     scheduler_units,
     scoring_requests,
 )
-from kschedctl.objects.wording import listed
 from kschedctl.scheduler.framework.arithmetic import Arithmetic
 from kschedctl.scheduler.framework.config.args import NodeResourcesFitArgs, shape_points
 from kschedctl.scheduler.framework.cycle_state import CycleState

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kschedctl.cluster.arithmetic import round_half_away, truncated_divide
-from kschedctl.common.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array, round_half_away, truncated_divide
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE
 from kschedctl.scheduler.plugins.node_resources.allocation import Allocation
 

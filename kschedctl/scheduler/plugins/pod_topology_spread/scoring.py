@@ -12,12 +12,11 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from kschedctl.cluster.arithmetic import round_half_away
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask, round_half_away
+from kschedctl.common.wording import counted
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.wording import counted
 from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE
 from kschedctl.scheduler.plugins.pod_topology_spread.constraints import (

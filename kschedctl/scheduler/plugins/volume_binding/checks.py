@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.common.wording import show_labels
 from kschedctl.objects.core import Node
 from kschedctl.objects.selectors import Selector
 from kschedctl.objects.volume import PersistentVolume
-from kschedctl.objects.wording import show_labels
 from kschedctl.scheduler.framework.filter_check import FilterCheck
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.binder_results import FoundVolumes

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from kschedctl.cluster.arithmetic import round_half_away
-from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array, Mask, round_half_away
 from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.quantity import value
 from kschedctl.objects.resources import EPHEMERAL_STORAGE

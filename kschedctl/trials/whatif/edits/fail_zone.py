@@ -42,7 +42,7 @@ class FailZone(Edit):
         InputError
             If the cluster has no node in the zone.
         """
-        from kschedctl.objects.wording import counted
+        from kschedctl.common.wording import counted
         from kschedctl.trials.whatif.nodes import without_nodes
         from kschedctl.trials.whatif.pods import freed_in_words
         from kschedctl.trials.whatif.targets import find_zone

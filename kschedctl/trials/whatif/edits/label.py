@@ -67,7 +67,7 @@ class LabelNode(NodeEdit):
         InputError
             If the label is to be removed and none of the nodes has it.
         """
-        from kschedctl.objects.wording import listed
+        from kschedctl.common.wording import listed
         from kschedctl.trials.whatif.nodes import with_replaced
 
         nodes = {row: cluster.nodes.objects[row] for row in self.rows(cluster)}

@@ -117,7 +117,7 @@ class TaintNode(NodeEdit):
 
     def _taken_away(self, cluster: Cluster, nodes: Mapping[int, Node]) -> Changed:
         """Remove the taint from the nodes that have it; raise ``InputError`` if none has it."""
-        from kschedctl.objects.wording import listed
+        from kschedctl.common.wording import listed
         from kschedctl.trials.whatif.nodes import with_replaced
 
         taken = {row: node for row, node in nodes.items() if any(map(self._is_same, node.spec.taints))}

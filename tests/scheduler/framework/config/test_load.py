@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import ConfigError
-from kschedctl.common.findings.location import Position
+from kschedctl.common.findings import Position
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.framework.config import args as api

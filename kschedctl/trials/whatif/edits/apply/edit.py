@@ -14,7 +14,7 @@ from kschedctl.trials.whatif.edit import FileEdit, Option, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.common.findings.finding import Finding, Place
+    from kschedctl.common.findings import Finding, Place
     from kschedctl.objects.meta import ApiObject
     from kschedctl.objects.releases.release import Release
     from kschedctl.sources.snapshot.manifest import ManifestObject

@@ -12,7 +12,8 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import with_default_class
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings.finding import Place, Subject
+from kschedctl.common.findings import Place, Subject
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.admission.pod_group import admit_pod_group
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
@@ -27,7 +28,6 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.storage import CSINode
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.objects.wording import counted, listed
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.sources.snapshot.manifest import ManifestObject, refuse
 from kschedctl.trials.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names

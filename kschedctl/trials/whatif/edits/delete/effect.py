@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import MAKERS, intermediate_owners, pods_made_by, workloads
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.kind_names import is_namespaced
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.wording import counted
 from kschedctl.trials.whatif.nodes import without_nodes
 from kschedctl.trials.whatif.pods import freed_in_words, move_pods
 from kschedctl.trials.whatif.targets import find_kind, find_node, not_found

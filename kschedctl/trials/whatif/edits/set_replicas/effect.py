@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import pods_made_by, workloads
 from kschedctl.controllers.workloads.replicas import SCALABLE, Scalable, with_replicas
 from kschedctl.controllers.workloads.stateful_set import ordinal_of
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.wording import counted
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.trials.whatif.pods import move_pods
 from kschedctl.trials.whatif.targets import find_kind, not_found

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.common import processes
-from kschedctl.common.cores import WaitingTimer, available_cores, runs_other_threads
-from kschedctl.common.processes import answers_of_processes
+from kschedctl.common.processes import WaitingTimer, answers_of_processes, available_cores, runs_other_threads
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.common.findings.finding import Finding, ObjectRef, Subject, Where, found_at
-from kschedctl.common.findings.location import Location, Position
+from kschedctl.common.findings import Finding, Location, ObjectRef, Position, Subject, Where, found_at
 
 POD = ObjectRef("Pod", "api", "shop", "v1")
 PLACE = Location("pods.yaml", 3)
@@ -79,3 +78,15 @@ def test_at_fills_in_where_nothing_is_told(finding: Finding, where: Where, text:
 )
 def test_where_an_object_was_found(where: Where, found: Subject) -> None:
     assert found_at(POD, where) == found
+
+
+@pytest.mark.parametrize(
+    ("location", "text"),
+    [
+        pytest.param(Location("prod/pods.yaml", 14), "prod/pods.yaml, document 14", id="document"),
+        pytest.param(Location("prod/pods.yaml", 14, 3), "prod/pods.yaml, document 14, item 3", id="item-of-a-list"),
+        pytest.param(Location("dump.tar.gz:nodes.json"), "dump.tar.gz:nodes.json, document 1", id="archive-member"),
+    ],
+)
+def test_a_location_reads_like_a_place(location: Location, text: str) -> None:
+    assert str(location) == text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.objects.wording import similar
+from kschedctl.common.wording import similar
 
 NAMES = ("web-1", "web-7", "metrics-server-1", "db", "node-1", "node-9")
 

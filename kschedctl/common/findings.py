@@ -1,18 +1,68 @@
-"""Findings: the object and field that a problem is about, the problem itself, and a hint.
-
-Readers, validation and configuration report both errors and warnings as findings. Exceptions carry findings
-(``kschedctl.common.errors``). The position of a field in the text is looked up only on request
-(``kschedctl.sources.snapshot.positions``).
-"""
+"""Findings: the object and field that a problem is about, the problem itself, and a hint."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, Self, TypeAlias
 
-from kschedctl.common.findings.location import Location, Position
-from kschedctl.common.findings.shortened import shortened
+# Locations of objects in the input, and positions of fields in a text.
+
+
+class Location(NamedTuple):
+    """The location of one object in the input: a plain tuple, because there is one per object.
+
+    Attributes
+    ----------
+    file : str
+        The name as given by the user; a member of an archive is ``dump.tar.gz:nodes.json``.
+    document : int
+        The number of the document in the file, counted from 1.
+    item : int or None
+        The number of the item in a list of objects, counted from 1; ``None`` if the document is the object.
+    """
+
+    file: str
+    document: int = 1
+    item: int | None = None
+
+    def __str__(self) -> str:
+        item = "" if self.item is None else f", item {self.item}"
+        return f"{self.file}, document {self.document}{item}"
+
+
+class Position(NamedTuple):
+    """The position of a character in a text.
+
+    Attributes
+    ----------
+    line : int
+        The line, counted from 1; lines end with line feeds.
+    column : int
+        The column in characters, counted from 1.
+    """
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}"
+
+
+# Truncation of names and values from the input, so that a message stays readable.
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """Return `text`, or if it is longer than `most` characters its beginning, followed by its length.
+
+    Examples
+    --------
+    >>> shortened("web"), shortened("x" * 1_000_000, 10)
+    ('web', 'xxxxxx... (1,000,000 characters)')
+    """
+    return text if len(text) <= most else f"{text[: most - 4]}... ({len(text):,} characters)"
+
 
 #: The maximum number of characters shown of each part of a finding.
 _LONGEST: Final = 1000
@@ -136,3 +186,29 @@ class Finding:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+# The notation for the path of a field: ``spec.containers[0].resources.requests[nvidia.com/gpu]``.
+
+_PLAIN_KEY_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+def joined(path: str, step: str | int) -> str:
+    """Return `path` extended by the key or list index `step`.
+
+    Examples
+    --------
+    >>> joined(joined("spec", "ports"), 0), joined("limits", "nvidia.com/gpu")
+    ('spec.ports[0]', 'limits[nvidia.com/gpu]')
+    """
+    if isinstance(step, int) or not _PLAIN_KEY_CHARS.issuperset(step):
+        return f"{path}[{step}]"
+    return f"{path}.{step}" if path else step
+
+
+def field_path(steps: Sequence[str | int]) -> str:
+    """Return the path that consists of the keys and list indices in `steps`."""
+    path = ""
+    for step in steps:
+        path = joined(path, step)
+    return path
