@@ -19,8 +19,8 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision
 from kschedctl.scheduler.cycle.scheduler import Scheduler

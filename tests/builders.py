@@ -22,10 +22,9 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
-from kschedctl.objects.storage import CSINode, StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
+from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler

@@ -9,8 +9,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.choice import ChosenBy, ReleaseChoice
-from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.snapshot.load import Snapshot
 from tests.builders import make_object, make_pod

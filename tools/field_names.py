@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from conformance.builds import versions
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.objects.schema.fields import FILE, LEAF, LIST, MAP
+from kschedctl.objects.schema.schema import FILE, LEAF, LIST, MAP
 
 ROOT: Final = Path(__file__).parents[1]
 #: The prefix of Go type names; removed, as ``_PREFIXES`` of OpenAPI names are, so that the two match.

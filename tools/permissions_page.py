@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.objects.kind_names import plural
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import KINDS, plural
 from kschedctl.trials.completeness.required_kinds import ADDITIONS, TABLE
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
 from kschedctl.scheduler.framework.interface import Plugin
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS, in_tree_registry

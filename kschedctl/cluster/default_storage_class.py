@@ -7,8 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 
 BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _DEFAULT_CLASS_ANNOTATIONS: Final = (

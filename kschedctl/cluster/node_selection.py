@@ -9,10 +9,9 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
-from kschedctl.objects.classes import RuntimeClass
-from kschedctl.objects.node_selector import NodeSelector
 from kschedctl.objects.pod import PodSpec
-from kschedctl.objects.selectors import IN, NodeTerm, SelectorError, label_map_selector, parse_node_term
+from kschedctl.objects.policies import RuntimeClass
+from kschedctl.objects.selectors import IN, NodeSelector, NodeTerm, SelectorError, label_map_selector, parse_node_term
 
 
 def nodes_matching_term(nodes: Nodes, term: NodeTerm) -> Mask:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import has_members
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 
 
 def pod_group_gates(cluster: Cluster, release: Release) -> tuple[str, ...]:

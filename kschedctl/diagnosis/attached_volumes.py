@@ -11,8 +11,7 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import VolumeAttachment
-from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.volume import PersistentVolume, VolumeAttachment
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.scheduler.volumes.pod_claims import claim_uses, group_claims, pod_claims
 

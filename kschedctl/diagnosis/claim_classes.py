@@ -9,8 +9,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS, default_storage_class, has_class
 from kschedctl.common.wording import listed, similar
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope

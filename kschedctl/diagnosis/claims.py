@@ -25,8 +25,7 @@ from kschedctl.diagnosis.provisioners import (
     unregistered_driver,
 )
 from kschedctl.objects.selectors import SelectorError
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.volumes.claims import (

@@ -17,11 +17,10 @@ from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.diagnosis.node_health import PROBLEMS
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.objects.amounts import amount_of, exact_quantity
 from kschedctl.objects.core import Node
+from kschedctl.objects.pod import OWN_TAINTS
 from kschedctl.objects.quantity import parse_quantity
-from kschedctl.objects.resources import CPU, MEMORY
-from kschedctl.objects.tolerations import OWN_TAINTS
+from kschedctl.objects.resources import CPU, MEMORY, amount_of, exact_quantity
 from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
 from kschedctl.scheduler.framework.remedy import Change, Create, Remedy, Risk, created
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope

@@ -9,8 +9,7 @@ from typing import Final
 from kschedctl.cluster.records import PodRecord
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.core import Condition, Node, Taint
-from kschedctl.objects.pod import Toleration
-from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
+from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, Toleration, tolerated
 from kschedctl.scheduler.framework.remedy import Risk
 
 #: The taint of a node that the cluster autoscaler is about to delete; its value is the Unix time of the tainting.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.objects.storage import CSIDriver, StorageClass
+from kschedctl.objects.volume import CSIDriver, StorageClass
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.scheduler.volumes.csi_nodes import CSINodes
 from kschedctl.scheduler.volumes.migration import PLUGINS_BY_NAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.objects.tolerations import NO_SCHEDULE
+from kschedctl.objects.pod import NO_SCHEDULE
 
 MASTER: Final = "node-role.kubernetes.io/master"
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"

@@ -9,7 +9,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.wording import meant
 from kschedctl.linter.values import Steps, at, is_rendered, items, text
 from kschedctl.objects.kinds import kind_type
-from kschedctl.objects.schema.fields import kinds_by_version
+from kschedctl.objects.schema.schema import kinds_by_version
 from kschedctl.sources.snapshot.documents import read_envelope
 
 #: The suffix of list kinds, and the kind of a list of objects of any kinds.

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import PodAffinityTerm
 from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.policies import PriorityClass
 
 
 class ClusterQueries(Protocol):

@@ -13,8 +13,14 @@ from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.values import Steps, at, converted, is_rendered, items, mapping, numbered, text
 from kschedctl.objects.core import Taint
 from kschedctl.objects.meta import ApiStruct
-from kschedctl.objects.pod import PodAffinityTerm, Toleration, TopologySpreadConstraint
-from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
+from kschedctl.objects.pod import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    PodAffinityTerm,
+    Toleration,
+    TopologySpreadConstraint,
+    tolerates,
+)
 
 T = TypeVar("T", bound=ApiStruct)
 

@@ -1,4 +1,4 @@
-"""The defaults that an API server sets on objects, limited to fields that scheduling reads (core/v1, storage/v1)."""
+"""The defaults that an API server sets on objects, limited to fields that scheduling reads."""
 
 from __future__ import annotations
 
@@ -7,23 +7,41 @@ from typing import Final, TypeVar, cast
 
 from msgspec.structs import replace
 
-from kschedctl.objects.canonical_quantity import Amount, QuantityFormat, forms
-from kschedctl.objects.container_limits import container_limits
 from kschedctl.objects.coordination import ConfigMap, Endpoints, Lease, LeaseCandidate
 from kschedctl.objects.core import Namespace, Service
-from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kschedctl.objects.device_defaults import (
-    default_resource_claim,
-    default_resource_claim_template,
-    default_resource_slice,
+from kschedctl.objects.device import (
+    EXACT_COUNT,
+    Device,
+    DeviceFeatures,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+    ResourceSlice,
 )
-from kschedctl.objects.limits import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Container, Pod, PodSpec, ResourceRequirements
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
-from kschedctl.objects.resources import HUGEPAGES_PREFIX, RequestRules, container_requests, is_pod_level_resource
-from kschedctl.objects.storage import CSIStorageCapacity, StorageClass
-from kschedctl.objects.volume import EphemeralVolumeSource, PersistentVolume, PersistentVolumeClaim, Volume
+from kschedctl.objects.policies import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
+from kschedctl.objects.quantity import Amount, QuantityFormat, forms
+from kschedctl.objects.resources import (
+    HUGEPAGES_PREFIX,
+    RequestRules,
+    container_limits,
+    container_requests,
+    is_pod_level_resource,
+)
+from kschedctl.objects.volume import (
+    CSIStorageCapacity,
+    EphemeralVolumeSource,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    Volume,
+)
 from kschedctl.objects.workload import (
     CronJob,
     DaemonSet,
@@ -35,6 +53,65 @@ from kschedctl.objects.workload import (
     ReplicationController,
     StatefulSet,
 )
+
+# The defaults that an API server sets on device claims and slices, and the conversion of older versions to v1.
+
+R = TypeVar("R", ExactDeviceRequest, DeviceSubRequest)
+
+
+def default_resource_claim(obj: ResourceClaim) -> ResourceClaim:
+    """Return a ResourceClaim with the defaults that an API server sets."""
+    return replace(obj, spec=_claim_spec(obj.spec))
+
+
+def default_resource_claim_template(obj: ResourceClaimTemplate) -> ResourceClaimTemplate:
+    """Return a ResourceClaimTemplate with the defaults that an API server sets."""
+    return replace(obj, spec=replace(obj.spec, spec=_claim_spec(obj.spec.spec)))
+
+
+def default_resource_slice(obj: ResourceSlice) -> ResourceSlice:
+    """Return a ResourceSlice converted to v1."""
+    if all(device.basic is None for device in obj.spec.devices):
+        return obj
+    return replace(obj, spec=replace(obj.spec, devices=tuple(map(_device, obj.spec.devices))))
+
+
+def _device(device: Device) -> Device:
+    if device.basic is None:
+        return device
+    values = {name: getattr(device.basic, name) for name in DeviceFeatures.__struct_fields__}
+    return Device(name=device.name, **values)
+
+
+def _claim_spec(spec: ResourceClaimSpec) -> ResourceClaimSpec:
+    return replace(spec, devices=replace(spec.devices, requests=tuple(map(_request, spec.devices.requests))))
+
+
+def _request(request: DeviceRequest) -> DeviceRequest:
+    exactly = request.exactly
+    if exactly is None and request.device_class_name:
+        values = {name: getattr(request, name) for name in ExactDeviceRequest.__struct_fields__}
+        exactly = ExactDeviceRequest(**values)
+    return DeviceRequest(
+        name=request.name,
+        exactly=None if exactly is None else _amount(exactly),
+        first_available=tuple(map(_amount, request.first_available)),
+    )
+
+
+def _amount(request: R) -> R:
+    mode = request.allocation_mode or EXACT_COUNT
+    return replace(
+        request,
+        allocation_mode=mode,
+        count=1 if mode == EXACT_COUNT and request.count == 0 else request.count,
+        tolerations=tuple(map(_toleration, request.tolerations)),
+    )
+
+
+def _toleration(toleration: DeviceToleration) -> DeviceToleration:
+    return replace(toleration, operator=toleration.operator or "Equal")
+
 
 DEFAULT_NAMESPACE: Final = "default"
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"

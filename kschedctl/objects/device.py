@@ -1,7 +1,7 @@
 """Devices and the claims for them (resource.k8s.io/v1).
 
 An API server also serves v1beta2, which has the same schema, and v1beta1. In v1beta1 the fields of a device are under
-``basic``, and those of a request are next to its name; ``kschedctl.objects.device_defaults`` converts them to v1.
+``basic``, and those of a request are next to its name; ``kschedctl.objects.defaults`` converts them to v1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from msgspec import field
 
 from kschedctl.objects.core import Condition, QuantityText
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int64, ObjectMeta, Time
-from kschedctl.objects.node_selector import NodeSelector
+from kschedctl.objects.selectors import NodeSelector
 
 ALL: Final = "All"
 EXACT_COUNT: Final = "ExactCount"

@@ -1,27 +1,30 @@
-"""The kinds that scheduling reads and their types: the table shared by file readers and the live client."""
+"""The kinds that scheduling reads, their types, and the names that kubectl accepts for them."""
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import Final, TypeVar
 
-from kschedctl.objects.classes import PriorityClass, RuntimeClass
+from msgspec.structs import replace
+
 from kschedctl.objects.coordination import ConfigMap, Endpoints, Lease, LeaseCandidate
 from kschedctl.objects.core import Namespace, Node, Service
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE, NAMESPACED
 from kschedctl.objects.device import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kschedctl.objects.limits import LimitRange, ResourceQuota
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.metrics import PodMetrics
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
-from kschedctl.objects.storage import (
+from kschedctl.objects.policies import LimitRange, PodMetrics, PriorityClass, ResourceQuota, RuntimeClass
+from kschedctl.objects.volume import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
     StorageClass,
     VolumeAttachment,
     VolumeAttributesClass,
 )
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.workload import (
     CronJob,
     DaemonSet,
@@ -119,3 +122,118 @@ def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
 def _group(api_version: str) -> str:
     group, slash, _ = api_version.rpartition("/")
     return group if slash else ""
+
+
+# The names that kubectl accepts for kinds (``pod``, ``pods``, ``po``, ``deployments.apps``), and their scope.
+
+T = TypeVar("T", bound=ApiObject)
+
+#: The short names listed by ``kubectl api-resources``.
+_SHORT: Final = {
+    "CronJob": "cj",
+    "DaemonSet": "ds",
+    "Deployment": "deploy",
+    "LimitRange": "limits",
+    "Namespace": "ns",
+    "Node": "no",
+    "PersistentVolume": "pv",
+    "PersistentVolumeClaim": "pvc",
+    "Pod": "po",
+    "PodDisruptionBudget": "pdb",
+    "PriorityClass": "pc",
+    "ReplicaSet": "rs",
+    "ReplicationController": "rc",
+    "ResourceQuota": "quota",
+    "Service": "svc",
+    "StatefulSet": "sts",
+    "StorageClass": "sc",
+    "VolumeAttributesClass": "vac",
+}
+
+#: The end of a hint about kinds that could not be listed.
+PERMISSIONS_PAGE: Final = "docs/permissions.md has a role with all permissions"
+#: The newest served version of the kinds that have none called ``v1``.
+_VERSIONS: Final[dict[type[ApiObject], str]] = {PodGroup: "v1beta1", Workload: "v1beta1", CompositePodGroup: "v1alpha3"}
+
+
+def kind_by_name(name: str) -> type[ApiObject] | None:
+    """Return the kind for a name that kubectl accepts, or ``None`` if there is none.
+
+    Parameters
+    ----------
+    name : str
+        A singular, plural or short name, in upper or lower case, with or without the API group.
+
+    Examples
+    --------
+    >>> [kind_by_name(name).__name__ for name in ("po", "StorageClasses", "deployments.apps")]
+    ['Pod', 'StorageClass', 'Deployment']
+    """
+    return _names().get(name.lower())
+
+
+def kind_names() -> tuple[str, ...]:
+    """Return all known names, without those that contain an API group."""
+    return tuple(name for name in _names() if "." not in name)
+
+
+def is_namespaced(kind: type[ApiObject]) -> bool:
+    """Report whether a kind is namespaced."""
+    return kind is Pod or kind in NAMESPACED
+
+
+def api_version_of(kind: type[ApiObject]) -> str:
+    """Return the ``apiVersion`` of a kind's manifests, in the version that current API servers serve.
+
+    Examples
+    --------
+    >>> api_version_of(Pod), api_version_of(PodGroup)
+    ('v1', 'scheduling.k8s.io/v1beta1')
+    """
+    group = next(group for (group, _), known in KINDS.items() if known is kind)
+    version = _VERSIONS.get(kind, "v1")
+    return f"{group}/{version}" if group else version
+
+
+def with_namespace(obj: T, namespace: str) -> T:
+    """Return the object with `namespace`, or the default namespace if empty, unless it has one or is cluster-scoped."""
+    if obj.namespace or not is_namespaced(type(obj)):
+        return obj
+    return replace(obj, metadata=replace(obj.metadata, namespace=namespace or DEFAULT_NAMESPACE))
+
+
+@cache
+def _names() -> dict[str, type[ApiObject]]:
+    names: dict[str, type[ApiObject]] = {}
+    for (group, kind), type_ in KINDS.items():
+        singular = kind.lower()
+        names[singular] = names[plural(singular)] = type_
+        if group:
+            names[f"{singular}.{group}"] = names[f"{plural(singular)}.{group}"] = type_
+        if kind in _SHORT:
+            names[_SHORT[kind]] = type_
+    return names
+
+
+def cannot_be_listed(kind: str) -> str:
+    """Return the sentence that the user is not allowed to list a kind.
+
+    Examples
+    --------
+    >>> cannot_be_listed("CSINode")
+    'csinodes cannot be listed by this user'
+    """
+    return f"{plural(kind.lower())} cannot be listed by this user"
+
+
+def plural(singular: str) -> str:
+    """Return the plural of a lowercase kind, as used in API paths.
+
+    Examples
+    --------
+    >>> plural("pod"), plural("storageclass"), plural("csistoragecapacity")
+    ('pods', 'storageclasses', 'csistoragecapacities')
+    """
+    if singular.endswith("s"):
+        return f"{singular}es"
+    return f"{singular[:-1]}ies" if singular.endswith("y") else f"{singular}s"

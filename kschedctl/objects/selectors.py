@@ -1,8 +1,4 @@
-"""Label selectors and node selectors, parsed into requirements (apimachinery ``labels.Requirement``).
-
-A parsed ``Selector`` is a tuple of requirements that must all hold. It is matched with ``matches`` for one label map,
-or with ``kschedctl.cluster.labels.LabelColumns.matches`` for many at once.
-"""
+"""Label selectors and node selectors: their types, their notation and their matching."""
 
 from __future__ import annotations
 
@@ -12,9 +8,41 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.objects.meta import LabelSelector
+from kschedctl.common.errors import InputError
+from kschedctl.objects.meta import ApiStruct, Int32, LabelSelector, LabelSelectorRequirement
 from kschedctl.objects.names import label_value_problems, qualified_name_problems
-from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm
+
+# The NodeSelector (core/v1): the terms by which pods and PersistentVolumes select nodes.
+
+
+class NodeSelectorRequirement(ApiStruct, frozen=True):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(ApiStruct, frozen=True):
+    """A conjunction of requirements. A term without requirements matches nothing."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(ApiStruct, frozen=True):
+    """A disjunction of terms: at least one term must match."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredSchedulingTerm(ApiStruct, frozen=True):
+    weight: Int32 = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(ApiStruct, frozen=True):
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
+
 
 _INT64_DIGITS: Final = 19
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -178,3 +206,45 @@ def parse_int64(text: str) -> int | None:
         return None
     number = int(digits or "0") * (-1 if text.startswith("-") else 1)
     return number if -(2**63) <= number < 2**63 else None
+
+
+# Label selectors in the notation of kubectl's ``-l`` option: ``app=web,tier!=db,zone in (a,b),!legacy``.
+
+#: Commas between requirements, but not those inside parentheses.
+_COMMA: Final = re.compile(r",(?![^()]*\))")
+_SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
+_EQUALITY: Final = re.compile(r"([^\s=!<>()]+)\s*(==|=|!=)\s*([^\s=!<>()]*)")
+_EXISTENCE: Final = re.compile(r"(!?)\s*([^\s=!<>()]+)")
+
+
+def parse_label_query(text: str) -> Selector:
+    """Parse a label selector.
+
+    Raises
+    ------
+    InputError
+        If the text is not a label selector.
+
+    Examples
+    --------
+    >>> [str(requirement) for requirement in parse_label_query("app=web, zone in (a,b), !legacy")]
+    ['app=web', 'zone in (a,b)', '!legacy']
+    """
+    try:
+        expressions = tuple(_label_query_requirement(part.strip()) for part in _COMMA.split(text))
+        return parse_label_selector(LabelSelector(match_expressions=expressions))
+    except SelectorError as error:
+        hint = "such as app=web, app!=web, 'app in (web,api)', app or '!app', with commas between them"
+        raise InputError(f'"{text}" is not a label selector: {error}', path="--selector", hint=hint) from None
+
+
+def _label_query_requirement(text: str) -> LabelSelectorRequirement:
+    if match := _SET.fullmatch(text):
+        values = tuple(value.strip() for value in match[3].split(","))
+        return LabelSelectorRequirement(key=match[1], operator=IN if match[2] == "in" else NOT_IN, values=values)
+    if match := _EQUALITY.fullmatch(text):
+        operator = NOT_IN if match[2] == "!=" else IN
+        return LabelSelectorRequirement(key=match[1], operator=operator, values=(match[3],))
+    if match := _EXISTENCE.fullmatch(text):
+        return LabelSelectorRequirement(key=match[2], operator=DOES_NOT_EXIST if match[1] else EXISTS)
+    raise SelectorError(f'"{text}" cannot be read', "")

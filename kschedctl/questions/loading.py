@@ -13,8 +13,8 @@ from kschedctl.common.errors import ConfigError
 from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.config.types import KubeSchedulerConfiguration

@@ -14,8 +14,14 @@ from kschedctl.objects.core import Namespace, Node, Service
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from kschedctl.objects.well_known import HOSTNAME, ZONE
 
 _GPU: Final = "example.com/gpu"

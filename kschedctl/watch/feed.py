@@ -10,9 +10,9 @@ from typing import Final
 
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.coordination import Lease, LeaseCandidate
-from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod_group import Workload
+from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.workload import CronJob, DaemonSet, Deployment, Job, PodTemplate
 from kschedctl.sources.live.connection import Connection
 from kschedctl.sources.live.discovery import Served

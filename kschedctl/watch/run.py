@@ -13,9 +13,8 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.extras import install_command
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ObjectMeta
-from kschedctl.objects.selectors import matches
+from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.provenance import provenance
 from kschedctl.questions.answers.watch import Line, PodWaits

@@ -10,8 +10,7 @@ from typing import Final
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings import Location
-from kschedctl.objects.kind_names import PERMISSIONS_PAGE
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import KINDS, PERMISSIONS_PAGE
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.sources.live.connection import Connection

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.cluster.default_storage_class import default_storage_class, with_default_class
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from tests.builders import make_claim, make_cluster, make_storage_class
 
 

@@ -18,8 +18,8 @@ from conformance.jsonlines import read
 from conformance.recordings import RECORDINGS, has_answers, recorded_answers, sequence_themes, sequences
 from conformance.sequences import with_choices
 from kschedctl.objects.releases.feature_gates import known_gates
-from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
 from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
 
 N_RECORDED = 5
 

@@ -16,12 +16,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.workloads.pods import pods_of
-from kschedctl.objects.canonical_quantity import Amount
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import Amount
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.objects.schema.fields import field_names
+from kschedctl.objects.schema.schema import field_names
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.sources.snapshot.reading import read_manifest
 from tests.live.conftest import node, wait_for

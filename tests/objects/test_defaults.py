@@ -10,8 +10,7 @@ from kschedctl.objects.defaults import default_object, default_pod
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QuantityError
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from tests.builders import make_object
 
 

@@ -5,14 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from kschedctl.common.errors import InputError
 from kschedctl.objects.meta import LabelSelector
-from kschedctl.objects.node_selector import NodeSelectorTerm
 from kschedctl.objects.selectors import (
+    NodeSelectorTerm,
     NodeTerm,
     Requirement,
     SelectorError,
     label_map_selector,
     matches,
+    parse_label_query,
     parse_label_selector,
     parse_node_term,
 )
@@ -166,3 +168,34 @@ def test_refused_node_terms(written: dict[str, Any], path: str, problem: str) ->
     with pytest.raises(SelectorError) as caught:
         parse_node_term(msgspec.convert(written, NodeSelectorTerm))
     assert (caught.value.path, str(caught.value)) == (path, problem)
+
+
+LABELS = {"app": "web", "tier": "front", "empty": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("app=web", True),
+        ("app==web", True),
+        ("app = web , tier = front", True),
+        ("app!=web", False),
+        ("other!=web", True),
+        ("app in (web, api)", True),
+        ("app notin (web,api)", False),
+        ("app in (api),tier=front", False),
+        ("app", True),
+        ("!app", False),
+        ("!other", True),
+        ("empty=", True),
+        ("app=", False),
+    ],
+)
+def test_selects(text: str, found: bool) -> None:
+    assert matches(parse_label_query(text), LABELS) is found
+
+
+@pytest.mark.parametrize("text", ["app in", "app in (", "=web", "a=b=c", "app=we b", "-app", "app>5", ",", "app=web,"])
+def test_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is not a label selector"):
+        parse_label_query(text)

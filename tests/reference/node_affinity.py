@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kschedctl.objects.core import Node
-from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import NodeSelectorRequirement, NodeSelectorTerm
 
 
 def _holds(requirement: NodeSelectorRequirement, value: str | None) -> bool:

@@ -10,8 +10,13 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.selectors import matches, parse_label_selector
-from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity, StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import (
+    CSIDriver,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from tests.reference.node_affinity import term_matches
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.objects.core import Node
-from kschedctl.objects.limits import LimitRange
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import LimitRange
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.loading import scheduling_cluster
 from kschedctl.sources.snapshot.load import Snapshot

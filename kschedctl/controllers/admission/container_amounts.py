@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.objects.canonical_quantity import Amount, Amounts, forms, parse_amounts
-from kschedctl.objects.container_limits import container_limits
 from kschedctl.objects.pod import Container, Pod, ResourceRequirements
-from kschedctl.objects.resources import RequestRules, container_requests
+from kschedctl.objects.quantity import Amount, Amounts, forms, parse_amounts
+from kschedctl.objects.resources import RequestRules, container_limits, container_requests
 
 _BY_SPEC = RequestRules(pod_level=False, status=False, pod_level_status=False)
 

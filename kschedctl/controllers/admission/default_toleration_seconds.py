@@ -9,8 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.objects.pod import Pod, Toleration
-from kschedctl.objects.tolerations import NO_EXECUTE
+from kschedctl.objects.pod import NO_EXECUTE, Pod, Toleration
 
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS: Final = 300

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.objects.canonical_quantity import Amount, Amounts
-from kschedctl.objects.quantity import milli_value, value
+from kschedctl.objects.quantity import Amount, Amounts, milli_value, value
 
 #: The largest amount that is compared in milli-units (resource.MaxMilliValue).
 _MAX_MILLI_VALUE: Final = (2**63 - 1) // 1000

@@ -18,11 +18,10 @@ from kschedctl.common.findings import Finding, ObjectRef
 from kschedctl.controllers.admission.changes import FieldChange
 from kschedctl.controllers.admission.container_amounts import aggregate_amounts, amounts_of, containers_of
 from kschedctl.controllers.admission.limit_bounds import broken_bounds
-from kschedctl.objects.canonical_quantity import Amounts, parse_amounts
 from kschedctl.objects.core import ResourceList
-from kschedctl.objects.limits import LimitRange, LimitRangeItem
 from kschedctl.objects.pod import Container, Pod
-from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.objects.policies import LimitRange, LimitRangeItem
+from kschedctl.objects.quantity import QUANTITY_HINT, Amounts, QuantityError, parse_amounts
 from kschedctl.objects.resources import CPU, MEMORY
 
 _CONTAINER: Final = "Container"

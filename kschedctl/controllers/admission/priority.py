@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
-from kschedctl.objects.classes import SYSTEM_CLASSES, PriorityClass
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import SYSTEM_CLASSES, PriorityClass
 from kschedctl.objects.validation.pod_rejections import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT
 
 _NONE_HINT: Final = "the snapshot has no PriorityClasses: add the class to the input, in the pod's file or another one"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.admission.quota_usage import matches_scopes, pod_usage
-from kschedctl.objects.canonical_quantity import Amount, parse_amounts
-from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import ResourceQuota
+from kschedctl.objects.quantity import Amount, parse_amounts
 from kschedctl.objects.resources import RequestRules
 
 

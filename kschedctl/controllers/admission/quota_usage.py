@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from kschedctl.objects.canonical_quantity import Amount, Amounts, QuantityFormat, forms
-from kschedctl.objects.container_limits import container_limits
 from kschedctl.objects.core import ResourceList
-from kschedctl.objects.limits import ResourceQuota, ScopedResourceSelectorRequirement
 from kschedctl.objects.pod import Pod, pod_affinity_terms
-from kschedctl.objects.quantity import NANO, parse_quantity
+from kschedctl.objects.policies import ResourceQuota, ScopedResourceSelectorRequirement
+from kschedctl.objects.quantity import NANO, Amount, Amounts, QuantityFormat, forms, parse_quantity
 from kschedctl.objects.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -18,6 +16,7 @@ from kschedctl.objects.resources import (
     MEMORY,
     PODS,
     RequestRules,
+    container_limits,
     is_extended_resource,
     is_pod_level_resource,
     parse_resources,

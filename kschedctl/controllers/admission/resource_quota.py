@@ -13,11 +13,10 @@ from kschedctl.controllers.admission.quota_usage import (
     missing_resources_message,
     pod_usage,
 )
-from kschedctl.objects.canonical_quantity import Amount, Amounts, parse_amounts
 from kschedctl.objects.core import ResourceList
-from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.objects.policies import ResourceQuota
+from kschedctl.objects.quantity import QUANTITY_HINT, Amount, Amounts, QuantityError, parse_amounts
 from kschedctl.objects.resources import RequestRules
 
 

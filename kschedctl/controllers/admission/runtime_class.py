@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
-from kschedctl.objects.classes import RuntimeClass, RuntimeClassScheduling
-from kschedctl.objects.pod import Pod, PodSpec, Toleration
+from kschedctl.objects.pod import NO_EXECUTE, Pod, PodSpec, Toleration
+from kschedctl.objects.policies import RuntimeClass, RuntimeClassScheduling
 from kschedctl.objects.resources import parse_resources
-from kschedctl.objects.tolerations import NO_EXECUTE
 
 _NONE_HINT: Final = "the snapshot has no RuntimeClasses: add the class to the input, in the pod's file or another one"
 

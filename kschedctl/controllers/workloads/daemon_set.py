@@ -13,10 +13,8 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
 from kschedctl.controllers.workloads.template import pod_from_template, template_hash
-from kschedctl.objects.node_selector import NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.objects.pod import Affinity, PodSpec, Toleration
-from kschedctl.objects.selectors import IN
-from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, Affinity, PodSpec, Toleration, tolerated
+from kschedctl.objects.selectors import IN, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.objects.workload import DaemonSet, PodTemplateSpec
 
 _NODE_NAME: Final = "metadata.name"

@@ -17,12 +17,11 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
-from kschedctl.objects.canonical_quantity import parse_amounts
 from kschedctl.objects.core import ResourceList
 from kschedctl.objects.defaults import default_pod_spec
 from kschedctl.objects.meta import ApiObject, ObjectMeta, OwnerReference
 from kschedctl.objects.pod import Container, Pod, PodSpec, ResourceRequirements
-from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError, parse_quantity
+from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError, parse_amounts, parse_quantity
 from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 from kschedctl.objects.workload import (
     CronJob,

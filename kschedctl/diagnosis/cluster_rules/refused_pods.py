@@ -28,13 +28,11 @@ from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSitua
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since
 from kschedctl.diagnosis.refusals import UNTRIED, AdmissionRefusal, QuotaNumbers, quota_numbers, refusal
-from kschedctl.objects.amounts import format_nanos
-from kschedctl.objects.canonical_quantity import Amount
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.quantity import NANO, QuantityError, parse_quantity
-from kschedctl.objects.resources import CPU, MEMORY, RequestRules
+from kschedctl.objects.quantity import NANO, Amount, QuantityError, parse_quantity
+from kschedctl.objects.resources import CPU, MEMORY, RequestRules, format_nanos
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.trials.simulate.capacity import capacity

@@ -19,8 +19,7 @@ from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSitua
 from kschedctl.diagnosis.csi_registration import unregistered_on
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.questions.answers.preempt_words import duration
 
 #: Pods that are younger than ten minutes may be starting.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.policies import PriorityClass
 from kschedctl.scheduler.framework.remedy import Risk
 
 _FIT = "NodeResourcesFit"

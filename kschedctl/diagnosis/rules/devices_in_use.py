@@ -20,8 +20,7 @@ from kschedctl.diagnosis.extended_resources import requested_devices
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.objects.amounts import format_amount
-from kschedctl.objects.resources import CPU, MEMORY
+from kschedctl.objects.resources import CPU, MEMORY, format_amount
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 
 

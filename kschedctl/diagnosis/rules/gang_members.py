@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from kschedctl.common.wording import listed, similar
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.objects.amounts import amount_of
+from kschedctl.objects.resources import amount_of
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 
 _FIT = "NodeResourcesFit"

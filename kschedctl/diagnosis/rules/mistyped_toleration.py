@@ -18,8 +18,7 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.core import Taint
-from kschedctl.objects.pod import Toleration
-from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, tolerates
+from kschedctl.objects.pod import CONTROL_PLANE_TAINTS, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, Toleration, tolerates
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, remove_operation
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 

@@ -19,8 +19,8 @@ from kschedctl.diagnosis.extended_resources import offers_of_vendor, requested_d
 from kschedctl.diagnosis.rules.mistyped_resource import intended
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.core import Node
+from kschedctl.objects.resources import exact_quantity
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation, patched
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint

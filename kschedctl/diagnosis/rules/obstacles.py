@@ -19,10 +19,9 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.diagnosis.volume_places import selection_text, volume_scope
-from kschedctl.objects.amounts import format_amount
-from kschedctl.objects.resources import PODS
+from kschedctl.objects.pod import UNSCHEDULABLE_TAINT
+from kschedctl.objects.resources import PODS, format_amount
 from kschedctl.objects.selectors import SelectorError, label_map_selector, parse_node_term
-from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
 from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay

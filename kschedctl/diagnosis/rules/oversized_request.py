@@ -25,7 +25,6 @@ from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of, together
 from kschedctl.diagnosis.rules.unhealthy_nodes import only_unhealthy
 from kschedctl.diagnosis.situation import Situation
-from kschedctl.objects.amounts import exact_quantity, format_amount
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Container, PodSpec
 from kschedctl.objects.quantity import QuantityError, parse_quantity, value
@@ -35,6 +34,8 @@ from kschedctl.objects.resources import (
     HUGEPAGES_PREFIX,
     MEMORY,
     PODS,
+    exact_quantity,
+    format_amount,
     is_extended_resource,
     scheduler_units,
 )

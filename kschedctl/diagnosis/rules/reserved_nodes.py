@@ -17,7 +17,7 @@ from kschedctl.diagnosis.node_health import health_taints, is_unhealthy, lacks_n
 from kschedctl.diagnosis.rules import mistyped_toleration, obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.core import Node, Taint
-from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS, CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedctl.objects.pod import CONTROL_PLANE_TAINTS, CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
 from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 

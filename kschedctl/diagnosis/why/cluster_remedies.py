@@ -14,11 +14,10 @@ from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_l
 from kschedctl.diagnosis.node_health import lacks_setup
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.diagnosis.volume_places import nodes_at, volume_places
-from kschedctl.objects.amounts import amount_of
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
-from kschedctl.objects.resources import PODS, RequestRules
-from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS
+from kschedctl.objects.pod import CONTROL_PLANE_TAINTS
+from kschedctl.objects.policies import PriorityClass
+from kschedctl.objects.resources import PODS, RequestRules, amount_of
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.framework.operands import Shortfall

@@ -22,7 +22,7 @@ from kschedctl.controllers.workloads.stateful_set import REVISION_HASH, update_r
 from kschedctl.controllers.workloads.update_strategy import ON_DELETE, PARALLEL
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.template import through_templates
-from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.decision import Decision

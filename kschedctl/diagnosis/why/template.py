@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.pod import Container, Pod, PodSpec
 from kschedctl.objects.workload import CronJob, PodTemplateSpec
 from kschedctl.scheduler.framework.remedy import Operation, Patch, Remedy, patched, pointer

@@ -16,13 +16,12 @@ from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import TemplatePart, WorkloadPods
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
-from kschedctl.objects.kind_names import with_namespace
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import KINDS, with_namespace
 from kschedctl.objects.pod import PodAffinityTerm
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD
+from kschedctl.objects.policies import PriorityClass
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import PodTemplate
 from kschedctl.trials.loaded_cluster import LoadedCluster

@@ -10,9 +10,8 @@ from kschedctl.linter.cluster.references import references
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.objects.kind_names import is_namespaced
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.kinds import is_namespaced
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.scheduler.cycle.decision import Decision
 
 #: The plugins that reject a pod for a node whatever other pods run there.

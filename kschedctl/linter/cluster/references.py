@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.values import Steps, at, numbered, text
-from kschedctl.objects.classes import SYSTEM_CLASSES, PriorityClass, RuntimeClass
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.policies import SYSTEM_CLASSES, PriorityClass, RuntimeClass
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 
 
 class Reference(NamedTuple):

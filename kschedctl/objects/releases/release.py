@@ -11,30 +11,30 @@ from types import MappingProxyType
 from typing import Final
 
 from kschedctl.common.errors import UnsupportedError
-from kschedctl.objects.releases.device_rules import (
+from kschedctl.objects.releases.feature_gates import gate_defaults, idle_gates, known_gates
+from kschedctl.objects.releases.rules import (
     DEVICES_1_33,
     DEVICES_1_34,
     DEVICES_1_35,
     DEVICES_1_36,
     DEVICES_1_37,
-    DeviceRules,
-)
-from kschedctl.objects.releases.feature_gates import gate_defaults, idle_gates, known_gates
-from kschedctl.objects.releases.pod_group_rules import (
     GENERIC_WORKLOAD,
     POD_GROUP_GATES_1_36,
     POD_GROUP_GATES_1_37,
     POD_GROUPS_1_36,
     POD_GROUPS_1_37,
+    QUEUE_1_34,
+    QUEUE_1_35,
+    QUEUE_1_36,
+    QUEUE_1_37,
     TOPOLOGY_AWARE,
-    PodGroupRules,
-)
-from kschedctl.objects.releases.queue_rules import QUEUE_1_34, QUEUE_1_35, QUEUE_1_36, QUEUE_1_37, QueueRules
-from kschedctl.objects.releases.validation_rules import (
     VALIDATION_1_34,
     VALIDATION_1_35,
     VALIDATION_1_36,
     VALIDATION_1_37,
+    DeviceRules,
+    PodGroupRules,
+    QueueRules,
     ValidationRules,
 )
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kschedctl.objects import field_errors
-from kschedctl.objects.canonical_quantity import Amount
 from kschedctl.objects.names import path_segment_problems, subdomain_problems
-from kschedctl.objects.validation.context import Found, Tree, ValidationContext
+from kschedctl.objects.quantity import Amount
 from kschedctl.objects.validation.metadata import object_metadata
 from kschedctl.objects.validation.resources import container_resource_name
-from kschedctl.objects.validation.values import invalid_findings, label_name, not_negative_amount, one_of, require
+from kschedctl.objects.validation.values import (
+    Found,
+    Tree,
+    ValidationContext,
+    invalid_findings,
+    label_name,
+    not_negative_amount,
+    one_of,
+    require,
+)
 
 _LONGEST_WINDOW: Final = 3600
 _LONGEST_PERIOD: Final = 1800

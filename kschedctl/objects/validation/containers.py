@@ -1,22 +1,236 @@
-"""Validation of containers, init containers and ephemeral containers."""
+"""Validation of containers of all kinds, their probes, lifecycle handlers, mounts and devices."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.common.findings import Finding
 from kschedctl.objects import field_errors
 from kschedctl.objects.field_errors import Typed
-from kschedctl.objects.formats import port_name_problems, port_problems
-from kschedctl.objects.validation.context import Found, Tree, ValidationContext
+from kschedctl.objects.names import http_header_problems, port_name_problems, port_problems
 from kschedctl.objects.validation.environment import environment, environment_from
-from kschedctl.objects.validation.handlers import lifecycle, probes
-from kschedctl.objects.validation.mounts import Volumes, volume_devices, volume_mounts
 from kschedctl.objects.validation.resources import container_resources
 from kschedctl.objects.validation.security import container_security
-from kschedctl.objects.validation.values import given_label_name, given_one_of, invalid_findings, one_of, require
+from kschedctl.objects.validation.values import (
+    Found,
+    Tree,
+    ValidationContext,
+    given_label_name,
+    given_one_of,
+    invalid_findings,
+    not_negative,
+    one_of,
+    port,
+    relative_path,
+    require,
+)
+
+# Validation of probes and of the lifecycle handlers that run when a container starts or stops.
+
+_PROBE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
+_LIFECYCLE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "sleep")
+_NUMBERS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+_WINDOWS_SIGNALS: Final = ("SIGKILL", "SIGTERM")
+_NAMED_SIGNALS: Final = (
+    *("ABRT", "ALRM", "BUS", "CHLD", "CLD", "CONT", "FPE", "HUP", "ILL", "INT", "IO", "IOT", "KILL", "PIPE", "POLL"),
+    *("PROF", "PWR", "QUIT", "RTMAX", "RTMIN", "SEGV", "STKFLT", "STOP", "SYS", "TERM", "TRAP", "TSTP", "TTIN"),
+    *("TTOU", "URG", "USR1", "USR2", "VTALRM", "WINCH", "XCPU", "XFSZ"),
+)
+_COUNTED_SIGNALS: Final = (*(f"RTMIN+{i}" for i in range(1, 16)), *(f"RTMAX-{i}" for i in range(1, 15)))
+_SIGNALS: Final = tuple(sorted(f"SIG{name}" for name in (*_NAMED_SIGNALS, *_COUNTED_SIGNALS)))
+
+
+def lifecycle(rules: Tree, spec: Tree, path: str, context: ValidationContext) -> Found:
+    """Yield the problems of the handlers after start and before stop, and of the stop signal."""
+    for name in ("postStart", "preStop"):
+        if name in rules:
+            yield from _handler(rules[name], _LIFECYCLE_HANDLERS, spec, f"{path}.{name}")
+    if "stopSignal" in rules and context.on("ContainerStopSignals"):
+        yield from _stop_signal(rules["stopSignal"], spec.get("os"), f"{path}.stopSignal")
+
+
+def _stop_signal(signal: str, system: Tree | None, path: str) -> Found:
+    if system is None:
+        yield field_errors.forbidden(path, "may not be set for containers with empty `spec.os.name`")
+    elif system.get("name") == "windows":
+        yield from one_of(signal, _WINDOWS_SIGNALS, path)
+    elif system.get("name") == "linux":
+        yield from one_of(signal, _SIGNALS, path)
+
+
+def probes(container: Tree, spec: Tree, path: str) -> Found:
+    """Yield the problems of the probes of a container."""
+    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if name not in container:
+            continue
+        probe, at = container[name], f"{path}.{name}"
+        yield from _probe(probe, spec, at)
+        if name != "readinessProbe":
+            threshold = probe.get("successThreshold") or 1
+            if threshold != 1:
+                yield field_errors.invalid(f"{at}.successThreshold", threshold, "must be 1")
+        elif "terminationGracePeriodSeconds" in probe:
+            seconds = probe["terminationGracePeriodSeconds"]
+            problem = "must not be set for readinessProbes"
+            yield field_errors.invalid(f"{at}.terminationGracePeriodSeconds", seconds, problem)
+
+
+def _probe(probe: Tree, spec: Tree, path: str) -> Found:
+    yield from _handler(probe, _PROBE_HANDLERS, spec, path)
+    for name in _NUMBERS:
+        yield from not_negative(probe.get(name), f"{path}.{name}")
+    seconds = probe.get("terminationGracePeriodSeconds")
+    if seconds is not None and seconds <= 0:
+        yield field_errors.invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0")
+
+
+def _handler(handler: Tree, kinds: tuple[str, ...], spec: Tree, path: str) -> Found:
+    found = False
+    for kind in kinds:
+        if kind not in handler:
+            continue
+        at = f"{path}.{kind}"
+        if found:
+            yield field_errors.forbidden(at, "may not specify more than 1 handler type")
+            continue
+        found = True
+        action = handler[kind]
+        match kind:
+            case "exec":
+                yield from require(action.get("command"), f"{at}.command")
+            case "httpGet":
+                yield from _http_get(action, at)
+            case "tcpSocket":
+                yield from port(action.get("port", 0), f"{at}.port")
+            case "grpc":
+                number = action.get("port", 0)
+                yield from invalid_findings(port_problems(number), number, f"{at}.port")
+            case _:
+                yield from _sleep(action.get("seconds", 0), spec, at)
+    if not found:
+        yield field_errors.required(path, "must specify a handler type")
+
+
+def _http_get(action: Tree, path: str) -> Found:
+    yield from port(action.get("port", 0), f"{path}.port")
+    yield from one_of(action.get("scheme") or "HTTP", ("HTTP", "HTTPS"), f"{path}.scheme")
+    for header in action.get("httpHeaders", ()):
+        name = header.get("name", "")
+        yield from invalid_findings(http_header_problems(name), name, f"{path}.httpHeaders")
+
+
+def _sleep(seconds: int, spec: Tree, path: str) -> Found:
+    period = spec.get("terminationGracePeriodSeconds", 30)
+    if seconds < 0 or seconds > period:
+        problem = f"must be non-negative and less than terminationGracePeriodSeconds ({period})"
+        yield field_errors.invalid(path, seconds, problem)
+
+
+# Validation of the volume mounts and devices of containers.
+
+_BIDIRECTIONAL: Final = "Bidirectional"
+_PROPAGATIONS: Final = (_BIDIRECTIONAL, "HostToContainer", "None")
+_RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
+#: The pod's valid volumes, by name.
+Volumes = Mapping[str, Tree]
+
+
+def volume_mounts(container: Tree, volumes: Volumes, path: str) -> Found:
+    """Yield the problems of the volume mounts of a container."""
+    devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
+    privileged = container.get("securityContext", {}).get("privileged", False)
+    places: set[str] = set()
+    for i, mount in enumerate(container["volumeMounts"]):
+        at = f"{path}[{i}]"
+        name, place = mount.get("name", ""), mount.get("mountPath", "")
+        if not name:
+            yield field_errors.required(f"{at}.name")
+        if name not in volumes:
+            yield field_errors.not_found(f"{at}.name", name)
+        if not place:
+            yield field_errors.required(f"{at}.mountPath")
+        if place in places:
+            yield field_errors.invalid(f"{at}.mountPath", place, "must be unique")
+        places.add(place)
+        if name in devices:
+            yield field_errors.invalid(f"{at}.name", name, "must not already exist in volumeDevices")
+        if place in devices.values():
+            problem = "must not already exist as a path in volumeDevices"
+            yield field_errors.invalid(f"{at}.mountPath", place, problem)
+        yield from _below(mount, path, at)
+        yield from _propagation(mount, privileged, path)
+
+
+def _below(mount: Tree, path: str, at: str) -> Found:
+    """Yield the problems of the subpath of a mount; the path of most messages does not contain the mount's index."""
+    if mount.get("subPath"):
+        yield from relative_path(mount["subPath"], f"{path}.subPath")
+    if expression := mount.get("subPathExpr"):
+        if mount.get("subPath"):
+            problem = "subPathExpr and subPath are mutually exclusive"
+            yield field_errors.invalid(f"{at}.subPathExpr", expression, problem)
+        yield from relative_path(expression, f"{path}.subPathExpr")
+
+
+def _propagation(mount: Tree, privileged: bool, path: str) -> Found:
+    propagation = mount.get("mountPropagation")
+    if propagation is not None:
+        yield from one_of(propagation, _PROPAGATIONS, f"{path}.mountPropagation")
+        if propagation == _BIDIRECTIONAL and not privileged:
+            problem = "Bidirectional mount propagation is available only to privileged containers"
+            yield field_errors.forbidden(f"{path}.mountPropagation", problem)
+    recursive = mount.get("recursiveReadOnly")
+    if recursive is None:
+        return
+    yield from one_of(recursive, _RECURSIVE, f"{path}.recursiveReadOnly")
+    if recursive in ("Enabled", "IfPossible"):
+        if not mount.get("readOnly", False):
+            problem = "may only be specified when readOnly is true"
+            yield field_errors.forbidden(f"{path}.recursiveReadOnly", problem)
+        if propagation not in (None, "None"):
+            problem = "may only be specified when mountPropagation is None or not specified"
+            yield field_errors.forbidden(f"{path}.recursiveReadOnly", problem)
+
+
+def _block_volume(volume: Tree | None, name: str, path: str) -> Found:
+    if volume is None:
+        yield field_errors.not_found(path, name)
+    elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
+        problem = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+        yield field_errors.invalid(path, name, problem)
+
+
+def volume_devices(container: Tree, volumes: Volumes, path: str) -> Found:
+    """Yield the problems of the block devices of a container."""
+    mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
+    names: set[str] = set()
+    places: set[str] = set()
+    for i, device in enumerate(container["volumeDevices"]):
+        at = f"{path}[{i}]"
+        name, place = device.get("name", ""), device.get("devicePath", "")
+        if not name:
+            yield field_errors.required(f"{at}.name")
+        if name in names:
+            yield field_errors.invalid(f"{at}.name", name, "must be unique")
+        yield from _block_volume(volumes.get(name), name, f"{at}.name")
+        if not place:
+            yield field_errors.required(f"{at}.devicePath")
+        if place in places:
+            yield field_errors.invalid(f"{at}.devicePath", place, "must be unique")
+        if ".." in place.split("/"):
+            yield field_errors.invalid(f"{at}.devicePath", place, "can not contain backsteps ('..')")
+        else:
+            places.add(place)
+        if name in mounts:
+            yield field_errors.invalid(f"{at}.name", name, "must not already exist in volumeMounts")
+        if place in mounts.values():
+            problem = "must not already exist as a path in volumeMounts"
+            yield field_errors.invalid(f"{at}.devicePath", place, problem)
+        if name:
+            names.add(name)
+
 
 _ALWAYS: Final = "Always"
 _NEVER: Final = "Never"

@@ -6,11 +6,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kschedctl.objects import field_errors
-from kschedctl.objects.canonical_quantity import Amount
-from kschedctl.objects.formats import config_key_problems, env_var_problems
-from kschedctl.objects.names import qualified_name_problems, subdomain_problems
-from kschedctl.objects.validation.context import Found, Tree, ValidationContext
-from kschedctl.objects.validation.values import given_label_name, invalid_findings, without_backsteps
+from kschedctl.objects.names import config_key_problems, env_var_problems, qualified_name_problems, subdomain_problems
+from kschedctl.objects.quantity import Amount
+from kschedctl.objects.validation.values import (
+    Found,
+    Tree,
+    ValidationContext,
+    given_label_name,
+    invalid_findings,
+    without_backsteps,
+)
 
 _FIELDS: Final = (
     "metadata.name",

@@ -7,8 +7,7 @@ from typing import Final
 
 from kschedctl.objects import field_errors
 from kschedctl.objects.names import label_problems, path_segment_problems, qualified_name_problems
-from kschedctl.objects.validation.context import Found, Tree
-from kschedctl.objects.validation.values import invalid_findings, labels, not_negative
+from kschedctl.objects.validation.values import Found, Tree, invalid_findings, labels, not_negative
 
 #: A function that returns the problems of a name.
 NameRule = Callable[[str], Iterable[str]]

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
+import msgspec
+
+from kschedctl.common.text.json_text import decoded_json
 from kschedctl.objects import field_errors
-from kschedctl.objects.formats import ip_problems, range_problems
-from kschedctl.objects.names import subdomain_problems, too_long, underscored_subdomain_problems
-from kschedctl.objects.validation.annotations import MIRROR, app_armor_agrees, pod_annotations, seccomp_agrees
+from kschedctl.objects.defaults import default_pod_spec
+from kschedctl.objects.names import (
+    ip_problems,
+    range_problems,
+    subdomain_problems,
+    too_long,
+    underscored_subdomain_problems,
+)
+from kschedctl.objects.pod import PodSpec
+from kschedctl.objects.quantity import QuantityError
+from kschedctl.objects.schema.schema import decode_object
 from kschedctl.objects.validation.containers import (
     ContainerValidation,
     containers,
@@ -15,25 +27,199 @@ from kschedctl.objects.validation.containers import (
     image_alone,
     init_containers,
 )
-from kschedctl.objects.validation.context import Found, Tree, ValidationContext
-from kschedctl.objects.validation.defaults import default_pod
-from kschedctl.objects.validation.go_values import in_go
 from kschedctl.objects.validation.metadata import object_metadata
 from kschedctl.objects.validation.placement import affinity, scheduling_gates, tolerations, topology_spread
 from kschedctl.objects.validation.pod_group import scheduling_group
 from kschedctl.objects.validation.resources import overhead, pod_resources
-from kschedctl.objects.validation.security import pod_security, shared_processes
+from kschedctl.objects.validation.security import (
+    containers_in_visiting_order,
+    host_process,
+    operating_system,
+    pod_security,
+    shared_processes,
+)
 from kschedctl.objects.validation.values import (
+    Found,
+    Tree,
+    ValidationContext,
     given_one_of,
+    in_go,
     invalid_findings,
     label_name,
     labels,
     not_negative,
     one_of,
     qualified_name,
+    relative_path,
 )
 from kschedctl.objects.validation.volumes import pod_volumes
-from kschedctl.objects.validation.windows import containers_in_visiting_order, host_process, operating_system
+
+# Defaults that API servers set on Pods, but not on pod templates, before validation.
+#
+# Other defaults are applied where a field is validated: an absent field counts as its default.
+
+
+def default_pod(spec: Tree, context: ValidationContext) -> None:
+    """Fill in requests from limits, host ports on the host network, and pod-level requests and limits.
+
+    Parameters
+    ----------
+    spec : dict
+        The spec of a Pod, which is modified. A pod that was admitted already has its defaults.
+    """
+    if context.partial:
+        return
+    on_host = spec.get("hostNetwork", False)
+    for name in ("containers", "initContainers"):
+        for container in spec.get(name, ()):
+            resources = container.get("resources", {})
+            if resources.get("limits"):
+                requests = resources.get("requests", {})
+                missing = {key: text for key, text in resources["limits"].items() if key not in requests}
+                container["resources"] = {**resources, "requests": {**requests, **missing}}
+            for port in container.get("ports", ()) if on_host else ():
+                port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
+    if "resources" in spec and context.on("PodLevelResources"):
+        _default_pod_level(spec)
+
+
+def _default_pod_level(spec: Tree) -> None:
+    known = {key: spec[key] for key in ("containers", "initContainers", "resources") if key in spec}
+    try:
+        whole = default_pod_spec(msgspec.convert(known, PodSpec)).resources
+    except QuantityError:
+        return
+    for name, amounts in (("requests", whole.requests), ("limits", whole.limits)):
+        if amounts:
+            spec["resources"] = {**spec["resources"], name: dict(amounts)}
+
+
+# Validation of pod annotations that have a meaning for an API server.
+
+MIRROR: Final = "kubernetes.io/config.mirror"
+TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
+_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+SECCOMP_OF_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_OF_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
+APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+_RUNTIME_DEFAULT: Final = "runtime/default"
+_DOCKER_DEFAULT: Final = "docker/default"
+_UNCONFINED: Final = "unconfined"
+_LOCALHOST: Final = "localhost/"
+_COST: Final = re.compile(r"-?[0-9]+", re.ASCII).fullmatch
+
+
+def pod_annotations(own: dict[str, str], spec: Tree, path: str, context: ValidationContext) -> Found:
+    """Yield the problems of the annotations of a pod or pod template."""
+    if not own:
+        return
+    if MIRROR in own and not spec.get("nodeName"):
+        problem = "must set spec.nodeName if mirror pod annotation is set"
+        yield field_errors.invalid(f"{path}[{MIRROR}]", own[MIRROR], problem)
+    if own.get(TOLERATIONS):
+        yield from _tolerations(own[TOLERATIONS], path, context)
+    cost = own.get(_DELETION_COST)
+    if cost is not None and not _is_cost(cost):
+        yield field_errors.invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer")
+    if SECCOMP_OF_POD in own:
+        yield from _seccomp(own[SECCOMP_OF_POD], f"{path}.{SECCOMP_OF_POD}")
+    for key, profile in own.items():
+        if key.startswith(SECCOMP_OF_CONTAINER):
+            yield from _seccomp(profile, f"{path}.{key}")
+    yield from _app_armor(own, spec, path)
+
+
+def _app_armor(own: dict[str, str], spec: Tree, path: str) -> Found:
+    names = {container.get("name", "") for _, container in containers_in_visiting_order(spec, path)}
+    for key, profile in own.items():
+        if not key.startswith(APP_ARMOR):
+            continue
+        name = key.removeprefix(APP_ARMOR)
+        if name not in names:
+            yield field_errors.invalid(f"{path}[{key}]", name, "container not found")
+        if profile not in ("", _RUNTIME_DEFAULT, _UNCONFINED) and not profile.startswith(_LOCALHOST):
+            problem = f"invalid AppArmor profile name: {field_errors.go_quote(profile)}"
+            yield field_errors.invalid(f"{path}[{key}]", profile, problem)
+
+
+def _is_cost(text: str) -> bool:
+    if not _COST(text) or (text.startswith("0") and text != "0"):
+        return False
+    return -(2**31) <= int(text) < 2**31 if len(text) < 20 else False
+
+
+def _tolerations(text: str, path: str, context: ValidationContext) -> Found:
+    try:
+        given = decoded_json(text)
+    except ValueError:
+        return
+    tree, wrong = decode_object({"spec": {"tolerations": given}}, "v1", "Pod")
+    if wrong is None:
+        yield from tolerations(tree["spec"].get("tolerations", ()), f"{path}.{TOLERATIONS}", context)
+
+
+def _seccomp(profile: str, path: str) -> Found:
+    if profile in (_RUNTIME_DEFAULT, _DOCKER_DEFAULT, _UNCONFINED):
+        return
+    if profile.startswith(_LOCALHOST):
+        yield from relative_path(profile.removeprefix(_LOCALHOST), path)
+    else:
+        yield field_errors.invalid(path, profile, "must be a valid seccomp profile")
+
+
+def seccomp_agrees(own: dict[str, str], spec: Tree, path: str) -> Found:
+    """Yield the problems of seccomp profiles that differ between annotation and field."""
+    if not own:
+        return
+    holders = [(SECCOMP_OF_POD, path, spec)]
+    for at, container in containers_in_visiting_order(spec, path):
+        holders.append((f"{SECCOMP_OF_CONTAINER}{container.get('name', '')}", at, container))
+    for key, at, holder in holders:
+        profile = holder.get("securityContext", {}).get("seccompProfile")
+        if profile is not None and key in own:
+            at = f"{at}.securityContext.seccompProfile"
+            yield from _agrees(own[key], profile, (_RUNTIME_DEFAULT, _DOCKER_DEFAULT), "seccomp", at)
+
+
+def app_armor_agrees(own: dict[str, str], spec: Tree, path: str) -> Found:
+    """Yield the problems of AppArmor profiles that differ between annotation and field."""
+    if not own or spec.get("os", {}).get("name") == "windows":
+        return
+    of_pod = spec.get("securityContext", {}).get("appArmorProfile")
+    for at, container in containers_in_visiting_order(spec, path):
+        profile = container.get("securityContext", {}).get("appArmorProfile", of_pod)
+        key = f"{APP_ARMOR}{container.get('name', '')}"
+        if profile is not None and key in own:
+            at = f"{at}.securityContext.appArmorProfile"
+            yield from _agrees(own[key], profile, (_RUNTIME_DEFAULT,), "apparmor", at)
+
+
+def _agrees(value: str, profile: Tree, defaults: tuple[str, ...], what: str, path: str) -> Found:
+    kind = profile.get("type")
+    wrong_type = (
+        (kind == "Unconfined" and value != _UNCONFINED)
+        or (kind == "RuntimeDefault" and value not in defaults)
+        or (kind == "Localhost" and not value.startswith(_LOCALHOST))
+    )
+    if wrong_type:
+        yield field_errors.forbidden(f"{path}.type", f"{what} type in annotation and field must match")
+    elif kind == "Localhost" and value.removeprefix(_LOCALHOST) != profile.get("localhostProfile"):
+        problem = f"{what} profile in annotation and field must match"
+        yield field_errors.forbidden(f"{path}.localhostProfile", problem)
+
+
+def app_armor_profile(annotation: str) -> Tree | None:
+    """Return the profile of an AppArmor annotation in the form of the field; ``None`` if it is invalid."""
+    match annotation:
+        case "unconfined":
+            return {"type": "Unconfined"}
+        case "runtime/default":
+            return {"type": "RuntimeDefault"}
+        case _ if annotation.startswith(_LOCALHOST) and annotation != _LOCALHOST:
+            return {"type": "Localhost", "localhostProfile": annotation.removeprefix(_LOCALHOST)}
+        case _:
+            return None
+
 
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

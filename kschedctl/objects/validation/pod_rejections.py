@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from kschedctl.common.findings import Finding
-from kschedctl.objects.classes import SYSTEM_CLASSES
-from kschedctl.objects.validation.context import Found, Tree, ValidationContext
+from kschedctl.objects.policies import SYSTEM_CLASSES
 from kschedctl.objects.validation.placement import affinity, topology_spread
+from kschedctl.objects.validation.values import Found, Tree, ValidationContext
 
 #: The rule of findings about pods of a workload: the reason of the events that its controller emits.
 FAILED_CREATE: Final = "FailedCreate"

@@ -10,15 +10,28 @@ import msgspec
 
 from kschedctl.common.findings import Finding
 from kschedctl.objects import field_errors
-from kschedctl.objects.canonical_quantity import Amount, Amounts, QuantityFormat, forms
-from kschedctl.objects.container_limits import container_limits
 from kschedctl.objects.field_errors import Typed
 from kschedctl.objects.names import extended_resource_problems, is_native_resource, qualified_name_problems
 from kschedctl.objects.pod import Pod, PodSpec
-from kschedctl.objects.quantity import NANO, QuantityError, milli_value, parse_quantity, value
-from kschedctl.objects.resources import HUGEPAGES_PREFIX, RequestRules, container_requests, is_pod_level_resource
-from kschedctl.objects.validation.context import Found, Tree
-from kschedctl.objects.validation.values import invalid_findings, label_name
+from kschedctl.objects.quantity import (
+    NANO,
+    Amount,
+    Amounts,
+    QuantityError,
+    QuantityFormat,
+    forms,
+    milli_value,
+    parse_quantity,
+    value,
+)
+from kschedctl.objects.resources import (
+    HUGEPAGES_PREFIX,
+    RequestRules,
+    container_limits,
+    container_requests,
+    is_pod_level_resource,
+)
+from kschedctl.objects.validation.values import Found, Tree, invalid_findings, label_name
 
 _CONTAINER: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 _COUNTED: Final = frozenset(

@@ -11,18 +11,17 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from kschedctl.common.findings import Finding, Severity
-from kschedctl.objects.names import path_segment_problems
+from kschedctl.objects import field_errors
+from kschedctl.objects.names import path_segment_problems, qualified_name_problems, subdomain_problems
+from kschedctl.objects.policies import SYSTEM_CLASSES
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.schema.decode import decode_object
-from kschedctl.objects.schema.strict import is_known
+from kschedctl.objects.schema.schema import decode_object, is_known
 from kschedctl.objects.validation.autoscaler import horizontal_pod_autoscaler, horizontal_pod_autoscaler_v1
-from kschedctl.objects.validation.budget import pod_disruption_budget
-from kschedctl.objects.validation.claim import persistent_volume_claim
-from kschedctl.objects.validation.context import Found, Tree, ValidationContext
 from kschedctl.objects.validation.jobs import cron_job, job
 from kschedctl.objects.validation.metadata import object_metadata
-from kschedctl.objects.validation.persistent_volume import persistent_volume
-from kschedctl.objects.validation.pod import pod
+from kschedctl.objects.validation.persistent_volume import persistent_volume, persistent_volume_claim
+from kschedctl.objects.validation.placement import label_selector, selector_in_message
+from kschedctl.objects.validation.pod import PREEMPTION_POLICIES, pod
 from kschedctl.objects.validation.pod_group import (
     composite_pod_group,
     group_refusals,
@@ -32,8 +31,18 @@ from kschedctl.objects.validation.pod_group import (
     workload,
 )
 from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, label_key_refusals, pod_path, pod_refusals
-from kschedctl.objects.validation.priority_class import priority_class
-from kschedctl.objects.validation.storage_class import storage_class
+from kschedctl.objects.validation.values import (
+    Found,
+    Tree,
+    ValidationContext,
+    at_most_all,
+    given_one_of,
+    in_go,
+    int_or_percent,
+    invalid_findings,
+    one_of,
+    qualified_name,
+)
 from kschedctl.objects.validation.warnings import warnings
 from kschedctl.objects.validation.workloads import (
     daemon_set,
@@ -43,6 +52,115 @@ from kschedctl.objects.validation.workloads import (
     replication_controller,
     stateful_set,
 )
+
+# Validation of PodDisruptionBudgets.
+
+
+def pod_disruption_budget(tree: Tree, context: ValidationContext) -> Found:
+    """Yield the problems of a PodDisruptionBudget; its metadata is validated only as that of any kind."""
+    spec: dict[str, Any] = tree.get("spec", {})
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        problem = "minAvailable and maxUnavailable cannot be both set"
+        shown = in_go("PodDisruptionBudgetSpec", spec) | {"Selector": selector_in_message(spec.get("selector"))}
+        yield field_errors.invalid("spec", shown, problem)
+    for name in ("minAvailable", "maxUnavailable"):
+        if name in spec:
+            yield from int_or_percent(spec[name], f"spec.{name}")
+            yield from at_most_all(spec[name], f"spec.{name}")
+    yield from label_selector(spec.get("selector"), "spec.selector")
+    if "unhealthyPodEvictionPolicy" in spec:
+        policy = spec["unhealthyPodEvictionPolicy"]
+        yield from one_of(policy, ("AlwaysAllow", "IfHealthyBudget"), "spec.unhealthyPodEvictionPolicy")
+
+
+# Validation of PriorityClasses.
+
+_SYSTEM: Final = "system-"
+_HIGHEST: Final = 1_000_000_000
+
+
+def priority_class(tree: Tree, context: ValidationContext) -> Found:
+    """Yield the problems of a PriorityClass."""
+    metadata, value = tree.get("metadata", {}), tree.get("value", 0)
+    name = metadata.get("name", "")
+    yield from object_metadata(metadata, subdomain_problems, namespaced=False)
+    if name.startswith(_SYSTEM):
+        if problem := _of_the_system(name, value, tree.get("globalDefault", False)):
+            reserved = (
+                f"priority class names with '{_SYSTEM}' prefix are reserved for system use only. error: {problem}"
+            )
+            yield field_errors.forbidden("metadata.name", reserved)
+    elif value > _HIGHEST:
+        yield field_errors.forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST}")
+    if "preemptionPolicy" in tree:
+        yield from given_one_of(tree["preemptionPolicy"], PREEMPTION_POLICIES, "preemptionPolicy")
+
+
+def _of_the_system(name: str, value: int, is_default: bool) -> str:
+    known = next((system for system in SYSTEM_CLASSES if system.name == name), None)
+    if known is None:
+        return f"{name} is not a known system priority class"
+    if known.value != value:
+        return f"value of {name} PriorityClass must be {known.value}"
+    return f"globalDefault of {name} PriorityClass must be false" if is_default else ""
+
+
+# Validation of StorageClasses.
+
+_MOST_PARAMETERS: Final = 512
+_MOST_PARAMETER_BYTES: Final = 256 * 1024
+
+
+def storage_class(tree: Tree, context: ValidationContext) -> Found:
+    """Yield the problems of a StorageClass."""
+    yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=False)
+    provisioner = tree.get("provisioner", "").lower()
+    if not provisioner:
+        yield field_errors.required("provisioner")
+    else:
+        yield from invalid_findings(qualified_name_problems(provisioner), provisioner, "provisioner")
+    yield from _parameters(tree.get("parameters", {}))
+    if tree.get("reclaimPolicy"):
+        yield from one_of(tree["reclaimPolicy"], ("Delete", "Retain"), "reclaimPolicy")
+    mode = tree.get("volumeBindingMode", "Immediate")
+    yield from one_of(mode, ("Immediate", "WaitForFirstConsumer"), "volumeBindingMode")
+    yield from _topologies(tree.get("allowedTopologies", ()), "allowedTopologies")
+
+
+def _parameters(parameters: dict[str, str]) -> Found:
+    if len(parameters) > _MOST_PARAMETERS:
+        yield field_errors.too_long("parameters", _MOST_PARAMETERS)
+        return
+    if "" in parameters:
+        yield field_errors.invalid("parameters", "", "field can not be empty.")
+    size = sum(len(f"{key}{value}".encode(errors="replace")) for key, value in parameters.items())
+    if size > _MOST_PARAMETER_BYTES:
+        yield field_errors.too_long("parameters", _MOST_PARAMETER_BYTES)
+
+
+def _topologies(terms: list[Tree], path: str) -> Found:
+    known: list[dict[str, frozenset[str]]] = []
+    for i, term in enumerate(terms):
+        own: dict[str, frozenset[str]] = {}
+        for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
+            at = f"{path}[{i}].matchLabelExpressions[{n}]"
+            key, values = requirement.get("key", ""), requirement.get("values", ())
+            if not values:
+                yield field_errors.required(f"{at}.values")
+            for v, value in enumerate(values):
+                if value in values[:v]:
+                    yield field_errors.duplicate(f"{at}.values[{v}]", value)
+            yield from qualified_name(key, f"{at}.key")
+            if key in own:
+                yield field_errors.duplicate(f"{at}.key", key)
+            own[key] = frozenset(values)
+        # Upstream's list of known terms begins with len(terms) empty ones; a term without expressions equals each.
+        for _ in range(len(terms) if not own else 0):
+            yield field_errors.duplicate(f"{path}[{i}].matchLabelExpressions", "")
+        for _ in (other for other in known if other == own):
+            yield field_errors.duplicate(f"{path}[{i}].matchLabelExpressions", "")
+        known.append(own)
+
 
 Rule: TypeAlias = Callable[[Tree, ValidationContext], Found]
 #: The validation rule of each kind.
@@ -127,7 +245,7 @@ def validate_decoded(
     Parameters
     ----------
     tree : dict
-        The object as decoded by ``kschedctl.objects.schema.decode.decoded``. Defaults are filled in place.
+        The object as decoded by ``kschedctl.objects.schema.schema.decoded``. Defaults are filled in place.
     """
     key = f"{api_version}/{kind}"
     rule = RULES.get(key)

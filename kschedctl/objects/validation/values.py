@@ -1,16 +1,82 @@
-"""Validation of single values: numbers, names, percentages, enumerations."""
+"""The context of validation rules, and checks of single values: numbers, names, percentages, enumerations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
 
+from kschedctl.common.findings import Finding
 from kschedctl.objects import field_errors
-from kschedctl.objects.canonical_quantity import Amount
-from kschedctl.objects.formats import percent_problems, port_name_problems, port_problems
-from kschedctl.objects.names import label_problems, label_value_problems, qualified_name_problems, subdomain_problems
+from kschedctl.objects.names import (
+    label_problems,
+    label_value_problems,
+    percent_problems,
+    port_name_problems,
+    port_problems,
+    qualified_name_problems,
+    subdomain_problems,
+)
+from kschedctl.objects.quantity import Amount
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import ValidationRules
 from kschedctl.objects.selectors import parse_int64
-from kschedctl.objects.validation.context import Found
+
+#: An object or a part of one, decoded by ``kschedctl.objects.schema.schema``: fields of the right type, no nulls.
+Tree: TypeAlias = dict[str, Any]
+Found: TypeAlias = Iterator[Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationContext:
+    """The inputs of validation besides the object.
+
+    Attributes
+    ----------
+    release : Release
+        The release of the API server.
+    is_pod : bool
+        True if a Pod itself is validated, not a pod template.
+    pod_name : str
+        The pod's name if a Pod itself is validated; else empty.
+    merged_labels : mapping of str to str
+        The pod's labels if the label keys of its selectors have yet to be merged into the selectors; else empty.
+    partial : bool
+        True if the tree contains only the fields that scheduling reads, so that other fields must not be required.
+    host_users : bool
+        True if the pod uses the host's user namespace.
+    """
+
+    release: Release
+    is_pod: bool = False
+    pod_name: str = ""
+    merged_labels: Mapping[str, str] = field(default_factory=dict)
+    partial: bool = False
+    host_users: bool = True
+
+    def on(self, gate: str) -> bool:
+        """Report whether a feature gate of the API server is on."""
+        return self.release.api_server_has(gate)
+
+    @property
+    def rules(self) -> ValidationRules:
+        """The rules in which the release's validation differs from that of other releases."""
+        return self.release.validation
+
+    def of_pod(self, metadata: Tree) -> ValidationContext:
+        """Return the context for a Pod itself.
+
+        A partial pod has been admitted, so its label keys are already merged into its selectors.
+        """
+        labels = {} if self.partial else metadata.get("labels", {})
+        return replace(self, is_pod=True, pod_name=metadata.get("name", ""), merged_labels=labels)
+
+    def of_users(self, host_users: bool) -> ValidationContext:
+        """Return the context for a pod that uses the host's user namespace, or does not."""
+        return replace(self, host_users=host_users)
+
+
+# Validation of single values: numbers, names, percentages, enumerations.
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 NOT_POSITIVE: Final = "must be greater than zero"
@@ -140,3 +206,97 @@ def volume_path(value: str, path: str) -> Found:
     yield from relative_path(value, path)
     if value.startswith("..") and not value.startswith("../"):
         yield field_errors.invalid(path, value, "must not start with '..'")
+
+
+# Values of Go types that are internal to API servers, as messages print them: Go's names, and all fields.
+
+#: The fields of these types in the order of the Go structs, each with its zero value.
+_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "SecurityContext": {
+        "capabilities": None,
+        "privileged": None,
+        "seLinuxOptions": None,
+        "windowsOptions": None,
+        "runAsUser": None,
+        "runAsGroup": None,
+        "runAsNonRoot": None,
+        "readOnlyRootFilesystem": None,
+        "allowPrivilegeEscalation": None,
+        "procMount": None,
+        "seccompProfile": None,
+        "appArmorProfile": None,
+    },
+    "Capabilities": {"add": None, "drop": None},
+    "SELinuxOptions": {"user": "", "role": "", "type": "", "level": ""},
+    "WindowsSecurityContextOptions": {
+        "gmsaCredentialSpecName": None,
+        "gmsaCredentialSpec": None,
+        "runAsUserName": None,
+        "hostProcess": None,
+    },
+    "SeccompProfile": {"type": "", "localhostProfile": None},
+    "PodResourceClaim": {"name": "", "resourceClaimName": None, "resourceClaimTemplateName": None},
+    "ContainerResizePolicy": {"resourceName": "", "restartPolicy": ""},
+    "ClusterTrustBundleProjection": {
+        "name": None,
+        "signerName": None,
+        "labelSelector": None,
+        "optional": None,
+        "path": "",
+    },
+    "PodDisruptionBudgetSpec": {
+        "minAvailable": None,
+        "selector": None,
+        "maxUnavailable": None,
+        "unhealthyPodEvictionPolicy": None,
+    },
+    "Strategy": {"type": "", "rollingUpdate": None},
+    "RollingUpdate": {"maxUnavailable": 0, "maxSurge": 0},
+    "RollingUpdateStatefulSetStrategy": {"partition": 0, "maxUnavailable": None},
+    "SuccessPolicy": {"rules": None},
+    "SuccessPolicyRule": {"succeededIndexes": None, "succeededCount": None},
+}
+_INSIDE: Final[Mapping[str, str]] = {
+    "capabilities": "Capabilities",
+    "seLinuxOptions": "SELinuxOptions",
+    "windowsOptions": "WindowsSecurityContextOptions",
+    "seccompProfile": "SeccompProfile",
+    "appArmorProfile": "SeccompProfile",
+    "rollingUpdate": "RollingUpdate",
+    "rules": "SuccessPolicyRule",
+}
+_NAMES: Final = {
+    "seLinuxOptions": "SELinuxOptions",
+    "gmsaCredentialSpecName": "GMSACredentialSpecName",
+    "gmsaCredentialSpec": "GMSACredentialSpec",
+}
+
+
+def in_go(type_: str, tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value with the names and fields that messages print.
+
+    Parameters
+    ----------
+    type_ : str
+        The name of the value's Go type.
+
+    Examples
+    --------
+    >>> in_go("SeccompProfile", {"localhostProfile": "a.json"})
+    {'Type': '', 'LocalhostProfile': 'a.json'}
+    """
+    out = {}
+    for key, none in _FIELDS[type_].items():
+        value = tree.get(key, none)
+        inside = _INSIDE.get(key)
+        if isinstance(value, dict) and inside is not None:
+            value = in_go(inside, value)
+        elif isinstance(value, list) and inside is not None:
+            value = [in_go(inside, item) for item in value]
+        out[_NAMES.get(key, key[:1].upper() + key[1:])] = value
+    return out
+
+
+def sorted_labels(labels: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Return labels in the order in which messages print them."""
+    return None if labels is None else dict(sorted(labels.items()))

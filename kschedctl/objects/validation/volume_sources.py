@@ -7,10 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from kschedctl.objects import field_errors
-from kschedctl.objects.formats import range_problems
-from kschedctl.objects.names import subdomain_problems, too_long
-from kschedctl.objects.validation.context import Found, Tree, ValidationContext
-from kschedctl.objects.validation.values import invalid_findings, label_name, one_of, require, without_backsteps
+from kschedctl.objects.names import range_problems, subdomain_problems, too_long
+from kschedctl.objects.validation.values import (
+    Found,
+    Tree,
+    ValidationContext,
+    invalid_findings,
+    label_name,
+    one_of,
+    require,
+    without_backsteps,
+)
 
 #: A function that yields the problems of a volume source.
 SourceRule = Callable[[Tree, str, ValidationContext], Found]

@@ -8,21 +8,23 @@ from typing import Final
 from kschedctl.objects import field_errors
 from kschedctl.objects.field_errors import Typed
 from kschedctl.objects.names import label_problems, subdomain_problems
-from kschedctl.objects.validation.annotations import app_armor_agrees, pod_annotations, seccomp_agrees
-from kschedctl.objects.validation.claim import claim_spec
-from kschedctl.objects.validation.context import Found, Tree, ValidationContext
-from kschedctl.objects.validation.go_values import in_go, sorted_labels
 from kschedctl.objects.validation.metadata import annotations_given, object_metadata, with_labels
-from kschedctl.objects.validation.pod import pod_spec
-from kschedctl.objects.validation.selectors import is_empty, label_selector, selector_in_message, selects
+from kschedctl.objects.validation.persistent_volume import claim_spec
+from kschedctl.objects.validation.placement import is_empty, label_selector, selector_in_message, selects
+from kschedctl.objects.validation.pod import app_armor_agrees, pod_annotations, pod_spec, seccomp_agrees
 from kschedctl.objects.validation.values import (
+    Found,
+    Tree,
+    ValidationContext,
     at_most_all,
+    in_go,
     int_or_percent,
     label_name,
     labels,
     not_negative,
     number_or_percent,
     one_of,
+    sorted_labels,
 )
 
 _ROLLING: Final = "RollingUpdate"

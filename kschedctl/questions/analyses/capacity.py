@@ -14,7 +14,7 @@ from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
 from kschedctl.controllers.workloads.replicas import SCALABLE
 from kschedctl.controllers.workloads.stateful_set import another
-from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.workload import Job
 from kschedctl.questions.analyses.explain.answer import explanation

@@ -24,9 +24,8 @@ from kschedctl.diagnosis.why.search import suggest
 from kschedctl.diagnosis.why.unblocking_changes import MOST as DEFAULT_CHANGES
 from kschedctl.diagnosis.why.unblocking_changes import Unblocking, UnblockingResult, unblock
 from kschedctl.objects.core import Namespace, Node
-from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.selectors import matches
+from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.analyses.diagnosis import diagnosis_data
 from kschedctl.questions.analyses.explain.cause import cause
 from kschedctl.questions.analyses.explain.suggestions import suggestion_data

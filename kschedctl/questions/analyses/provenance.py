@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
-from kschedctl.objects.kind_names import plural
+from kschedctl.objects.kinds import plural
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
 from kschedctl.questions.answers.base import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData

@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.amounts import exact_quantity
-from kschedctl.objects.resources import CPU, MEMORY, PODS, RequestRules
+from kschedctl.objects.resources import CPU, MEMORY, PODS, RequestRules, exact_quantity
 from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.answers.simulate import UtilisationData
 

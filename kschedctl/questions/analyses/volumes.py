@@ -12,8 +12,7 @@ from kschedctl.diagnosis.claims import diagnose_unbound
 from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.objects.core import Node
 from kschedctl.objects.selectors import SelectorError
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.provenance import Provenance, envelope, provenance

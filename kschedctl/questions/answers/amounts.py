@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.quantity import parse_quantity
-from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, scheduler_units
+from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, format_amount, scheduler_units
 
 
 def readable(resource: str, quantity: str) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from kschedctl.common.text.characters import printable
 from kschedctl.common.wording import listed
-from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.resources import format_amount
 from kschedctl.questions.answers.explain import NodeData, ReasonData
 from kschedctl.questions.answers.merged_text import shape, together
 from kschedctl.scheduler.framework.operands import Shortfall

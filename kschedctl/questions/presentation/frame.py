@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final, Self, TypeVar
 
 from kschedctl.common.wording import counted, listed
-from kschedctl.objects.kind_names import PERMISSIONS_PAGE
+from kschedctl.objects.kinds import PERMISSIONS_PAGE
 from kschedctl.questions.answers.amounts import readable
 from kschedctl.questions.answers.base import Envelope, MissingData
 from kschedctl.questions.answers.explain import PodData

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.common.wording import counted
-from kschedctl.objects.amounts import amount_of as with_unit
 from kschedctl.objects.resources import CPU, MEMORY, PODS
+from kschedctl.objects.resources import amount_of as with_unit
 from kschedctl.questions.answers.amounts import amount_of
 from kschedctl.questions.answers.explain import PodData
 from kschedctl.questions.answers.nodes import NodeAmountsData, NodeDescription

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kschedctl.objects.amounts import amount_of as with_unit
+from kschedctl.objects.resources import amount_of as with_unit
 from kschedctl.questions.answers.amounts import amount_of
 from kschedctl.questions.answers.simulate import UtilisationData
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Segment

@@ -12,7 +12,7 @@ from kschedctl.cluster.pod_group_members import group_members, groups_with_membe
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.wording import listed, similar
-from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.questions.analyses.subjects import PodSubject
 

@@ -17,7 +17,7 @@ from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.daemon_set import node_of
 from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.controllers.workloads.replicas import SCALABLE
-from kschedctl.objects.kind_names import with_namespace
+from kschedctl.objects.kinds import with_namespace
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import CronJob, DaemonSet, Job

@@ -14,8 +14,7 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.wording import listed
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
-from kschedctl.objects.label_query import parse_label_query
-from kschedctl.objects.selectors import matches
+from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.subjects import PodSubject
 from kschedctl.questions.face import SchedulingCluster

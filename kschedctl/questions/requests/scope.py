@@ -9,9 +9,8 @@ from typing import TypeVar
 import msgspec
 
 from kschedctl.common.errors import InputError
-from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.selectors import matches
+from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.sources.snapshot.validation import Validation
 

@@ -12,7 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.wording import listed, similar
 from kschedctl.controllers.workloads.pods import WORKLOADS
-from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.requests.manifests import ObjectSubject

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.storage import CSINode, StorageClass
-from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.volume import CSINode, PersistentVolume, StorageClass
 from kschedctl.questions.answers.volumes import ClaimAction
 from kschedctl.questions.volumeview.zones import usable_from, zones_of
 from kschedctl.scheduler.volumes.binder import Binder

@@ -16,8 +16,7 @@ from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.common.arrays import Mask
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.questions.volumeview.claim_outcomes import NodeOverview, claims_on_nodes
 from kschedctl.questions.volumeview.early_binding import Trap, find_trap
 from kschedctl.questions.volumeview.zones import usable_from, zones_of

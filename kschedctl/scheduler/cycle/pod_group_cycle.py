@@ -15,7 +15,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules
+from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules
 from kschedctl.scheduler.cycle.alike_members import AlikeMembers
 from kschedctl.scheduler.cycle.assumed_pods import assumed, without_nominations
 from kschedctl.scheduler.cycle.cycle import NO_NODES, schedule_pod

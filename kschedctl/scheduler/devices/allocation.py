@@ -13,9 +13,8 @@ from kschedctl.objects.device import (
     DeviceRequestAllocationResult,
     ResourceClaim,
 )
-from kschedctl.objects.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.objects.quantity import quantity_text
-from kschedctl.objects.selectors import IN
+from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.scheduler.devices.allocator import Allocations
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.search import Allocated

@@ -23,7 +23,7 @@ from kschedctl.objects.device import (
 )
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod, PodResourceClaim
-from kschedctl.objects.releases.device_rules import DeviceRules
+from kschedctl.objects.releases.rules import DeviceRules
 from kschedctl.scheduler.devices.errors import AllocationError
 
 #: The kinds of objects that describe devices, and what is allocated of them.

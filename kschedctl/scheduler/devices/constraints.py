@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from kschedctl.objects.device import Device, DeviceAttribute, DeviceConstraint
-from kschedctl.objects.releases.device_rules import DeviceRules
+from kschedctl.objects.releases.rules import DeviceRules
 from kschedctl.scheduler.devices.errors import AllocationError
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.device import Device, DeviceClass, DeviceSelector, DeviceTaintRule, ResourceClaim, ResourceSlice
-from kschedctl.objects.releases.device_rules import DeviceRules
+from kschedctl.objects.releases.rules import DeviceRules
 from kschedctl.scheduler.devices.claims import KINDS
 from kschedctl.scheduler.devices.constraints import attribute_value, lookup_attribute
 from kschedctl.scheduler.devices.counters import CounterName, available_counters

@@ -15,7 +15,7 @@ from kschedctl.cluster.node_selection import nodes_matching
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.device import CounterSet, DeviceFeatures, ResourceSlice, ResourceSliceSpec
-from kschedctl.objects.releases.device_rules import DeviceRules
+from kschedctl.objects.releases.rules import DeviceRules
 from kschedctl.scheduler.devices.usage import PoolID
 
 

@@ -10,8 +10,15 @@ import msgspec
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from kschedctl.scheduler.framework.events import ActionType, ClusterEvent, EventResource
 
 _RESOURCES: Final[dict[type[ApiObject], EventResource]] = {

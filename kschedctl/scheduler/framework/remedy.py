@@ -19,7 +19,7 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceClaim
-from kschedctl.objects.kind_names import api_version_of
+from kschedctl.objects.kinds import api_version_of
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup

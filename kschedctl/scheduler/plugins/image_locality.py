@@ -15,9 +15,8 @@ import numpy as np
 
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import counted
-from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.resources import MEMORY
+from kschedctl.objects.resources import MEMORY, format_amount
 from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach

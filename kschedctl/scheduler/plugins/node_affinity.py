@@ -22,9 +22,17 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import show_labels
 from kschedctl.objects.core import Node
-from kschedctl.objects.node_selector import NodeSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
+from kschedctl.objects.selectors import (
+    IN,
+    NodeSelector,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+    Requirement,
+    SelectorError,
+    label_map_selector,
+    parse_node_term,
+)
 from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.config.args import NodeAffinityArgs
 from kschedctl.scheduler.framework.cycle_state import CycleState

@@ -7,13 +7,13 @@ from typing import Final
 
 from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
 from kschedctl.objects.meta import Labels
-from kschedctl.objects.node_selector import NodeSelectorTerm
 from kschedctl.objects.selectors import (
     DOES_NOT_EXIST,
     EXISTS,
     GT,
     IN,
     NOT_IN,
+    NodeSelectorTerm,
     Requirement,
     SelectorError,
     label_map_selector,

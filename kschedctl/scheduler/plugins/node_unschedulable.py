@@ -9,8 +9,7 @@ import numpy as np
 
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.objects.core import Node
-from kschedctl.objects.pod import Pod
-from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT, tolerated
+from kschedctl.objects.pod import UNSCHEDULABLE_TAINT, Pod, tolerated
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import OF_NODE, OF_NOTHING
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod

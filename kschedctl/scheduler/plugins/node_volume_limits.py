@@ -17,7 +17,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import CSIDriver, CSINode
+from kschedctl.objects.volume import CSIDriver, CSINode
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import OF_NOTHING, Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered

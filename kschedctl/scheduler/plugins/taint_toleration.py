@@ -14,8 +14,7 @@ import numpy as np
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.core import Node, Taint
-from kschedctl.objects.pod import Pod, Toleration
-from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated, tolerates
+from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Pod, Toleration, tolerated, tolerates
 from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import OF_NODE, OF_NOTHING

@@ -8,16 +8,16 @@ from typing import Final
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.controllers.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.objects.core import Node, Taint
-from kschedctl.objects.pod import Toleration
-from kschedctl.objects.resources import RequestRules, is_extended_resource, pod_requests, scheduler_units
-from kschedctl.objects.tolerations import (
+from kschedctl.objects.pod import (
     CRITICAL_ADDONS_ONLY,
     NO_EXECUTE,
     NO_SCHEDULE,
     UNSAFE_TAINTS,
     UNSCHEDULABLE_TAINT,
+    Toleration,
     tolerated,
 )
+from kschedctl.objects.resources import RequestRules, is_extended_resource, pod_requests, scheduler_units
 from kschedctl.objects.well_known import HOSTNAME, PLATFORM_LABELS, describes_pool
 from kschedctl.scheduler.framework.remedy import (
     Operation,

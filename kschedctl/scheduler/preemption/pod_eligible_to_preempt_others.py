@@ -9,7 +9,7 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod, PodStatus
-from kschedctl.objects.releases.pod_group_rules import PodGroupRules
+from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.victims import pod_priority

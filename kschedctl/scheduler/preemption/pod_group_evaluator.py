@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY, PodGroupRules
 from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules
 from kschedctl.scheduler.framework.interface import PodGroupPostFilterResult, PodGroupTrial
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.status import Code, Status

@@ -17,7 +17,7 @@ from kschedctl.cluster.pod_group_members import grouped_pods
 from kschedctl.cluster.worlds import PodsInWorlds
 from kschedctl.common.arrays import Mask, Rows
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.pod_group_rules import PodGroupRules
+from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.scheduler.framework.interface import PluginsRunner
 from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict
 from kschedctl.scheduler.framework.status import Code, Reason, Status

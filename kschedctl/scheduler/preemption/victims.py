@@ -10,7 +10,7 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_members import pod_group_of, scheduled_members
 from kschedctl.cluster.worlds import PodsInWorlds
-from kschedctl.objects.releases.pod_group_rules import PodGroupRules
+from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
 
 

@@ -15,8 +15,14 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import CSIDriver, StorageClass, VolumeAttachment
-from kschedctl.objects.volume import InTreeVolumes, PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import (
+    CSIDriver,
+    InTreeVolumes,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from kschedctl.scheduler.volumes.pod_claims import claim_use, pod_claims
 
 READ_WRITE_ONCE: Final = "ReadWriteOnce"

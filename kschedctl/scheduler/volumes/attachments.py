@@ -15,8 +15,7 @@ from kschedctl.cluster.records import PodClass
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import CSINode, StorageClass, VolumeAttachment
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
 from kschedctl.scheduler.volumes.attachable_volumes import (
     Attachable,
     Needs,

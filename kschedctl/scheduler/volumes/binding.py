@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ObjectMeta
-from kschedctl.objects.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.objects.selectors import IN
-from kschedctl.objects.storage import CSINode, StorageClass
+from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.objects.volume import (
+    CSINode,
     CSIVolumeSource,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeSpec,
     PersistentVolumeStatus,
+    StorageClass,
     TypedObjectReference,
     VolumeNodeAffinity,
 )

@@ -10,11 +10,10 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS
 from kschedctl.common.errors import SnapshotError
-from kschedctl.objects.node_selector import NodeSelector
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QuantityError, parse_quantity
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.selectors import NodeSelector
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"

@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.objects.storage import CSINode
+from kschedctl.objects.volume import CSINode
 from kschedctl.scheduler.volumes.migration import InTreePlugin, migrated_plugins
 
 

@@ -6,8 +6,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import Labels
 from kschedctl.objects.selectors import IN, Requirement, Selector
-from kschedctl.objects.storage import TopologySelectorTerm
-from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.volume import PersistentVolume, TopologySelectorTerm
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck

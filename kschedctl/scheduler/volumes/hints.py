@@ -6,15 +6,16 @@ from typing import Final
 
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import parse_quantity
-from kschedctl.objects.storage import (
+from kschedctl.objects.volume import (
     CSIDriver,
     CSINode,
     CSINodeDriver,
     CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
     StorageClass,
     VolumeAttachment,
 )
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.scheduler.volumes.migration import in_tree_plugin
 from kschedctl.scheduler.volumes.pod_claims import claim_uses
 from kschedctl.scheduler.volumes.zones import volume_labels

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.quantity import value
-from kschedctl.objects.resources import MEMORY
+from kschedctl.objects.resources import MEMORY, format_amount
 from kschedctl.objects.selectors import Selector, SelectorError, matches, parse_label_selector
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.scheduler.volumes.claims import (

@@ -12,10 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.objects.meta import Labels
-from kschedctl.objects.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.objects.selectors import IN
-from kschedctl.objects.storage import CSINode
-from kschedctl.objects.volume import AzureDisk, GCEPersistentDisk, InTreeVolumes, PersistentVolume
+from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.volume import AzureDisk, CSINode, GCEPersistentDisk, InTreeVolumes, PersistentVolume
 from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.scheduler.volumes.claims import required_affinity
 

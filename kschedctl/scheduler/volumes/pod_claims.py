@@ -11,8 +11,7 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, Volume
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
 from kschedctl.scheduler.volumes.claims import claim_not_found, is_delayed, is_fully_bound, not_owned
 
 

@@ -10,8 +10,7 @@ from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.common.errors import SnapshotError
 from kschedctl.objects.core import QuantityText
 from kschedctl.objects.quantity import QuantityError, parse_quantity, value
-from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity, StorageClass
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from kschedctl.scheduler.volumes.claims import NO_PROVISIONER, claim_class, requested_storage
 from kschedctl.scheduler.volumes.topology import VolumeTopology
 

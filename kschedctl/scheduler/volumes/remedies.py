@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import similar
-from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.objects.selectors import IN
+from kschedctl.objects.selectors import IN, NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, Risk, patched, replace_operation

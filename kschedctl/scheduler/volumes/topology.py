@@ -9,10 +9,8 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Mask
 from kschedctl.objects.meta import LabelSelector, LabelSelectorRequirement
-from kschedctl.objects.node_selector import NodeSelector
-from kschedctl.objects.selectors import IN, Selector, SelectorError, parse_label_selector, parse_node_term
-from kschedctl.objects.storage import CSINode, TopologySelectorTerm
-from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.selectors import IN, NodeSelector, Selector, SelectorError, parse_label_selector, parse_node_term
+from kschedctl.objects.volume import CSINode, PersistentVolume, TopologySelectorTerm
 from kschedctl.scheduler.volumes.claims import required_affinity
 from kschedctl.scheduler.volumes.csi_nodes import CSINodes
 from kschedctl.scheduler.volumes.migration import in_tree_plugin, migrated_affinity

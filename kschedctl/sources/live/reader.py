@@ -10,8 +10,7 @@ from typing import Final, TypeVar
 from kschedctl.common.errors import ClusterError, SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
-from kschedctl.objects.kind_names import is_namespaced
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import KINDS, is_namespaced
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.live.api_server import CONNECTIONS
 from kschedctl.sources.live.connection import Connection

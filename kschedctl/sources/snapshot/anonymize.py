@@ -14,18 +14,19 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.objects import classes, coordination, core, limits, meta, pod, pod_group, storage, volume, workload
+from kschedctl.objects import coordination, core, meta, pod, pod_group, volume, workload
+from kschedctl.objects import policies as classes
+from kschedctl.objects import policies as limits
+from kschedctl.objects import volume as storage
 from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.objects.core import Condition, QuantityText, Taint
 from kschedctl.objects.device import ResourceSlice
 from kschedctl.objects.kinds import CAPTURED_KINDS
 from kschedctl.objects.meta import Labels, LabelSelectorRequirement, OwnerReference
-from kschedctl.objects.node_selector import NodeSelectorRequirement
 from kschedctl.objects.pod import Pod, Toleration
 from kschedctl.objects.pod_group import DisruptionMode, TypedLocalObjectReference
-from kschedctl.objects.selectors import parse_int64
-from kschedctl.objects.storage import TopologySelectorLabelRequirement
-from kschedctl.objects.volume import TypedObjectReference
+from kschedctl.objects.selectors import NodeSelectorRequirement, parse_int64
+from kschedctl.objects.volume import TopologySelectorLabelRequirement, TypedObjectReference
 from kschedctl.objects.workload import IntOrPercent, StatefulSet
 from kschedctl.sources.snapshot.anonymize_amounts import anonymous_amount
 from kschedctl.sources.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming

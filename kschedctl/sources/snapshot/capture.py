@@ -17,11 +17,10 @@ from msgspec.structs import replace
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.device import AllocatedDeviceStatus
-from kschedctl.objects.kind_names import cannot_be_listed
-from kschedctl.objects.kinds import CAPTURED_KINDS
+from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed
 from kschedctl.objects.meta import ApiObject, Labels, ObjectMeta
-from kschedctl.objects.metrics import PodMetrics
 from kschedctl.objects.pod import Pod, PodSpec
+from kschedctl.objects.policies import PodMetrics
 from kschedctl.objects.volume import Volume
 from kschedctl.sources.snapshot.captured_fields import (
     READ_ANNOTATIONS,

@@ -14,8 +14,7 @@ import msgspec
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import listed
-from kschedctl.objects.kind_names import plural
-from kschedctl.objects.kinds import CAPTURED_KINDS
+from kschedctl.objects.kinds import CAPTURED_KINDS, plural
 from kschedctl.sources.snapshot.capture import Capture
 from kschedctl.sources.snapshot.header import HEADER_FILE
 

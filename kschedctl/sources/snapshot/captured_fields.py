@@ -8,7 +8,8 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.objects import classes, core, meta, storage, volume
+from kschedctl.objects import core, meta, policies, volume
+from kschedctl.objects import volume as storage
 from kschedctl.objects.coordination import LEADER_ANNOTATION
 from kschedctl.objects.core import Condition
 from kschedctl.objects.kinds import CAPTURED_KINDS
@@ -38,8 +39,8 @@ UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
     (meta.ObjectMeta, "resource_version"): "",
     (core.NodeSpec, "provider_id"): "",
     (core.NodeStatus, "volumes_attached"): (),
-    (classes.PriorityClass, "description"): "",
-    (classes.RuntimeClass, "handler"): "",
+    (policies.PriorityClass, "description"): "",
+    (policies.RuntimeClass, "handler"): "",
     (storage.StorageClass, "parameters"): {},
     (storage.VolumeAttributesClass, "parameters"): {},
     (storage.VolumeAttributesClass, "driver_name"): "",

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.characters import utf8_text
-from kschedctl.objects.kind_names import kind_by_name
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import KINDS, kind_by_name
 from kschedctl.sources.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
 from kschedctl.sources.snapshot.summary import SkippedFile
 

@@ -12,8 +12,7 @@ from kschedctl.common.findings import Finding, Location, Subject
 from kschedctl.common.text.tree import RepeatedKey, Step
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.schema.decode import decode_object
-from kschedctl.objects.schema.strict import is_known, repeated_field, unknown_fields
+from kschedctl.objects.schema.schema import decode_object, is_known, repeated_field, unknown_fields
 from kschedctl.sources.snapshot.decoding import JsonValue, plain
 from kschedctl.sources.snapshot.documents import Document
 from kschedctl.sources.snapshot.layouts import steps_to

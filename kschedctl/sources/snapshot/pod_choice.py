@@ -19,7 +19,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.schema.strict import unknown_fields
+from kschedctl.objects.schema.schema import unknown_fields
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.manifest import refuse

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kschedctl.objects.kind_names import plural
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import KINDS, plural
 
 #: Names, label values and words with a meaning for scheduling or for Kubernetes itself.
 KEPT_WORDS: Final = frozenset(

@@ -9,16 +9,14 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.findings import Finding, ObjectRef, Severity
-from kschedctl.objects.classes import RuntimeClass
 from kschedctl.objects.core import Namespace
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.objects.kind_names import PERMISSIONS_PAGE, cannot_be_listed, is_namespaced, plural
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import KINDS, PERMISSIONS_PAGE, cannot_be_listed, is_namespaced, plural
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.policies import RuntimeClass
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.objects.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.trials.completeness.required_kinds import (
     ADDITIONS,

@@ -15,10 +15,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.quantity import NANO, parse_quantity
-from kschedctl.objects.resources import CPU, MEMORY
+from kschedctl.objects.resources import CPU, MEMORY, format_amount
 from kschedctl.questions.answers.optimum import Lever
 from kschedctl.trials.optimum.comparison import Comparison, placement_of, running, simulate_pending, stranded
 from kschedctl.trials.simulate.choice import Choose, first_by_name

@@ -18,7 +18,7 @@ from kschedctl.controllers.workloads.replacement import fresh_pod
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod, pod_affinity_terms
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.releases.pod_group_rules import PodGroupRules
+from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint

@@ -15,8 +15,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import default_storage_class, has_class
 from kschedctl.cluster.records import PENDING
 from kschedctl.objects.selectors import Selector, SelectorError
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.questions.answers.volumes import ClaimAction
 from kschedctl.scheduler.volumes.claims import (
     BIND_COMPLETED,

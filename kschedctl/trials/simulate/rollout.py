@@ -24,9 +24,9 @@ from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
 from kschedctl.controllers.workloads.template import generated_name
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling, stateful_set_rolling
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
-from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod, PodStatus
+from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.workload import (
     Deployment,
     DeploymentStrategy,

@@ -11,7 +11,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceSlice
 from kschedctl.objects.meta import ApiObject, ObjectMeta
-from kschedctl.objects.storage import CSINode
+from kschedctl.objects.volume import CSINode
 from kschedctl.objects.well_known import HOSTNAME
 
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.pod import UNSCHEDULABLE_TAINT
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.storage import CSINode
-from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
+from kschedctl.objects.volume import CSINode
 from kschedctl.trials.whatif.eviction import Evicted, evict
 from kschedctl.trials.whatif.pods import move_pods
 

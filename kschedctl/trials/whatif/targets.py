@@ -11,7 +11,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import listed, similar
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
-from kschedctl.objects.kind_names import cannot_be_listed, is_namespaced, kind_by_name, kind_names
+from kschedctl.objects.kinds import cannot_be_listed, is_namespaced, kind_by_name, kind_names
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.well_known import ZONE, zone_of
 from kschedctl.trials.whatif.edit import Thing

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kschedctl.common.errors import InputError
-from kschedctl.objects.kind_names import is_namespaced
+from kschedctl.objects.kinds import is_namespaced
 from kschedctl.objects.names import label_value_problems, qualified_name_problems
-from kschedctl.objects.tolerations import EFFECTS
+from kschedctl.objects.pod import EFFECTS
 from kschedctl.trials.whatif.targets import find_kind
 
 

@@ -28,7 +28,7 @@ from kschedctl.controllers.workloads.replicas import SCALABLE, Scalable, wanted_
 from kschedctl.controllers.workloads.stateful_set import MOST_ORDINALS, another, gets_newer_template, ordinal_of
 from kschedctl.controllers.workloads.template import as_in_template, generated_name
 from kschedctl.objects.defaults import default_object
-from kschedctl.objects.kind_names import kind_by_name
+from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.meta import ApiObject, OwnerReference
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError

@@ -7,9 +7,8 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 
 from kschedctl.objects.device import DeviceClass, ResourceClaim
-from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.selectors import matches
+from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.questions.analyses.devices.analysis import DevicesRequest, devices
 from kschedctl.questions.analyses.handle import AnalysisHandle

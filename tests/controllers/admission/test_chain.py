@@ -11,9 +11,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import ObjectRef, Subject
 from kschedctl.controllers.admission.chain import admit
-from kschedctl.objects.classes import PriorityClass, RuntimeClass
-from kschedctl.objects.limits import LimitRange, ResourceQuota
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from kschedctl.objects.quantity import QUANTITY_HINT
 from kschedctl.objects.releases.release import LATEST
 from tests.builders import make_cluster, make_container, make_object

@@ -9,8 +9,8 @@ import pytest
 from kschedctl.common.errors import SnapshotError
 from kschedctl.controllers.admission.limit_ranger import default_limits, limit_findings
 from kschedctl.objects.defaults import default_pod
-from kschedctl.objects.limits import LimitRange
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import LimitRange
 from kschedctl.objects.quantity import QUANTITY_HINT
 from tests.builders import make_cluster, make_object
 

@@ -8,8 +8,8 @@ import pytest
 
 from kschedctl.common.errors import ManifestError
 from kschedctl.controllers.admission.pod_group import admit_pod_group
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.pod_group import PodGroup, Workload
+from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.releases.release import RELEASES
 from tests.builders import make_cluster, make_object
 from tests.objects.validation.groups import GATES, release_with

@@ -8,8 +8,8 @@ import pytest
 
 from kschedctl.common.errors import ManifestError
 from kschedctl.controllers.admission.priority import admit_priority
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import PriorityClass
 from tests.builders import make_cluster, make_object
 
 LOW = make_object(PriorityClass, "low", value=10, globalDefault=True)

@@ -9,8 +9,8 @@ import pytest
 
 from kschedctl.common.errors import SnapshotError
 from kschedctl.controllers.admission.resource_quota import quota_refusals
-from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.quantity import QUANTITY_HINT
 from kschedctl.objects.resources import RequestRules
 from tests.builders import GPU, make_cluster, make_container, make_pod

@@ -9,8 +9,8 @@ import pytest
 
 from kschedctl.common.errors import ManifestError
 from kschedctl.controllers.admission.runtime_class import admit_runtime_class, merge_tolerations
-from kschedctl.objects.classes import RuntimeClass
 from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.policies import RuntimeClass
 from tests.builders import make_cluster, make_object
 
 OVERHEAD = {"podFixed": {"cpu": "250m", "memory": "1Gi"}}

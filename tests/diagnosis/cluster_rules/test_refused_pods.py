@@ -9,9 +9,8 @@ import pytest
 
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
 from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
-from kschedctl.objects.classes import PriorityClass
-from kschedctl.objects.limits import LimitRange, ResourceQuota
 from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.policies import LimitRange, PriorityClass, ResourceQuota
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_cluster, make_container, make_node, make_object

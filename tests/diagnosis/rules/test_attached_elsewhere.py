@@ -8,7 +8,7 @@ import pytest
 
 from kschedctl.diagnosis.attached_volumes import attached_elsewhere
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import VolumeAttachment
+from kschedctl.objects.volume import VolumeAttachment
 from tests.builders import make_claim, make_cluster, make_node, make_object, make_pod, make_volume, mount
 
 UNREACHABLE = ["node.kubernetes.io/unreachable:NoExecute"]

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import PriorityClass
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 
 CRITICAL = make_object(PriorityClass, "system-node-critical", value=2000001000)

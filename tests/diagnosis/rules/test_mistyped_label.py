@@ -11,8 +11,8 @@ from kschedctl.common.wording import meant
 from kschedctl.controllers.admission.runtime_class import admit_runtime_class
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.objects.classes import RuntimeClass
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import RuntimeClass
 from tests.builders import ZONE, decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 

@@ -10,7 +10,7 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity
+from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity
 from kschedctl.objects.workload import StatefulSet
 from tests.builders import (
     HOSTNAME,

@@ -16,11 +16,10 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Taint
-from kschedctl.objects.node_selector import NodeSelector
-from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.pod import CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, Pod, Toleration
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.objects.tolerations import CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
+from kschedctl.objects.selectors import NodeSelector
 from kschedctl.objects.well_known import PLATFORM_LABELS
 from kschedctl.questions.analyses.batch.cases import Case, decide
 from kschedctl.scheduler.cycle.cycle import schedule_pod

@@ -17,10 +17,9 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS, Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.resources import CPU, is_extended_resource, pod_requests, scheduler_units
-from kschedctl.objects.tolerations import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import PLATFORM_LABELS
 from kschedctl.questions.analyses.batch.cases import Case, decide

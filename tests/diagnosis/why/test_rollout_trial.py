@@ -13,10 +13,9 @@ from kschedctl.diagnosis.why.pending_groups import group_pending_pods
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.diagnosis.why.unblocking_changes import unblock
-from kschedctl.objects.classes import PriorityClass
-from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import PriorityClass, ResourceQuota
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.questions.analyses.explain.suggestions import suggestion_data

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from kschedctl.controllers.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.metrics import PodMetrics
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import PodMetrics, PriorityClass
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.framework.remedy import Patch
 from tests.builders import (

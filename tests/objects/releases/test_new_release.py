@@ -13,7 +13,7 @@ from conformance.generate.groups_parts import APIS
 from kschedctl.linter.rules.manifest.api_gone import ALL, GONE, NEW
 from kschedctl.objects.releases.feature_gates import known_gates
 from kschedctl.objects.releases.release import LATEST, RELEASES
-from kschedctl.objects.schema.fields import field_names
+from kschedctl.objects.schema.schema import field_names
 from tests.objects.validation.groups import GATES, GROUP_BASES
 from tests.paths import ROOT
 from tools.field_names import read_versions

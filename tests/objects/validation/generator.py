@@ -8,7 +8,7 @@ from functools import cache
 from random import Random
 from typing import Any, Final
 
-from kschedctl.objects.schema.fields import LEAF, LIST, MAP, field_names
+from kschedctl.objects.schema.schema import LEAF, LIST, MAP, field_names
 from tests.objects.validation.probes import BASES
 
 _TEXTS: Final = (

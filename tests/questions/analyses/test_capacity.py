@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.objects.storage import CSINode
+from kschedctl.objects.volume import CSINode
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.capacity import CapacityRequest, capacity_answer

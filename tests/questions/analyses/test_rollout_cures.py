@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.objects.core import Condition
-from kschedctl.objects.limits import ResourceQuota
 from kschedctl.objects.pod import PodStatus
-from kschedctl.objects.storage import CSIDriver, VolumeAttachment
+from kschedctl.objects.policies import ResourceQuota
+from kschedctl.objects.volume import CSIDriver, VolumeAttachment
 from kschedctl.questions.answers.rollout import RolledOut
 from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import (

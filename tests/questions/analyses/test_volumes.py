@@ -11,8 +11,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.objects.storage import CSINode
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.output.json import as_json
 from kschedctl.questions.analyses.provenance import Provenance
 from kschedctl.questions.analyses.volumes import claim_answer, pod_answer

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.storage import CSINode
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.questions.volumeview.early_binding import Trap, find_trap
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import storage_class_of

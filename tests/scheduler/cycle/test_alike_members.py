@@ -20,8 +20,8 @@ from kschedctl.objects.core import Node, Service
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.releases.pod_group_rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.objects.releases.release import LATEST, Release
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.scheduler.cycle import pod_group_cycle
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision

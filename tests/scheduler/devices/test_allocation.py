@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_36
+from kschedctl.objects.releases.rules import DEVICES_1_34, DEVICES_1_36
 from kschedctl.scheduler.devices.allocation import new_allocations
 from kschedctl.scheduler.devices.allocator import allocate
 from kschedctl.scheduler.devices.inventory import Inventory

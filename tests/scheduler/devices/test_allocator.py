@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.releases.rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from kschedctl.scheduler.devices.allocator import Allocations, allocate
 from kschedctl.scheduler.devices.inventory import Inventory
 from tests.builders import make_cluster, make_node

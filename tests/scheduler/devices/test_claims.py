@@ -8,7 +8,7 @@ import pytest
 
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.device_rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.releases.rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from kschedctl.scheduler.devices.claims import (
     ClaimProblemError,
     alternatives_score,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.objects.device import DeviceConstraint
-from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.releases.rules import DEVICES_1_34, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from kschedctl.scheduler.devices.constraints import make_constraint
 
 #: The codes of six devices' values: two of the first, two of the second, one of a third, one without.

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.objects.releases.device_rules import DEVICES_1_36
+from kschedctl.objects.releases.rules import DEVICES_1_36
 from kschedctl.scheduler.devices.extended_resources import backing_classes, device_totals, new_claim
 from kschedctl.scheduler.devices.inventory import Inventory
 from tests.builders import GPU, make_cluster, make_container, make_node, make_pod

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kschedctl.objects.releases.device_rules import DEVICES_1_36
+from kschedctl.objects.releases.rules import DEVICES_1_36
 from kschedctl.scheduler.devices.inventory import Inventory
 from tests.builders import make_cluster, make_node
 from tests.scheduler.devices.builders import DRIVER, make_device, make_slice

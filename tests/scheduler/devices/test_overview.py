@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.device_rules import DEVICES_1_36
+from kschedctl.objects.releases.rules import DEVICES_1_36
 from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.overview import pool_overviews
 from tests.builders import make_cluster, make_node

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.device_rules import DEVICES_1_36
+from kschedctl.objects.releases.rules import DEVICES_1_36
 from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.places import claim_of_class, places_of
 from tests.builders import make_cluster, make_node

@@ -7,7 +7,7 @@ import pytest
 
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.objects.device import ResourceSlice
-from kschedctl.objects.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.releases.rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from kschedctl.scheduler.devices.pools import PoolView, gather_pools
 from tests.builders import make_node
 from tests.scheduler.devices.builders import make_device, make_slice

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.objects.storage import CSIDriver, VolumeAttachment
+from kschedctl.objects.volume import CSIDriver, VolumeAttachment
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled, TooManyVolumes

@@ -8,7 +8,7 @@ import pytest
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.pod_group_rules import POD_GROUPS_1_36, POD_GROUPS_1_37, PodGroupRules
+from kschedctl.objects.releases.rules import POD_GROUPS_1_36, POD_GROUPS_1_37, PodGroupRules
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.victims import VictimUnit, units_in_order_of_reprieve, victim_units
 from tests.builders import make_cluster, make_node, make_pod_group

@@ -10,7 +10,7 @@ import pytest
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import VolumeAttachment
+from kschedctl.objects.volume import VolumeAttachment
 from kschedctl.scheduler.volumes.attachments import NO_POD, Attachments
 from tests.builders import make_claim, make_cluster, make_csi_node, make_node, make_object, make_pod, make_volume, mount
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.binder_results import FoundVolumes
 from kschedctl.scheduler.volumes.claims import SELECTED_NODE

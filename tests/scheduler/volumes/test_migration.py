@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.objects.node_selector import NodeSelector
+from kschedctl.objects.selectors import NodeSelector
 from kschedctl.objects.volume import Volume
 from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.scheduler.volumes.migration import (

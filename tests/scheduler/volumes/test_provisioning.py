@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import SnapshotError
-from kschedctl.objects.storage import CSIStorageCapacity
+from kschedctl.objects.volume import CSIStorageCapacity
 from kschedctl.scheduler.volumes.provisioning import volume_limit
 from tests.builders import make_object
 

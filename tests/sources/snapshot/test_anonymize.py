@@ -15,15 +15,15 @@ import pytest
 from conformance.recordings import cases, themes
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.findings import Location
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Condition, Node, QuantityText, Taint
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration
 from kschedctl.objects.kinds import KINDS, kind_type
 from kschedctl.objects.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
-from kschedctl.objects.node_selector import NodeSelectorRequirement
 from kschedctl.objects.pod import Pod, Toleration
 from kschedctl.objects.pod_group import PodGroup, Workload
+from kschedctl.objects.policies import PriorityClass
+from kschedctl.objects.selectors import NodeSelectorRequirement
 from kschedctl.objects.workload import Deployment
 from kschedctl.questions.analyses.batch.cases import Case
 from kschedctl.scheduler.cycle.decision import Decision

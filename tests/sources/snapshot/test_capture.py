@@ -14,8 +14,7 @@ import pytest
 
 from kschedctl.common.errors import InputError
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import StorageClass
-from kschedctl.objects.volume import PersistentVolume
+from kschedctl.objects.volume import PersistentVolume, StorageClass
 from kschedctl.scheduler.volumes import claims, migration
 from kschedctl.sources.snapshot.anonymize import with_pseudonyms
 from kschedctl.sources.snapshot.capture import Capture, capture

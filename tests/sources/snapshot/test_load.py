@@ -9,9 +9,9 @@ import pytest
 
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Location
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.policies import PriorityClass
 from kschedctl.sources.snapshot.load import load_snapshot
 
 NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'

@@ -20,7 +20,7 @@ from kschedctl.common.text.yaml_events import EventReader
 from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.objects.schema.decode import decode_object
+from kschedctl.objects.schema.schema import decode_object
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.documents import YamlText
 from kschedctl.sources.snapshot.manifest import refuse

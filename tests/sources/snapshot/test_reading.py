@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedctl.common.errors import ManifestError, SnapshotError
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.policies import PriorityClass
+from kschedctl.objects.volume import StorageClass
 from kschedctl.sources.snapshot.reading import SnapshotReader, read_manifest
 from kschedctl.sources.snapshot.summary import ReadSummary
 from tests.example_counts import scaled

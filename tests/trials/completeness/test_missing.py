@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.common.findings import ObjectRef, Severity
-from kschedctl.objects.classes import PriorityClass, RuntimeClass
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.policies import PriorityClass, RuntimeClass
+from kschedctl.objects.volume import StorageClass
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.trials.completeness.missing import find_missing, missing_for_any
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.objects.kind_names import plural
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import KINDS, plural
 from kschedctl.trials.completeness.required_kinds import TABLE
 from tests.cli.in_process import Printed, run
 

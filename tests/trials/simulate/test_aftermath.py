@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.objects.classes import PriorityClass
+from kschedctl.objects.policies import PriorityClass
 from kschedctl.questions.analyses.preempt.threat import exposure
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.aftermath import Aftermath, aftermath

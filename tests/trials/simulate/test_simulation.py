@@ -10,8 +10,7 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
-from kschedctl.objects.storage import CSINode
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration

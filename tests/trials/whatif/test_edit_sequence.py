@@ -11,14 +11,13 @@ from hypothesis import given
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.core import Taint
 from kschedctl.objects.device import ResourceSlice
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.objects.storage import CSINode
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.trials.whatif.edit_sequence import EditedCluster, apply_edits
 from kschedctl.trials.whatif.edits import (

@@ -22,7 +22,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedctl.objects.workload import DaemonSet
 
 FAILS = """apps/v1 DaemonSet agent

@@ -20,11 +20,11 @@ from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem, Stage
 from kschedctl.linter.values import is_rendered, text
-from kschedctl.objects.classes import PriorityClass, RuntimeClass
 from kschedctl.objects.device import DeviceClass
-from kschedctl.objects.kind_names import cannot_be_listed, is_namespaced
+from kschedctl.objects.kinds import cannot_be_listed, is_namespaced
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.storage import StorageClass
+from kschedctl.objects.policies import PriorityClass, RuntimeClass
+from kschedctl.objects.volume import StorageClass
 
 FAILS = """v1 Pod web
 priorityClassName: shpo  # <-

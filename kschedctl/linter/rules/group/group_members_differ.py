@@ -26,7 +26,7 @@ from kschedctl.linter.priorities import PREEMPT, ComputedPriority, computed_prio
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.scheduler_profiles import DEFAULT_SCHEDULER
 from kschedctl.linter.values import Steps, is_rendered, mapping, text, whole
-from kschedctl.objects.releases.pod_group_rules import GROUP_PREEMPTION_POLICY
+from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY
 
 FAILS = """scheduling.k8s.io/v1beta1 PodGroup train
 schedulingPolicy: {gang: {minCount: 4}}

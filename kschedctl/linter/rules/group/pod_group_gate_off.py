@@ -24,13 +24,8 @@ from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pod_groups import POD_GROUP, gates_are_known
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import Steps, at
-from kschedctl.objects.releases.pod_group_rules import (
-    GENERIC_WORKLOAD,
-    GROUP_PREEMPTION_POLICY,
-    TOPOLOGY_AWARE,
-    PodGroupRules,
-)
 from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE, PodGroupRules
 
 FAILS = """scheduling.k8s.io/v1beta1 PodGroup train
 schedulingPolicy: {gang: {minCount: 4}}

@@ -28,7 +28,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import is_rendered
-from kschedctl.objects.schema.fields import kinds_by_version
+from kschedctl.objects.schema.schema import kinds_by_version
 
 FAILS = """policy/v1beta1 PodDisruptionBudget web  # <-
 maxUnavailable: 1

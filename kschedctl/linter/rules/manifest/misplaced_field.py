@@ -22,7 +22,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import is_rendered
-from kschedctl.objects.schema.strict import unknown_with_steps
+from kschedctl.objects.schema.schema import unknown_with_steps
 
 FAILS = """apiVersion: apps/v1
 kind: Deployment

@@ -19,7 +19,7 @@ from kschedctl.linter.fix import Fix, appending
 from kschedctl.linter.node_terms import wanted_keys
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.tolerations import NO_SCHEDULE
+from kschedctl.objects.pod import NO_SCHEDULE
 
 FAILS = """v1 Pod web
 nodeSelector:

@@ -18,7 +18,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.pods import TemplateContainer, WorkloadPods
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.values import mapping, nano_units
-from kschedctl.objects.amounts import format_nanos
+from kschedctl.objects.resources import format_nanos
 
 FAILS = """v1 Pod web
 initContainers:

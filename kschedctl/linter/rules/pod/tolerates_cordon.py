@@ -21,7 +21,7 @@ from kschedctl.linter.fix import removing
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.replicas import SCALED
 from kschedctl.linter.rule import Problem
-from kschedctl.objects.tolerations import NO_SCHEDULE, UNSCHEDULABLE_TAINT
+from kschedctl.objects.pod import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 
 FAILS = """apps/v1 Deployment web
 tolerations:

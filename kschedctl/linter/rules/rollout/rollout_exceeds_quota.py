@@ -19,8 +19,8 @@ from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rollout_fixes import one_down_first
 from kschedctl.linter.rule import Problem, Related
 from kschedctl.linter.values import at, mapping, nano_units
-from kschedctl.objects.amounts import format_nanos
 from kschedctl.objects.quantity import NANO
+from kschedctl.objects.resources import format_nanos
 
 FAILS = """v1 ResourceQuota quota
 namespace: shop

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from kschedctl.objects.device import DeviceRequestAllocationResult
-from kschedctl.objects.node_selector import NodeSelector
-from kschedctl.objects.selectors import SelectorError, parse_node_term
+from kschedctl.objects.selectors import NodeSelector, SelectorError, parse_node_term
 from kschedctl.questions.answers.devices import AllocationData, GivenData
 from kschedctl.scheduler.devices.allocation import NODE_NAME_FIELD, ClaimAllocation
 

@@ -8,8 +8,7 @@ from datetime import datetime
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.objects.label_query import parse_label_query
-from kschedctl.objects.selectors import matches
+from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.attempt import Attempt

@@ -8,8 +8,7 @@ from typing import cast
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.objects.amounts import exact_quantity
-from kschedctl.objects.resources import pod_requests, scheduler_units
+from kschedctl.objects.resources import exact_quantity, pod_requests, scheduler_units
 from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.analyses.diagnosis import diagnosis_data
 from kschedctl.questions.analyses.explain.summary import summary

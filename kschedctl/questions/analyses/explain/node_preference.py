@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from kschedctl.objects.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from kschedctl.objects.tolerations import PREFER_NO_SCHEDULE, tolerated
+from kschedctl.objects.pod import PREFER_NO_SCHEDULE, tolerated
+from kschedctl.objects.selectors import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from kschedctl.questions.answers.explain import PluginPointsData, PreferenceData, SuggestedChangeData
 from kschedctl.questions.answers.tried_changes import ThenData
 from kschedctl.scheduler.cycle.decision import Decision

@@ -7,8 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.objects.amounts import exact_quantity
-from kschedctl.objects.resources import CPU, MEMORY, PODS, pod_requests, scheduler_units
+from kschedctl.objects.resources import CPU, MEMORY, PODS, exact_quantity, pod_requests, scheduler_units
 from kschedctl.questions.analyses.explain.score_story import filter_story, score_story
 from kschedctl.questions.answers.node_story import (
     ArithmeticData,

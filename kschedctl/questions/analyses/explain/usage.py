@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.objects.amounts import exact_quantity
+from kschedctl.objects.resources import exact_quantity
 from kschedctl.questions.answers.explain import NodeData, OwnerUsageData, UsageData
 from kschedctl.scheduler.cycle.decision import Decision
 

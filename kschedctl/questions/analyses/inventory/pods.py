@@ -10,9 +10,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.objects.label_query import parse_label_query
 from kschedctl.objects.meta import ObjectMeta
-from kschedctl.objects.selectors import matches
+from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import PodItem, PodsOverview
 from kschedctl.trials.completeness.missing import every_unlisted, require_listed

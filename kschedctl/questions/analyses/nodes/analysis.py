@@ -14,9 +14,9 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.node_health import condition_of, health_problem, health_taints, is_unhealthy, since
 from kschedctl.objects.core import Node
-from kschedctl.objects.label_query import parse_label_query
+from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.objects.resources import CPU, MEMORY, RequestRules
-from kschedctl.objects.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
+from kschedctl.objects.selectors import parse_label_query
 from kschedctl.objects.well_known import instance_type_of, pool_name, zone_of
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.nodes.node_capacity import NodeCapacity

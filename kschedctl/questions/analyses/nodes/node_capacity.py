@@ -12,8 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.node_health import is_unhealthy
-from kschedctl.objects.amounts import exact_quantity
-from kschedctl.objects.resources import CPU, PODS, RequestRules
+from kschedctl.objects.resources import CPU, PODS, RequestRules, exact_quantity
 from kschedctl.questions.answers.nodes import (
     NamespaceRequestsData,
     NodeAmountsData,

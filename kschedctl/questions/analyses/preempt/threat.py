@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.classes import PriorityClass
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import PriorityClass
 from kschedctl.questions.analyses.preempt.answer import possible_victims_of
 from kschedctl.questions.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.questions.answers.preempt import TakerData, Threat

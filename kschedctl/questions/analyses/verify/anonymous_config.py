@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.objects.node_selector import NodeAffinity
+from kschedctl.objects.selectors import NodeAffinity
 from kschedctl.scheduler.framework.config.load import SchedulerConfiguration
 from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.tolerations import UNSCHEDULABLE_TAINT
+from kschedctl.objects.pod import UNSCHEDULABLE_TAINT
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.verify.pending import WHAT_IF
 from kschedctl.questions.analyses.verify.running_pods import Misplaced, check_bound_pods

@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from kschedctl.common.arrays import Rows
 from kschedctl.objects.device import ResourceClaim
-from kschedctl.objects.node_selector import NodeSelector, NodeSelectorTerm
 from kschedctl.objects.pod import Pod, PodSpec
-from kschedctl.objects.selectors import SelectorError, parse_node_term
+from kschedctl.objects.selectors import NodeSelector, NodeSelectorTerm, SelectorError, parse_node_term
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.devices.extended_resources import is_extended_claim, without_extended_claim

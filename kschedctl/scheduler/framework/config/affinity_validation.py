@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from kschedctl.objects.names import label_value_problems, qualified_name_problems
-from kschedctl.objects.node_selector import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.objects.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
+from kschedctl.objects.selectors import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    GT,
+    IN,
+    LT,
+    NOT_IN,
+    NodeAffinity,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    parse_int64,
+)
 from kschedctl.scheduler.framework.config.problems import Problems, child
 
 

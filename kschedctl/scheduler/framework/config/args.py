@@ -13,9 +13,9 @@ import msgspec
 
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import Int32, Int64
-from kschedctl.objects.node_selector import NodeAffinity
 from kschedctl.objects.pod import TopologySpreadConstraint
 from kschedctl.objects.releases.release import Release
+from kschedctl.objects.selectors import NodeAffinity
 from kschedctl.scheduler.framework.config.types import ConfigStruct
 
 LEAST_ALLOCATED: Final = "LeastAllocated"

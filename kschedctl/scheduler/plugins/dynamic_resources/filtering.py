@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.objects.releases.device_rules import DeviceRules
+from kschedctl.objects.releases.rules import DeviceRules
 from kschedctl.scheduler.devices.allocator import CANNOT_ALLOCATE, INVALID_POOLS, allocate
 from kschedctl.scheduler.devices.claims import available_on
 from kschedctl.scheduler.devices.explain import explain_allocation

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.queue_rules import QueueRules
+from kschedctl.objects.releases.rules import QueueRules
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.scheduler.framework.events import (
     ActionType,

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.objects.amounts import format_amount
+from kschedctl.objects.resources import format_amount
 from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
 
 #: The formulas of NodeResourcesFit, by strategy.

@@ -16,13 +16,14 @@ import numpy as np
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.common.wording import listed
-from kschedctl.objects.amounts import exact_quantity, format_amount
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import (
     CPU,
     EPHEMERAL_STORAGE,
     MEMORY,
     PODS,
+    exact_quantity,
+    format_amount,
     is_extended_resource,
     pod_requests,
     scheduler_units,

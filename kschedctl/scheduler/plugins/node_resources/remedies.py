@@ -7,7 +7,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.objects.amounts import exact_quantity, format_amount
 from kschedctl.objects.pod import Pod, ResourceRequirements
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.release import Release
@@ -17,6 +16,8 @@ from kschedctl.objects.resources import (
     MEMORY,
     PODS,
     RequestRules,
+    exact_quantity,
+    format_amount,
     is_extended_resource,
     is_pod_level_resource,
     parse_resources,

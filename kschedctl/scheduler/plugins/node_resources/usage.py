@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.objects.metrics import PodMetrics
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import PodMetrics
 from kschedctl.objects.resources import parse_resources, scheduler_units
 
 

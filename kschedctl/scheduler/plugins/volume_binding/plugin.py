@@ -18,8 +18,14 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import SelectorError
-from kschedctl.objects.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.objects.volume import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from kschedctl.scheduler.framework.arithmetic import Arithmetic
 from kschedctl.scheduler.framework.config.args import VolumeBindingArgs, shape_points
 from kschedctl.scheduler.framework.cycle_state import CycleState

@@ -14,9 +14,8 @@ import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask, round_half_away
-from kschedctl.objects.amounts import format_amount
 from kschedctl.objects.quantity import value
-from kschedctl.objects.resources import EPHEMERAL_STORAGE
+from kschedctl.objects.resources import EPHEMERAL_STORAGE, format_amount
 from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.plugins.node_resources.arithmetic import ratio_steps

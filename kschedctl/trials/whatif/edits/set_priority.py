@@ -18,8 +18,8 @@ from kschedctl.trials.whatif.edit import Option, PodEdit, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.objects.classes import PriorityClass
     from kschedctl.objects.pod import Pod
+    from kschedctl.objects.policies import PriorityClass
 
 _FLAG: Final = "--set-priority"
 _EXPECTED: Final = "a whole number, such as 1000, or the name of a PriorityClass"
@@ -112,7 +112,7 @@ class SetPriority(PodEdit):
 
 def _find(cluster: Cluster, name: str) -> PriorityClass:
     from kschedctl.controllers.admission.priority import priority_class
-    from kschedctl.objects.classes import SYSTEM_CLASSES, PriorityClass
+    from kschedctl.objects.policies import SYSTEM_CLASSES, PriorityClass
     from kschedctl.trials.whatif.targets import near
 
     found = priority_class(cluster, name)

@@ -85,7 +85,7 @@ class TaintNode(NodeEdit):
         InputError
             If the taint is to be removed and none of the nodes has it.
         """
-        from kschedctl.objects.tolerations import NO_EXECUTE, tolerated
+        from kschedctl.objects.pod import NO_EXECUTE, tolerated
         from kschedctl.trials.whatif.eviction import evict
         from kschedctl.trials.whatif.nodes import with_replaced
 
@@ -110,7 +110,7 @@ class TaintNode(NodeEdit):
 
     def things_of(self, node: str) -> Iterator[Thing]:
         """Yield the taint of the node; without an effect, one thing per effect."""
-        from kschedctl.objects.tolerations import EFFECTS
+        from kschedctl.objects.pod import EFFECTS
 
         for each in (self.taint.effect,) if self.taint.effect else EFFECTS:
             yield "taint", f"{self.taint.key}:{each}", "of", node

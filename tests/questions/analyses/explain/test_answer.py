@@ -9,10 +9,10 @@ import pytest
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.admission.chain import admit
-from kschedctl.objects.amounts import exact_quantity
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.resources import exact_quantity
 from kschedctl.output.json import as_json
 from kschedctl.output.yaml import as_yaml
 from kschedctl.questions.analyses.explain.answer import explanation

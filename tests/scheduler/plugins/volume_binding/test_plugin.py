@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.selectors import Requirement
-from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.volumes.reasons import (

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.objects.storage import CSIDriver, CSIStorageCapacity
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim
 from kschedctl.scheduler.plugins.node_resources.strategies import requested_to_capacity_ratio
 from kschedctl.scheduler.plugins.volume_binding.scoring import storage_capacity_scores
 from kschedctl.scheduler.volumes.binder import Binder

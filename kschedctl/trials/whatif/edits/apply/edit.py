@@ -76,7 +76,7 @@ class Apply(FileEdit):
         InputError
             If the file cannot be read, or the number of copies is not in 1 to 10,000.
         """
-        from kschedctl.objects.kind_names import with_namespace
+        from kschedctl.objects.kinds import with_namespace
         from kschedctl.sources.snapshot.pod_choice import STDIN
         from kschedctl.sources.snapshot.reading import read_manifest
 

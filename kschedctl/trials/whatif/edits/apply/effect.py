@@ -26,8 +26,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.storage import CSINode
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.sources.snapshot.manifest import ManifestObject, refuse
 from kschedctl.trials.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names

@@ -77,7 +77,7 @@ class Delete(Edit):
 
     def things(self) -> Iterator[Thing]:
         """Yield the object."""
-        from kschedctl.objects.kind_names import kind_by_name
+        from kschedctl.objects.kinds import kind_by_name
         from kschedctl.trials.whatif.targets import thing
 
         yield thing(kind_by_name(self.kind), self.namespace, self.name)

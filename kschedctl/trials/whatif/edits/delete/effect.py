@@ -9,7 +9,7 @@ from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import MAKERS, intermediate_owners, pods_made_by, workloads
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
-from kschedctl.objects.kind_names import is_namespaced
+from kschedctl.objects.kinds import is_namespaced
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.trials.whatif.nodes import without_nodes

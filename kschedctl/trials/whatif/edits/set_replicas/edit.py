@@ -83,7 +83,7 @@ class SetReplicas(Edit):
 
     def things(self) -> Iterator[Thing]:
         """Yield the replicas of the workload."""
-        from kschedctl.objects.kind_names import kind_by_name
+        from kschedctl.objects.kinds import kind_by_name
         from kschedctl.trials.whatif.targets import thing
 
         yield "replicas of", *thing(kind_by_name(self.kind), self.namespace, self.name)

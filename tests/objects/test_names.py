@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.objects import formats
+from kschedctl.objects import names
 
 
 @pytest.mark.parametrize(
@@ -12,14 +12,14 @@ from kschedctl.objects import formats
     [("http", 0), ("a-b", 0), ("0a", 0), ("a" * 16, 1), ("80", 1), ("a--b", 1), ("-a", 1), ("A b", 1), ("", 2)],
 )
 def test_port_names(name: str, n_problems: int) -> None:
-    assert len(list(formats.port_name_problems(name))) == n_problems
+    assert len(list(names.port_name_problems(name))) == n_problems
 
 
 @pytest.mark.parametrize(
     ("text", "fine"), [("0%", True), ("25%", True), ("1", False), ("33.5%", False), ("-1%", False)]
 )
 def test_percents(text: str, fine: bool) -> None:
-    assert (not formats.percent_problems(text)) == fine
+    assert (not names.percent_problems(text)) == fine
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ def test_percents(text: str, fine: bool) -> None:
     [("A_B", True, True), ("1A", True, False), ("a b", True, False), ("a=b", False, False)],
 )
 def test_env_vars(name: str, relaxed: bool, strict: bool) -> None:
-    assert (not list(formats.env_var_problems(name, relaxed=True))) == relaxed
-    assert (not list(formats.env_var_problems(name, relaxed=False))) == strict
+    assert (not list(names.env_var_problems(name, relaxed=True))) == relaxed
+    assert (not list(names.env_var_problems(name, relaxed=False))) == strict
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,6 @@ def test_env_vars(name: str, relaxed: bool, strict: bool) -> None:
     ],
 )
 def test_addresses(text: str, relaxed: bool, strict: bool, usual: str) -> None:
-    assert (not list(formats.ip_problems(text, strict=False))) == relaxed
-    assert (not list(formats.ip_problems(text, strict=True))) == strict
-    assert formats.usual_ip(text) == usual
+    assert (not list(names.ip_problems(text, strict=False))) == relaxed
+    assert (not list(names.ip_problems(text, strict=True))) == strict
+    assert names.usual_ip(text) == usual

@@ -1,0 +1,457 @@
+"""The differences between releases in devices, pod groups, the queue and validation, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRules:
+    """The rules by which a release's allocator allocates devices.
+
+    Upstream has several allocators; these fields describe the one that a release uses by default.
+
+    Attributes
+    ----------
+    allocates : bool
+        True if claims are allocated (DynamicResourceAllocation); else DynamicResources does nothing.
+    capacity_requests : bool
+        True if capacity is consumable and several claims can share a device (DRAConsumableCapacity).
+    refuses_capacity_requests : bool
+        True if a request for capacity is an error when capacity is not consumable; else it is ignored.
+    multiple_allocations_visible : bool
+        True if selectors see a device's ``allowMultipleAllocations``; else they see false.
+    distinct_attribute : bool
+        True if constraints by ``distinctAttribute`` are supported; else they are errors.
+    distinct_compares : bool
+        True if such a constraint compares values; else any two devices with the attribute count as distinct.
+    distinct_keeps_all : bool
+        True if such a constraint compares a device with all devices allocated before; else only with the latest one of
+        each request.
+    partitionable : bool
+        True if counters and node selection per device are supported (DRAPartitionableDevices).
+    counter_slices_count : bool
+        If ``partitionable`` is false: True if slices with shared counters still belong to their pool.
+    counter_slices_everywhere : bool
+        True if slices with shared counters apply to every node, regardless of their node selection.
+    counters_by_driver : bool
+        True if counter usage is tracked by driver and pool; else by the pool's name alone.
+    taints : bool
+        True if taints of devices and their tolerations are supported (DRADeviceTaints).
+    taint_rules : bool
+        True if DeviceTaintRule objects are supported (DRADeviceTaintRules).
+    binding_conditions : bool
+        True if devices may become ready only after their allocation (DRADeviceBindingConditions).
+    whole_pools : bool
+        True if a pool is evaluated over all nodes: a pool that lacks slices is not used, and a newer generation on
+        another node makes it obsolete. Else slices for other nodes count as missing, and incomplete pools are used.
+    invalid_pool_fails : bool
+        True if the search ends with an error at an invalid pool; else it skips the pool.
+    combinations : bool
+        True if a request continues with the device after the last allocated one; else it starts again at the first
+        device.
+    keeps_alternative : bool
+        True if an alternative with allocation mode All remains chosen after its first device; else the search continues
+        with the first alternative.
+    names_device_in_selector_errors : bool
+        True if errors of selectors name the device and suggest a remedy for missing keys.
+    capacity_errors : bool
+        True if capacity that cannot be computed ends the cycle with an error; else the device is skipped.
+    all_fails_on_used_capacity : bool
+        True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
+    hides_compatibility_groups : bool
+        True if slices with devices of compatibility groups are ignored, so that their pool is incomplete.
+    refuses_derived_attributes : bool
+        True if a request with derived attributes is an error; else they are ignored.
+    optional_node_operations : bool
+        True if an allocation that skips node operations requires a node that declares this feature.
+    ownership_problem : str
+        The message for a claim that belongs to another pod's template.
+    silent_post_filter : bool
+        True if PostFilter gives no reason when it has nothing to deallocate.
+    score_needs_new_allocations : bool
+        True if scoring fails for a pod with claims that were allocated before.
+    """
+
+    allocates: bool
+    capacity_requests: bool
+    refuses_capacity_requests: bool
+    multiple_allocations_visible: bool
+    distinct_attribute: bool
+    distinct_compares: bool
+    distinct_keeps_all: bool
+    partitionable: bool
+    counter_slices_count: bool
+    counter_slices_everywhere: bool
+    counters_by_driver: bool
+    taints: bool
+    taint_rules: bool
+    binding_conditions: bool
+    whole_pools: bool
+    invalid_pool_fails: bool
+    combinations: bool
+    keeps_alternative: bool
+    names_device_in_selector_errors: bool
+    capacity_errors: bool
+    all_fails_on_used_capacity: bool
+    hides_compatibility_groups: bool
+    refuses_derived_attributes: bool
+    optional_node_operations: bool
+    ownership_problem: str
+    silent_post_filter: bool
+    score_needs_new_allocations: bool
+
+
+DEVICES_1_34: Final = DeviceRules(
+    allocates=True,
+    capacity_requests=False,
+    refuses_capacity_requests=True,
+    multiple_allocations_visible=True,
+    distinct_attribute=True,
+    distinct_compares=False,
+    distinct_keeps_all=False,
+    partitionable=False,
+    counter_slices_count=True,
+    counter_slices_everywhere=False,
+    counters_by_driver=False,
+    taints=False,
+    taint_rules=False,
+    binding_conditions=False,
+    whole_pools=False,
+    invalid_pool_fails=True,
+    combinations=False,
+    keeps_alternative=False,
+    names_device_in_selector_errors=False,
+    capacity_errors=False,
+    all_fails_on_used_capacity=False,
+    hides_compatibility_groups=False,
+    refuses_derived_attributes=False,
+    optional_node_operations=False,
+    ownership_problem="ResourceClaim {claim} was not created for pod {pod} (pod is not owner)",
+    silent_post_filter=False,
+    score_needs_new_allocations=False,
+)
+#: 1.33 does not allocate claims; its other rules are those of 1.34.
+DEVICES_1_33: Final = replace(DEVICES_1_34, allocates=False)
+DEVICES_1_35: Final = replace(
+    DEVICES_1_34,
+    refuses_capacity_requests=False,
+    multiple_allocations_visible=False,
+    distinct_attribute=False,
+    counter_slices_count=False,
+    whole_pools=True,
+    invalid_pool_fails=False,
+    score_needs_new_allocations=True,
+)
+DEVICES_1_36: Final = replace(
+    DEVICES_1_35,
+    capacity_requests=True,
+    multiple_allocations_visible=True,
+    distinct_attribute=True,
+    distinct_compares=True,
+    partitionable=True,
+    counter_slices_everywhere=True,
+    taints=True,
+    binding_conditions=True,
+    combinations=True,
+    keeps_alternative=True,
+    ownership_problem="ResourceClaim {claim} was not created for Pod {pod} (Pod is not owner)",
+    score_needs_new_allocations=False,
+)
+DEVICES_1_37: Final = replace(
+    DEVICES_1_36,
+    distinct_keeps_all=True,
+    counter_slices_everywhere=False,
+    counters_by_driver=True,
+    taint_rules=True,
+    names_device_in_selector_errors=True,
+    capacity_errors=True,
+    all_fails_on_used_capacity=True,
+    hides_compatibility_groups=True,
+    refuses_derived_attributes=True,
+    optional_node_operations=True,
+    silent_post_filter=True,
+)
+
+
+# The differences between releases in the scheduling of pod groups, as data.
+#
+# Kubernetes 1.36 queues the pods of a group one by one, and a pod in turn draws in the others. Kubernetes 1.37 queues the
+# group itself and preempts for it as a whole.
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupRules:
+    """The rules of pod groups.
+
+    Attributes
+    ----------
+    gang_gate : str
+        The gate that adds the plugin GangScheduling.
+    preemption_gate : str
+        The gate with which a group preempts as a whole.
+    condition : str
+        The type of the condition that an attempt writes on the PodGroup.
+    queues_groups : bool
+        True if the queue's entries are groups. Else they are pods, and a pod in turn draws in the other members.
+    checks_members : bool
+        True if members of another priority or preemption policy than the group's end the attempt with an error.
+    members_preempt : bool
+        True if PostFilter runs for a member that fits nowhere.
+    permit_decides : bool
+        True if the Permit plugins decide whether the group succeeds, else the PlacementFeasible plugins.
+    stays_on_nodes : bool
+        True if members stay on the nodes that were found without victims while victims are put back. Else the whole
+        attempt is repeated for every victim.
+    victims_have_group_priority : bool
+        True if a pod of a group counts as a victim by the priority of its group, and if a single pod that preempts a
+        member of a group with disruption mode *all* preempts all of its members.
+    victims_are_counted : bool
+        True if a member that is removed as a victim of its own group no longer counts for ``minCount``.
+    says_preemption : bool
+        True if the outcome of preemption is part of the group's message even if it succeeds.
+    preempts_in_placements : bool
+        True if a group with topology constraints may preempt.
+    batch_spans_group : bool
+        True if members of one attempt can be a batch.
+    """
+
+    gang_gate: str
+    preemption_gate: str
+    condition: str
+    queues_groups: bool
+    checks_members: bool
+    members_preempt: bool
+    permit_decides: bool
+    stays_on_nodes: bool
+    victims_have_group_priority: bool
+    victims_are_counted: bool
+    says_preemption: bool
+    preempts_in_placements: bool
+    batch_spans_group: bool
+
+
+#: The gate with which groups are scheduled at all.
+GENERIC_WORKLOAD: Final = "GenericWorkload"
+#: The gate with which a group's placements are tried one by one.
+TOPOLOGY_AWARE: Final = "TopologyAwareWorkloadScheduling"
+#: The gate with which the group's own preemption policy counts.
+GROUP_PREEMPTION_POLICY: Final = "PodGroupPreemptionPolicy"
+
+POD_GROUPS_1_36: Final = PodGroupRules(
+    gang_gate="GangScheduling",
+    preemption_gate="WorkloadAwarePreemption",
+    condition="PodGroupScheduled",
+    queues_groups=False,
+    checks_members=False,
+    members_preempt=True,
+    permit_decides=True,
+    stays_on_nodes=False,
+    victims_have_group_priority=False,
+    victims_are_counted=False,
+    says_preemption=False,
+    preempts_in_placements=False,
+    batch_spans_group=False,
+)
+POD_GROUPS_1_37: Final = PodGroupRules(
+    gang_gate=GENERIC_WORKLOAD,
+    preemption_gate=GENERIC_WORKLOAD,
+    condition="PodGroupInitiallyScheduled",
+    queues_groups=True,
+    checks_members=True,
+    members_preempt=False,
+    permit_decides=False,
+    stays_on_nodes=True,
+    victims_have_group_priority=True,
+    victims_are_counted=True,
+    says_preemption=True,
+    preempts_in_placements=True,
+    batch_spans_group=True,
+)
+#: The gates of pod groups per release that can be set, each with the gates that it depends on.
+POD_GROUP_GATES_1_36: Final = {
+    GENERIC_WORKLOAD: (),
+    "GangScheduling": (GENERIC_WORKLOAD,),
+    TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
+    "WorkloadAwarePreemption": ("GangScheduling",),
+}
+POD_GROUP_GATES_1_37: Final = {
+    GENERIC_WORKLOAD: (),
+    TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
+    GROUP_PREEMPTION_POLICY: (GENERIC_WORKLOAD,),
+}
+
+
+# The differences between releases in the scheduling queue, as data: events, preemption and batches.
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRules:
+    """The rules of the scheduling queue and of the steps around a scheduling cycle.
+
+    Attributes
+    ----------
+    unscheduled_pods_wake : bool
+        True if plugins receive the events of other pods that are not on a node.
+    nominated_pods_wake : bool
+        True if nominated pods count in the hints of InterPodAffinity and PodTopologySpread.
+    anti_affinity_of_deleted_pods_wakes : bool
+        True if InterPodAffinity's hint checks the anti-affinity of a deleted pod.
+    any_anti_affinity_term_wakes : bool
+        True if InterPodAffinity's hint requires one anti-affinity term to match; else all terms must match.
+    deleted_claims_wake : bool
+        True if the deletion of an allocated ResourceClaim queues the pods that DynamicResources rejected.
+    taints_stand_for_new_nodes : bool
+        True if plugins that register added nodes also receive all changes of taints.
+    binding_ends_nomination : bool
+        True if the binding of a pod also counts as its removal from its nominated node.
+    skips_terminating_victims : bool
+        True if preemption does nothing if all victims are already terminating.
+    batch_rescores : bool
+        True if a batch continues when the last chosen node fits another pod.
+    devices_prevent_batches : bool
+        True if pods are never batched while device classes may back extended resources.
+    """
+
+    unscheduled_pods_wake: bool
+    nominated_pods_wake: bool
+    anti_affinity_of_deleted_pods_wakes: bool
+    any_anti_affinity_term_wakes: bool
+    deleted_claims_wake: bool
+    taints_stand_for_new_nodes: bool
+    binding_ends_nomination: bool
+    skips_terminating_victims: bool
+    batch_rescores: bool
+    devices_prevent_batches: bool
+
+
+QUEUE_1_34: Final = QueueRules(
+    unscheduled_pods_wake=True,
+    nominated_pods_wake=False,
+    anti_affinity_of_deleted_pods_wakes=False,
+    any_anti_affinity_term_wakes=False,
+    deleted_claims_wake=False,
+    taints_stand_for_new_nodes=True,
+    binding_ends_nomination=True,
+    skips_terminating_victims=False,
+    batch_rescores=False,
+    devices_prevent_batches=False,
+)
+QUEUE_1_35: Final = replace(
+    QUEUE_1_34, binding_ends_nomination=False, skips_terminating_victims=True, devices_prevent_batches=True
+)
+QUEUE_1_36: Final = replace(
+    QUEUE_1_35, nominated_pods_wake=True, anti_affinity_of_deleted_pods_wakes=True, devices_prevent_batches=False
+)
+QUEUE_1_37: Final = replace(
+    QUEUE_1_36,
+    unscheduled_pods_wake=False,
+    any_anti_affinity_term_wakes=True,
+    deleted_claims_wake=True,
+    taints_stand_for_new_nodes=False,
+    batch_rescores=True,
+)
+
+
+# The differences between releases in the API servers' validation of objects, as data, except for feature gates.
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationRules:
+    """The validation rules of a release that differ between releases.
+
+    Attributes
+    ----------
+    tolerations_compare : bool
+        True if the operators Lt and Gt of tolerations are known, possibly behind a gate; else they are invalid
+        operators.
+    restart_rules_need_policy : bool
+        True if an init container with restart rules requires a restart policy.
+    restart_rules_are_counted : bool
+        True if too many restart rules are reported as a number of items; else as a length.
+    resize_restarts_only_sidecars : bool
+        True if the resize policy RestartContainer is forbidden for init containers that are not sidecars.
+    resize_message_names_pod : bool
+        True if the message about resize policies says that the restart policy is the pod's.
+    driver_name_checked_when_empty : bool
+        True if an empty CSI driver name is reported as malformed too, in addition to missing.
+    templates_need_image_reference : bool
+        True if the image of an image volume is required in templates too.
+    grace_period_not_negative : bool
+        True if a Pod's termination grace period must not be negative.
+    restart_actions_listed : bool
+        True if the message about an invalid action of a restart rule lists all actions that the gates allow; else only
+        Restart.
+    autoscaler_bounds_are_last : bool
+        True if the lower limits of the replicas of a HorizontalPodAutoscaler are checked after its other fields.
+    host_namespaces_are_of_spec : bool
+        True if messages about ``shareProcessNamespace`` name it as a field of the pod's spec, and Windows pods are
+        refused for it and for ``hostPID``, ``hostIPC`` and ``hostUsers`` after the security context; else as a part of
+        the security context.
+    pod_group_versions : frozenset of str
+        The versions of scheduling.k8s.io that have PodGroups and Workloads.
+    pod_group_priority_gate : str
+        The feature gate with which PodGroups get the priority of their PriorityClass; empty without PodGroups.
+    pod_group_needs_workload : bool
+        True if the Workload and the template that a new PodGroup names must exist.
+    """
+
+    tolerations_compare: bool
+    restart_rules_need_policy: bool
+    restart_rules_are_counted: bool
+    resize_restarts_only_sidecars: bool
+    resize_message_names_pod: bool
+    driver_name_checked_when_empty: bool
+    templates_need_image_reference: bool
+    grace_period_not_negative: bool
+    restart_actions_listed: bool
+    autoscaler_bounds_are_last: bool
+    host_namespaces_are_of_spec: bool
+    pod_group_versions: frozenset[str]
+    pod_group_priority_gate: str
+    pod_group_needs_workload: bool
+
+
+VALIDATION_1_34: Final = ValidationRules(
+    tolerations_compare=False,
+    restart_rules_need_policy=False,
+    restart_rules_are_counted=False,
+    resize_restarts_only_sidecars=False,
+    resize_message_names_pod=False,
+    driver_name_checked_when_empty=True,
+    templates_need_image_reference=False,
+    grace_period_not_negative=False,
+    restart_actions_listed=False,
+    autoscaler_bounds_are_last=False,
+    host_namespaces_are_of_spec=False,
+    pod_group_versions=frozenset(),
+    pod_group_priority_gate="",
+    pod_group_needs_workload=False,
+)
+VALIDATION_1_35: Final = replace(
+    VALIDATION_1_34,
+    tolerations_compare=True,
+    restart_rules_need_policy=True,
+    driver_name_checked_when_empty=False,
+)
+VALIDATION_1_36: Final = replace(
+    VALIDATION_1_35,
+    restart_rules_are_counted=True,
+    resize_restarts_only_sidecars=True,
+    resize_message_names_pod=True,
+    restart_actions_listed=True,
+    pod_group_versions=frozenset({"v1alpha2"}),
+    pod_group_priority_gate=POD_GROUPS_1_36.preemption_gate,
+    pod_group_needs_workload=True,
+)
+VALIDATION_1_37: Final = replace(
+    VALIDATION_1_36,
+    templates_need_image_reference=True,
+    grace_period_not_negative=True,
+    autoscaler_bounds_are_last=True,
+    host_namespaces_are_of_spec=True,
+    pod_group_versions=frozenset({"v1alpha3", "v1beta1"}),
+    pod_group_priority_gate=POD_GROUPS_1_37.preemption_gate,
+    pod_group_needs_workload=False,
+)
