@@ -5,25 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from msgspec import structs
 
-from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
-from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds
 from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PodInterner
 from kschedctl.cluster.requests import ResourceColumns
-from kschedctl.cluster.unread_objects import Unread
 from kschedctl.cluster.versions import Versions, next_version
-from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.common.arrays import PodIndices, Rows
 from kschedctl.common.wording import counted
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.meta import ApiObject, Labels
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules
+
+# Kinds of objects that belong to a cluster and were not read.
+
+
+class Unread(NamedTuple):
+    """Objects that seem to belong to the cluster and were not read.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of the objects, as far as it is known.
+    what : str
+        A description of the objects, and the reason why they were not read.
+    """
+
+    kind: str
+    what: str
+
 
 T = TypeVar("T", bound=ApiObject)
 V = TypeVar("V")

@@ -6,24 +6,187 @@ selector matches, the requests, the host ports) and then counts pods per class a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar, cast, overload
 
+import msgspec
 import numpy as np
 
-from kschedctl.cluster.cells import Cells
-from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.nodes import Nodes
-from kschedctl.cluster.order import by_importance, by_node, by_node_moved, importance_moved
-from kschedctl.cluster.pod_views import PodIndex, PodRecords
-from kschedctl.cluster.records import PodClass, PodRecord
-from kschedctl.cluster.slots import Mark, Moves, PodName, PodSlots, Slots
+from kschedctl.cluster.records import NOT_STARTED, PodClass, PodRecord
+from kschedctl.cluster.slots import Mark, Moves, PodClasses, PodName, PodSlots, Slots
 from kschedctl.cluster.versions import next_version
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.objects.meta import OwnerReference
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import Selector
+
+# The number of pods per class and node, as sparse cells: a sum per node is one pass over the cells.
+
+
+class Cells(msgspec.Struct, frozen=True):
+    """The pairs of class and node that have pods.
+
+    Attributes
+    ----------
+    classes, rows, counts : ndarray of int64, shape (n_cells,)
+        Class, node row, and number of pods; by class and then by node.
+    offsets : ndarray of int64, shape (n_classes + 1,)
+        The position of the first cell of each class; the last entry is the number of cells.
+    """
+
+    classes: Int64Array
+    rows: Int64Array
+    counts: Int64Array
+    offsets: Int64Array
+
+    @classmethod
+    def of(cls, class_id: Int64Array, node_row: Int64Array, n_classes: int, counts: Int64Array | None = None) -> Cells:
+        """Count pods by class and node.
+
+        Parameters
+        ----------
+        class_id, node_row : ndarray of int64, shape (n_pods,)
+            The class and the node row of each pod; pods without a node (negative row) are not counted.
+        n_classes : int
+            The number of classes.
+        counts : ndarray of int64, shape (n_pods,), optional
+            The weight of each pod; by default 1.
+        """
+        here = np.flatnonzero(node_row >= 0)
+        class_id, node_row = class_id[here], node_row[here]
+        n_rows = int(node_row.max(initial=0)) + 1
+        if counts is None:
+            pairs, number = np.unique(class_id * n_rows + node_row, return_counts=True)
+        else:
+            pairs, inverse = np.unique(class_id * n_rows + node_row, return_inverse=True)
+            number = np.zeros(len(pairs), dtype=np.int64)
+            np.add.at(number, inverse, counts[here])
+            pairs, number = pairs[number != 0], number[number != 0]
+        classes, rows = np.divmod(pairs, n_rows)
+        return cls(classes, rows, number.astype(np.int64), np.searchsorted(classes, np.arange(n_classes + 1)))
+
+    def among(self, class_ids: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Return class, row and count of the cells of some classes, given ascending; unknown classes have no cells."""
+        n_known = len(self.offsets) - 1
+        class_ids = class_ids[: np.searchsorted(class_ids, n_known)]
+        if len(class_ids) == n_known:
+            return self.classes, self.rows, self.counts
+        starts = self.offsets[class_ids]
+        lengths = self.offsets[class_ids + 1] - starts
+        ends = np.cumsum(lengths)
+        at = np.repeat(starts - ends + lengths, lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
+        return self.classes[at], self.rows[at], self.counts[at]
+
+
+# Orders of pods by node and by importance, updated incrementally when pods come and go.
+
+
+def by_node(pods: Mark, n_nodes: int) -> tuple[Slots, Int64Array]:
+    """Return the slots of pods on nodes, sorted by node and slot, and each node's offset, shape (n_nodes + 1,)."""
+    rows = pods.column("node_row")
+    here = np.flatnonzero(rows >= 0)
+    here = here[np.argsort(rows[here], kind="stable")]
+    return pods.slots_of(here), np.searchsorted(rows[here], np.arange(n_nodes + 1))
+
+
+def by_node_moved(slots: Slots, moves: Moves) -> Slots:
+    """Return slots sorted by node, after removals and additions; added pods come last on their node."""
+    if len(moves.gone):
+        slots = slots[~np.isin(slots, moves.gone)]
+    rows = moves.slots.take("node_row", moves.come)
+    come, rows = moves.come[rows >= 0], rows[rows >= 0]
+    if not len(come):
+        return slots
+    order = np.argsort(rows, kind="stable")
+    end = int(max(slots.max(initial=-1), come.max())) + 1
+    here = moves.slots.column("node_row", 0, end)[slots]
+    return np.insert(slots, np.searchsorted(here, rows[order], side="right"), come[order])
+
+
+def by_importance(pods: Mark, *, unstarted_in_order: bool) -> Slots:
+    """Return the slots of pods on nodes, sorted by node and then by importance (see ``Pods.by_importance``)."""
+    slots = pods.slots_of(np.flatnonzero(pods.column("node_row") >= 0))
+    return _sorted(pods.slots, slots, pods.end, unstarted_in_order=unstarted_in_order)
+
+
+def importance_moved(slots: Slots, moves: Moves, *, unstarted_in_order: bool) -> Slots:
+    """Return slots sorted by importance, after removals and additions; only the affected nodes are sorted again."""
+    end = int(max(slots.max(initial=-1), moves.come.max(initial=-1), moves.gone.max(initial=-1))) + 1
+    rows = moves.slots.column("node_row", 0, end)
+    moved = np.concatenate((rows[moves.gone], rows[moves.come]))
+    touched = np.zeros(int(rows.max(initial=0)) + 1, dtype=np.bool_)
+    touched[moved[moved >= 0]] = True
+    again = touched[rows[slots]]
+    come = moves.come[rows[moves.come] >= 0]
+    some = np.setdiff1d(np.concatenate((slots[again], come)), moves.gone)
+    some, rest = _sorted(moves.slots, some, end, unstarted_in_order=unstarted_in_order), slots[~again]
+    return np.insert(rest, np.searchsorted(rows[rest], rows[some]), some)
+
+
+def _sorted(slots: PodSlots, some: Slots, end: int, *, unstarted_in_order: bool) -> Slots:
+    rows, priority, start = (slots.column(name, 0, end)[some] for name in ("node_row", "priority", "start_time"))
+    tie = some if unstarted_in_order else np.where(start == NOT_STARTED, -some, some)
+    return some[np.lexsort((tie, start, -priority, rows))]
+
+
+# Sequence and mapping views of a list of pods: records by index, and indices by pod name.
+
+
+class PodRecords(Sequence[PodRecord]):
+    """A sequence of the pods' records, in order."""
+
+    def __init__(self, pods: Mark) -> None:
+        self._pods = pods
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    @overload
+    def __getitem__(self, index: int) -> PodRecord: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[PodRecord]: ...
+
+    def __getitem__(self, index: int | slice) -> PodRecord | Sequence[PodRecord]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self._pods.slots.record(self._pods.slot_of(index))
+
+    def __iter__(self) -> Iterator[PodRecord]:
+        records = self._pods.slots.records(self._pods.end)
+        if not len(self._pods.empty):
+            return iter(records)
+        return map(records.__getitem__, self._pods.own_slots().tolist())
+
+
+class PodIndex(Mapping[PodName, int]):
+    """A mapping from namespace and name to the index of a pod."""
+
+    def __init__(self, pods: Mark) -> None:
+        self._pods = pods
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __iter__(self) -> Iterator[PodName]:
+        return (record.name for record in PodRecords(self._pods))
+
+    def __getitem__(self, name: PodName) -> int:
+        pods = self._pods
+        slot = pods.slots.slot_of(name, pods.end)
+        if slot is None:
+            raise KeyError(name)
+        before = int(np.searchsorted(pods.empty, slot))
+        if before < len(pods.empty) and pods.empty[before] == slot:
+            raise KeyError(name)
+        return slot - before
+
 
 V = TypeVar("V")
 

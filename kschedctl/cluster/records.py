@@ -1,15 +1,31 @@
-"""The stored form of a pod: a record of its own, and the class that it shares with other pods."""
+"""The stored form of pods: records, and specs and classes that many pods share and that are stored once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from kschedctl.objects.meta import Labels, ObjectMeta
-from kschedctl.objects.pod import Pod, PodSpec, PodStatus
+from kschedctl.objects.core import Condition
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_pod_spec
+from kschedctl.objects.meta import Labels, LabelSelector, ObjectMeta
+from kschedctl.objects.pod import (
+    Affinity,
+    Container,
+    ContainerState,
+    ContainerStatus,
+    Pod,
+    PodAffinityTerm,
+    PodSpec,
+    PodStatus,
+)
+from kschedctl.objects.resources import RequestRules, pod_requests
+from kschedctl.objects.selectors import SelectorError, parse_label_selector
+from kschedctl.objects.volume import Volume
 
 #: Node rows of pods without a node (``PENDING``) and of pods whose node is not in the snapshot (``LOST``).
 PENDING: Final = -1
@@ -80,3 +96,252 @@ class PodRecord(msgspec.Struct, frozen=True):
     def nominated_row(self, rows: Mapping[str, int]) -> int:
         """Return the row of a pending pod's nominated node; ``PENDING`` without one."""
         return rows.get(self.status.nominated_node_name, PENDING) if not self.node_name else PENDING
+
+
+# Conversion of pods to records: specs and classes that many pods share are stored once.
+
+_RESIZE_CONDITIONS = frozenset({"PodResizePending"})
+_NOTHING_REPORTED = PodStatus()
+_encode = msgspec.msgpack.Encoder().encode
+
+_SOURCES = tuple(field for field in Volume.__struct_fields__ if field != "name")
+_NO_SOURCES = (None,) * len(_SOURCES)
+_sources = attrgetter(*_SOURCES)
+
+ClassKey = tuple[str, bytes, bytes, bool, bytes]
+
+
+class PodInterner:
+    """A factory of pod records.
+
+    Attributes
+    ----------
+    classes : list of PodClass
+        The distinct classes so far; records refer to them by index.
+    """
+
+    def __init__(self) -> None:
+        self.classes: list[PodClass] = []
+        self._specs: dict[bytes, tuple[PodSpec, bytes]] = {}
+        self._class_ids: dict[ClassKey, int] = {}
+        #: The last pod and its record: replicas of one pod often follow each other.
+        self._last: tuple[Pod, PodRecord] | None = None
+
+    @classmethod
+    def continuing(cls, classes: list[PodClass]) -> PodInterner:
+        """Return an interner that continues a cluster's list of classes, and appends new classes to it."""
+        out = cls()
+        out.classes = classes
+        for class_id, pod_class in enumerate(classes):
+            pod = pod_class.pod
+            meaning = _encode(pod.spec)
+            key = _class_key(pod.namespace, pod_class.labels, meaning, pod.status, pod_class.terminating)
+            out._class_ids[key] = class_id
+        return out
+
+    def record(self, pod: Pod) -> PodRecord:
+        """Return the record of a pod.
+
+        Raises
+        ------
+        QuantityError, SelectorError
+            If a quantity or a selector is invalid; the error has the field's path.
+        """
+        if self._last is not None and _differs_in_name(pod, self._last[0]):
+            record = self._last[1]
+            metadata = replace(record.metadata, name=pod.metadata.name, uid=pod.metadata.uid)
+            return PodRecord(metadata, record.class_id, record.spec, record.node_name, record.status)
+        record = self._record(pod)
+        self._last = pod, record
+        return record
+
+    def _record(self, pod: Pod) -> PodRecord:
+        metadata = pod.metadata
+        node_name = pod.spec.node_name
+        written = replace(pod.spec, node_name="", volumes=_relevant(pod.spec.volumes))
+        encoded = _encode(written)
+        known = self._specs.get(encoded)
+        if known is None:
+            known = self._specs[encoded] = _intern_spec(written)
+        spec, meaning = known
+        namespace = metadata.namespace or DEFAULT_NAMESPACE
+        reported = _reported_resources(pod.status)
+        terminating = metadata.deletion_timestamp is not None
+        key = _class_key(namespace, metadata.labels, meaning, reported, terminating)
+        class_id = self._class_ids.get(key)
+        if class_id is None:
+            class_id = self._class_ids[key] = len(self.classes)
+            shared = ObjectMeta(namespace=namespace, labels=metadata.labels)
+            representative = Pod(metadata=shared, spec=_meaning_to_others(spec), status=reported)
+            # Parse every quantity once here, where the location of an invalid one is known.
+            pod_requests(representative, RequestRules())
+            if reported is not _NOTHING_REPORTED:
+                pod_requests(representative, RequestRules(totals=True))
+            self.classes.append(PodClass(representative, terminating))
+        return PodRecord(
+            metadata=ObjectMeta(
+                name=metadata.name,
+                namespace=namespace,
+                uid=metadata.uid,
+                labels=self.classes[class_id].labels,
+                creation_timestamp=metadata.creation_timestamp,
+                deletion_timestamp=metadata.deletion_timestamp,
+                owner_references=metadata.owner_references,
+            ),
+            class_id=class_id,
+            spec=spec,
+            node_name=node_name,
+            status=_kept_status(pod.status, pending=not node_name),
+        )
+
+
+def _differs_in_name(pod: Pod, other: Pod) -> bool:
+    """Report whether two pods differ in nothing but name and uid.
+
+    The check is cheap: it compares most fields by identity, so equal fields that are not shared count as different.
+    """
+    ours, theirs = pod.metadata, other.metadata
+    return (
+        pod.spec is other.spec
+        and pod.status is other.status
+        and ours.labels is theirs.labels
+        and ours.owner_references is theirs.owner_references
+        and ours.namespace == theirs.namespace
+        and ours.creation_timestamp is theirs.creation_timestamp
+        and ours.deletion_timestamp is theirs.deletion_timestamp
+    )
+
+
+def _class_key(namespace: str, labels: Labels, meaning: bytes, reported: PodStatus, terminating: bool) -> ClassKey:
+    status = b"" if reported is _NOTHING_REPORTED else _encode(reported)
+    return namespace, _encode(labels), meaning, terminating, status
+
+
+def _intern_spec(spec: PodSpec) -> tuple[PodSpec, bytes]:
+    """Return the defaulted spec, and the encoded part of it that matters to other pods."""
+    _check_pod_selectors(spec)
+    defaulted = default_pod_spec(spec)
+    return defaulted, _encode(_meaning_to_others(defaulted))
+
+
+def _relevant(volumes: tuple[Volume, ...]) -> tuple[Volume, ...]:
+    """Return the volumes whose source scheduling depends on.
+
+    Other volumes, such as a service account's token, have a different name in every pod.
+    """
+    return tuple(volume for volume in volumes if _sources(volume) != _NO_SOURCES)
+
+
+def _meaning_to_others(spec: PodSpec) -> PodSpec:
+    """Return the part of a spec that matters to other pods' scheduling: resources, ports, volumes and pod affinity."""
+
+    def bare(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(
+            Container(
+                name=container.name,
+                resources=container.resources,
+                ports=tuple(port for port in container.ports if port.host_port),
+                restart_policy=container.restart_policy,
+            )
+            for container in containers
+        )
+
+    affinity = spec.affinity
+    if affinity is not None:
+        affinity = Affinity(pod_affinity=affinity.pod_affinity, pod_anti_affinity=affinity.pod_anti_affinity)
+    return PodSpec(
+        containers=bare(spec.containers),
+        init_containers=bare(spec.init_containers),
+        volumes=spec.volumes,
+        affinity=affinity,
+        overhead=spec.overhead,
+        resources=spec.resources,
+        resource_claims=spec.resource_claims,
+    )
+
+
+def _reported_resources(status: PodStatus) -> PodStatus:
+    """Return the part of the status in which the kubelet reports resources; an empty status if there is none."""
+
+    def reported(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+        # The state of a container is specific to the pod.
+        return tuple(
+            replace(status, state=ContainerState())
+            for status in statuses
+            if status.resources is not None or status.allocated_resources
+        )
+
+    containers = reported(status.container_statuses)
+    init_containers = reported(status.init_container_statuses)
+    resizing = tuple(
+        replace(c, message="", last_transition_time=None) for c in status.conditions if c.type in _RESIZE_CONDITIONS
+    )
+    if not (containers or init_containers or resizing or status.resources is not None or status.allocated_resources):
+        return _NOTHING_REPORTED
+    return PodStatus(
+        container_statuses=containers,
+        init_container_statuses=init_containers,
+        resources=status.resources,
+        allocated_resources=status.allocated_resources,
+        conditions=resizing,
+    )
+
+
+def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
+    """Return the fields of a pod's status that are specific to the pod, not shared by its class.
+
+    A pending pod keeps all conditions, a pod on a node only the conditions that evictions depend on, and the containers
+    that keep it from starting.
+    """
+
+    def waiting(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+        return tuple(ContainerStatus(name=each.name, state=each.state) for each in statuses if each.state.waiting)
+
+    bound_in_vain = not pending and status.phase == "Pending"
+    conditions = status.conditions if pending else tuple(c for c in status.conditions if _concerns_eviction(c))
+    return PodStatus(
+        phase=status.phase,
+        nominated_node_name=status.nominated_node_name,
+        start_time=status.start_time,
+        conditions=conditions,
+        container_statuses=waiting(status.container_statuses) if bound_in_vain else (),
+        init_container_statuses=waiting(status.init_container_statuses) if bound_in_vain else (),
+        resource_claim_statuses=status.resource_claim_statuses,
+    )
+
+
+def _concerns_eviction(condition: Condition) -> bool:
+    return condition.type == "DisruptionTarget" or (condition.type == "Ready" and condition.status == "False")
+
+
+def _check_pod_selectors(spec: PodSpec) -> None:
+    for i, constraint in enumerate(spec.topology_spread_constraints):
+        _check_selector(constraint.label_selector, f"spec.topologySpreadConstraints[{i}].labelSelector")
+    affinity = spec.affinity
+    if affinity is None:
+        return
+    for field, terms in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
+        if terms is None:
+            continue
+        path = f"spec.affinity.{field}"
+        for i, term in enumerate(terms.required_during_scheduling_ignored_during_execution):
+            _check_term(term, f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{i}]")
+        for i, weighted in enumerate(terms.preferred_during_scheduling_ignored_during_execution):
+            _check_term(
+                weighted.pod_affinity_term,
+                f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{i}].podAffinityTerm",
+            )
+
+
+def _check_term(term: PodAffinityTerm, path: str) -> None:
+    _check_selector(term.label_selector, f"{path}.labelSelector")
+    _check_selector(term.namespace_selector, f"{path}.namespaceSelector")
+
+
+def _check_selector(selector: LabelSelector | None, path: str) -> None:
+    if selector is None:
+        return
+    try:
+        parse_label_selector(selector)
+    except SelectorError as error:
+        raise SelectorError(str(error), f"{path}.{error.path}") from None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from kschedctl.cluster.pod_group_gates import pod_group_gates
+from kschedctl.cluster.pod_groups import pod_group_gates
 from kschedctl.common.argument_types import checked_arguments
 from kschedctl.common.errors import ConfigError
 from kschedctl.common.findings import Location

@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.cluster.pod_group_members import group_members, scheduled_members
+from kschedctl.cluster.pod_groups import group_members, scheduled_members
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.pod_groups import group_members
 from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.why.commands import commands_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.pod_groups import group_members
 from kschedctl.common.errors import InputError
 from kschedctl.controllers.admission.priority import default_priority_class, priority_class
 from kschedctl.controllers.workloads.ownership import workload_of

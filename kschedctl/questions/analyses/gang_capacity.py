@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.pod_groups import group_members
 from kschedctl.controllers.workloads.created_pods import check_number
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.pod import Pod, PodStatus

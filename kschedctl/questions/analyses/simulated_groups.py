@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kschedctl.cluster.pod_group_members import group_members, groups_with_members
+from kschedctl.cluster.pod_groups import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod_group import PodGroup

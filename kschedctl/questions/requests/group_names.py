@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_members import group_members, groups_with_members
+from kschedctl.cluster.pod_groups import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.wording import listed, similar

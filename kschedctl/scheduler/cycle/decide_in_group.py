@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.cycle import schedule_pod

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.cluster.worlds import NONE, Numbering
+from kschedctl.cluster.overlay import NONE, Numbering
 from kschedctl.common.arrays import Int64Array, Mask, Rows, numbered
 from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_members import scheduled_members
+from kschedctl.cluster.pod_groups import scheduled_members
 from kschedctl.common.arrays import PodIndices, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_members import pod_group_of
+from kschedctl.cluster.pod_groups import pod_group_of
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.replacement import NODE_BOUND
 from kschedctl.objects.core import Node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.template import uid_of

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.cluster.overlay import PodsInWorlds
 from kschedctl.common.arrays import Mask, PodIndices
 from kschedctl.objects.selectors import SelectorError, parse_label_selector
 from kschedctl.objects.workload import PodDisruptionBudget

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.cluster.overlay import PodsInWorlds
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled

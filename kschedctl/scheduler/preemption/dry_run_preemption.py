@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kschedctl.cluster.worlds import Numbering, PodsInWorlds
+from kschedctl.cluster.overlay import Numbering, PodsInWorlds
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release

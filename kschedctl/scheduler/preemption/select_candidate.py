@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from kschedctl.cluster.overlay import PodsInWorlds
 from kschedctl.cluster.pods import Pods
-from kschedctl.cluster.worlds import PodsInWorlds
 from kschedctl.common.arrays import Int64Array, Worlds
 
 #: The criteria in their order.

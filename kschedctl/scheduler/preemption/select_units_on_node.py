@@ -13,8 +13,8 @@ from itertools import chain
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_members import grouped_pods
-from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.cluster.overlay import PodsInWorlds
+from kschedctl.cluster.pod_groups import grouped_pods
 from kschedctl.common.arrays import Mask, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.rules import PodGroupRules

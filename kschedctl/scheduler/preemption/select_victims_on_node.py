@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.overlay import Overlay, Selection
-from kschedctl.cluster.worlds import Numbering, PodsInWorlds
+from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds, Selection
 from kschedctl.common.arrays import Entries, Mask, Rows, Worlds
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release

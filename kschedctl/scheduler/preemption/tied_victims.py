@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.cluster.overlay import PodsInWorlds
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PluginsRunner

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_members import pod_group_of, scheduled_members
-from kschedctl.cluster.worlds import PodsInWorlds
+from kschedctl.cluster.overlay import PodsInWorlds
+from kschedctl.cluster.pod_groups import pod_group_of, scheduled_members
 from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
 

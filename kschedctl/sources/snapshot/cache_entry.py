@@ -15,11 +15,10 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.cluster import Cluster, Unread
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodClass, PodRecord
-from kschedctl.cluster.unread_objects import Unread
 from kschedctl.objects.core import Node
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject, ObjectMeta

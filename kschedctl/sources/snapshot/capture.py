@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kschedctl.cluster.unread_objects import Unread
+from kschedctl.cluster.cluster import Unread
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.device import AllocatedDeviceStatus
 from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed

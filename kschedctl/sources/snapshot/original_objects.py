@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.cluster.interning import PodInterner
+from kschedctl.cluster.records import PodInterner
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PodInterner
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.findings import Location, ObjectRef, Subject, Where, found_at
 from kschedctl.common.wording import similar

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
-from kschedctl.cluster.pod_group_members import group_members, pod_group_of, scheduled_members
+from kschedctl.cluster.pod_groups import group_members, pod_group_of, scheduled_members
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.decide_in_group import pending_members

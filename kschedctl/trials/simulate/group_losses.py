@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_members import grouped_pods
+from kschedctl.cluster.pod_groups import grouped_pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release

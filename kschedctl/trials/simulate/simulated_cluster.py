@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
 from kschedctl.objects.core import Node

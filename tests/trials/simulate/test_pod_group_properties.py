@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kschedctl.cluster.pod_group_members import scheduled_members
+from kschedctl.cluster.pod_groups import scheduled_members
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release

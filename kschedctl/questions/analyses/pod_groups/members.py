@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kschedctl.cluster.pod_group_members import group_members
+from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.pod import Pod

@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.slots import PodClasses
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.meta import Labels, LabelSelector
 from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kschedctl.cluster.pod_group_gates import pod_group_gates
+from kschedctl.cluster.pod_groups import pod_group_gates
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import RELEASES

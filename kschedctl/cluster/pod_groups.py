@@ -1,4 +1,4 @@
-"""The members of pod groups, as an index over the pods that follows them as they come and go."""
+"""The members of pod groups as an index over the pods, and the feature gates that a cluster's objects show."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from kschedctl.cluster.records import PENDING, PodRecord
 from kschedctl.cluster.slots import Moves
 from kschedctl.common.arrays import PodIndices
 from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 
 _Index = Mapping[tuple[str, str], tuple[int, ...]]
 
@@ -80,3 +82,32 @@ def _added(index: dict[tuple[str, str], tuple[int, ...]], come: Iterable[tuple[i
     for key, slots in new.items():
         index[key] = (*index.get(key, ()), *slots)
     return index
+
+
+# The feature gates of pod groups that a cluster has on, as its objects show.
+
+
+def pod_group_gates(cluster: Cluster, release: Release) -> tuple[str, ...]:
+    """Return the gates that the cluster's PodGroups and their members show to be on; empty if there are none.
+
+    An API server stores a field only if its gate is on, and gates are set alike on the API server and the scheduler
+    (KEP-4671: both components need them).
+    """
+    groups = cluster.list(PodGroup)
+    rules = release.pod_group_rules
+    # Without its PodGroup no pod would be tried: if none could be listed, the pods are decided for one by one.
+    unlisted = PodGroup.__name__ in cluster.not_listed and PodGroup.__name__ not in cluster.listed
+    if rules is None or unlisted or not (groups or has_members(cluster)):
+        return ()
+    specs = [group.spec for group in groups]
+    shown = {
+        GENERIC_WORKLOAD: True,
+        rules.gang_gate: any(spec.min_count is not None for spec in specs),
+        TOPOLOGY_AWARE: any(spec.topology_keys for spec in specs),
+        GROUP_PREEMPTION_POLICY: any(spec.preemption_policy for spec in specs),
+    }
+    if any(spec.priority is not None or spec.disruption_mode is not None for spec in specs):
+        # The preemption by groups depends on gangs.
+        shown |= {rules.gang_gate: True, rules.preemption_gate: True}
+    shown[GENERIC_WORKLOAD] = True
+    return tuple(gate for gate, on in shown.items() if on and gate in release.features)
