@@ -53,7 +53,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
         form = "YAML" if args.yaml else "compact JSON" if args.compact else "JSON"
         bound = ("events of libyaml", _read_events) if args.yaml else ("typed msgspec", _decode)
         ways = [("load", _load), bound]
-        if find_spec("kschedctl.sources.snapshot.cached_load"):
+        if find_spec("kschedctl.sources.snapshot.cache"):
             # The first run writes the cache file.
             in_a_process(_measured, _load_cached, path)
             ways.insert(1, ("load from the cache", _load_cached))
@@ -115,7 +115,7 @@ def _load(path: Path) -> None:
 
 def _load_cached(path: Path) -> None:
     # Releases before 0.2 have no cache.
-    from kschedctl.sources.snapshot.cached_load import load_cached
+    from kschedctl.sources.snapshot.cache import load_cached
 
     load_cached([path])
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.framework.cycle_state import NotModelled
     from kschedctl.scheduler.framework.remedy import Remedy
     from kschedctl.scheduler.preemption.result import Candidate, PreemptionResult
-    from kschedctl.sources.live.context import LiveContext
+    from kschedctl.sources.live.kubeconfig import LiveContext
     from kschedctl.trials.completeness.missing import Missing
     from kschedctl.trials.loaded_cluster import LoadedCluster
     from kschedctl.trials.optimum.catalog import Catalog
@@ -217,7 +217,7 @@ _HOMES = {
     "LabelNode": "kschedctl.trials.whatif.edits",
     "LeaderOverview": "kschedctl.questions.answers.leader",
     "LintReport": "kschedctl.questions.answers.lint",
-    "LiveContext": "kschedctl.sources.live.context",
+    "LiveContext": "kschedctl.sources.live.kubeconfig",
     "LoadedCluster": "kschedctl.trials.loaded_cluster",
     "Location": "kschedctl.common.findings",
     "MadePod": "kschedctl.controllers.workloads.created_pods",

@@ -18,7 +18,7 @@ def main() -> None:
     """
     asked = json.loads(sys.argv[1])
     if asked["cluster"] is None:
-        from kschedctl.sources.snapshot.reading import names_of_clusters
+        from kschedctl.sources.snapshot.load import names_of_clusters
 
         for name in names_of_clusters(asked["paths"]):
             print(f"Cluster\t\t{name}\t")
@@ -30,11 +30,11 @@ def main() -> None:
 
 def _objects(paths: list[str], cluster: str, context: str, kubeconfig: str) -> Iterator[ApiObject]:
     if paths:
-        from kschedctl.sources.snapshot.reading import SnapshotReader
+        from kschedctl.sources.snapshot.load import SnapshotReader
 
         yield from (obj for obj, _ in SnapshotReader(paths, cluster=cluster))
     else:
-        from kschedctl.sources.live.context import LiveContext
+        from kschedctl.sources.live.kubeconfig import LiveContext
         from kschedctl.sources.live.reader import LiveReader
 
         yield from (obj for obj, _ in LiveReader(LiveContext(context=context, kubeconfig=kubeconfig)))

@@ -73,9 +73,7 @@ def simulate(
     from kschedctl.questions.analyses.simulate import SimulateRequest, run_simulation, simulation_answer, with_orders
     from kschedctl.questions.presentation.simulate import SimulateView
     from kschedctl.questions.requests.manifests import load_with_manifests
-    from kschedctl.sources.snapshot.capture import capture
-    from kschedctl.sources.snapshot.capture_files import check_target, write_capture
-    from kschedctl.sources.snapshot.cluster_reader import ClusterReader
+    from kschedctl.sources.snapshot.capture import ClusterReader, capture, check_target, write_capture
 
     handle = TerminalHandle()
     if save:

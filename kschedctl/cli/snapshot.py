@@ -111,9 +111,8 @@ def _write(
     from kschedctl.cli.streams import tell
     from kschedctl.common.wording import counted
     from kschedctl.questions.requests.capture import captured_cluster
-    from kschedctl.sources.snapshot.anonymize import with_pseudonyms
-    from kschedctl.sources.snapshot.capture_files import check_target, write_capture
-    from kschedctl.sources.snapshot.mapping_file import check_mapping, write_mapping
+    from kschedctl.sources.snapshot.anonymize import check_mapping, with_pseudonyms, write_mapping
+    from kschedctl.sources.snapshot.capture import check_target, write_capture
     from kschedctl.trials.completeness.missing import refusals
 
     check_target(target, force=force)

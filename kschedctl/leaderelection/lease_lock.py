@@ -19,8 +19,8 @@ from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps
 from kschedctl.objects.coordination import LeaseSpec
 from kschedctl.objects.names import subdomain_problems
-from kschedctl.sources.live.error_responses import ConflictingError, NotServedError
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import ObjectClient
+from kschedctl.sources.live.failures import ConflictingError, NotServedError
 
 _API_VERSION: Final = "coordination.k8s.io/v1"
 

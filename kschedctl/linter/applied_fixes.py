@@ -17,7 +17,7 @@ from kschedctl.linter.fixed_text import drops_comment, fixed_text
 from kschedctl.linter.lint_files import LintDocument, LintFile
 from kschedctl.linter.run import LintResult
 from kschedctl.linter.values import Steps
-from kschedctl.sources.snapshot.text_file import replace_file
+from kschedctl.sources.snapshot.files import replace_file
 
 #: The maximum number of rounds: a fix may cause another finding with a fix, or overlap another fix.
 _MOST_ROUNDS: Final = 50

@@ -18,7 +18,7 @@ from kschedctl.common.errors import ConfigError
 from kschedctl.common.text.json_text import encodable
 from kschedctl.linter.diagnosis import Diagnosis, named_path
 from kschedctl.linter.ignore import Ignore, Ignored
-from kschedctl.sources.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.files import file_bytes
 
 _HINT: Final = "kschedctl lint --baseline FILE --update-baseline writes the baseline"
 

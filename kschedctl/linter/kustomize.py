@@ -12,7 +12,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.text.tree import YamlNode
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_text
 from kschedctl.linter.values import at, items, mapping, text
-from kschedctl.sources.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.files import file_bytes
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")

@@ -35,10 +35,9 @@ from kschedctl.linter.excluded_paths import ExcludedPaths
 from kschedctl.linter.helm_output import is_helm_output, line_in_template, split_by_source, template_path
 from kschedctl.linter.regions import Region, region_in
 from kschedctl.linter.values import Steps
-from kschedctl.sources.snapshot.names import HIDDEN
-from kschedctl.sources.snapshot.sources import Source, read_sources, whole_source
-from kschedctl.sources.snapshot.summary import ReadSummary
-from kschedctl.sources.snapshot.unpacking import Unpacking
+from kschedctl.sources.snapshot.archives import Unpacking
+from kschedctl.sources.snapshot.files import Source, read_sources, whole_source
+from kschedctl.sources.snapshot.summary import HIDDEN, ReadSummary
 
 #: The separator before a document: no quoted, folded or literal scalar may contain it at the beginning of a line.
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)

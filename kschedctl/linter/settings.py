@@ -21,7 +21,7 @@ from kschedctl.linter.field_steps import steps_of
 from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.values import Steps, at
-from kschedctl.sources.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.files import file_bytes
 
 FILE: Final = ".kschedctl.yaml"
 _TOML: Final = "pyproject.toml"

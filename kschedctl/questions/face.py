@@ -720,9 +720,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
             If the target cannot be written.
         """
         from kschedctl.sources.snapshot.anonymize import with_pseudonyms
-        from kschedctl.sources.snapshot.capture import capture
-        from kschedctl.sources.snapshot.capture_files import check_target, write_capture
-        from kschedctl.sources.snapshot.cluster_reader import ClusterReader
+        from kschedctl.sources.snapshot.capture import ClusterReader, capture, check_target, write_capture
 
         check_target(str(target), force=force)
         captured = capture(ClusterReader(self.cluster, self.snapshot.summary))

@@ -20,14 +20,14 @@ from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.config.types import KubeSchedulerConfiguration
 from kschedctl.scheduler.framework.extender import Extender
 from kschedctl.scheduler.plugins.registry import full_registry, in_tree_registry
+from kschedctl.sources.snapshot.files import file_bytes
 from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.sources.snapshot.text_file import file_bytes
 from kschedctl.trials.simulate.disruption import with_computed_status
 from kschedctl.trials.whatif.edit import Edit
 
 if TYPE_CHECKING:
-    from kschedctl.sources.live.context import LiveContext
+    from kschedctl.sources.live.kubeconfig import LiveContext
 
 
 @checked_arguments
@@ -138,7 +138,7 @@ def read_snapshot(
     written = OriginalObjects() if call_extenders else None
     if paths and note_of_cache is not None and written is None and stdin is None and not more:
         # Most runs use no cache.
-        from kschedctl.sources.snapshot.cached_load import load_cached
+        from kschedctl.sources.snapshot.cache import load_cached
 
         return load_cached(paths, max_unpacked=max_unpacked, cluster=cluster, note=note_of_cache)
     if paths:
@@ -225,7 +225,7 @@ def _load_live(
     live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]], written: OriginalObjects | None
 ) -> Snapshot:
     # Most commands read no running cluster.
-    from kschedctl.sources.live.context import LiveContext
+    from kschedctl.sources.live.kubeconfig import LiveContext
     from kschedctl.sources.live.reader import load_live
 
     return load_live(live or LiveContext(), more=more, written=written)

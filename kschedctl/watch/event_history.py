@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from kschedctl.common.errors import ClusterError
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import ObjectClient
 
 #: The ``reportingController`` of the Events.
 CONTROLLER: Final = "kschedctl"

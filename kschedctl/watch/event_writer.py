@@ -24,9 +24,9 @@ from typing import Any, Final
 from kschedctl.common.errors import KschedctlError
 from kschedctl.leaderelection.outage import Outage
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.sources.live.error_responses import ConflictingError, ForbiddenError, NotServedError
+from kschedctl.sources.live.api_server import ObjectClient
+from kschedctl.sources.live.failures import ConflictingError, ForbiddenError, NotServedError
 from kschedctl.sources.live.http import JSON
-from kschedctl.sources.live.object_client import ObjectClient
 from kschedctl.watch.event_history import CONTROLLER, EventHistory, events_path
 from kschedctl.watch.pod_answers import PendingReport
 

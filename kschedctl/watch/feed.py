@@ -14,7 +14,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod_group import Workload
 from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.workload import CronJob, DaemonSet, Deployment, Job, PodTemplate
-from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.api_server import Connection
 from kschedctl.sources.live.discovery import Served
 from kschedctl.sources.live.reflector import Reflector, ReflectorSettings
 

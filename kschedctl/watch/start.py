@@ -13,13 +13,12 @@ from kschedctl.common.findings import Location
 from kschedctl.objects.kinds import KINDS, PERMISSIONS_PAGE
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.sources.live.connection import Connection
-from kschedctl.sources.live.context import LiveContext
-from kschedctl.sources.live.discovery import served_kinds
-from kschedctl.sources.live.error_responses import ForbiddenError
+from kschedctl.sources.live.api_server import Connection
+from kschedctl.sources.live.discovery import served_kinds, server_version
+from kschedctl.sources.live.failures import ForbiddenError
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.limits import READING_FACTOR
 from kschedctl.sources.live.reflector import ReflectorSettings
-from kschedctl.sources.live.server_version import server_version
 from kschedctl.sources.snapshot.decoding import build_decoders
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.summary import ReadSummary

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from kschedctl.sources.live import limits
-from kschedctl.sources.snapshot import unpacking
-from kschedctl.sources.snapshot.captured_fields import READ_ANNOTATIONS, READ_CONDITIONS, READ_MESSAGES, kept_fields
-from kschedctl.sources.snapshot.unpacking import size_text
+from kschedctl.sources.snapshot import archives
+from kschedctl.sources.snapshot.archives import size_text
+from kschedctl.sources.snapshot.capture import READ_ANNOTATIONS, READ_CONDITIONS, READ_MESSAGES, kept_fields
 from tests.cli.in_process import run
 from tests.paths import ROOT
 
@@ -136,8 +136,8 @@ def test_every_promise_is_held_by_a_test(promise: str, holders: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        f"unpacks at most {size_text(unpacking.MAX_UNPACKED)}, and nothing to more than {unpacking.MAX_RATIO} times",
-        f"`batch` has at most {size_text(unpacking.MAX_LINE)}",
+        f"unpacks at most {size_text(archives.MAX_UNPACKED)}, and nothing to more than {archives.MAX_RATIO} times",
+        f"`batch` has at most {size_text(archives.MAX_LINE)}",
         f"has at most {size_text(limits.MAX_ANSWER)}, also unpacked, all of them {size_text(limits.MAX_READING)}",
     ],
 )

@@ -45,8 +45,7 @@ from kschedctl.scheduler.extenders.transport import Response, _redirected, _spli
 from kschedctl.scheduler.framework.extender import ExtenderError
 from kschedctl.sources.snapshot.capture import capture
 from kschedctl.sources.snapshot.decoding import decode
-from kschedctl.sources.snapshot.load import load_snapshot
-from kschedctl.sources.snapshot.reading import SnapshotReader, read_manifest
+from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot, read_manifest
 from tests.cli.in_process import run as run_command
 from tests.fuzz import seeds
 from tests.fuzz.every_kind import COMMANDS, EVERY_KIND

@@ -17,7 +17,7 @@ from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, record_of
 from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
 from kschedctl.leaderelection.record import LeaderElectionRecord
 from kschedctl.leaderelection.steps import Steps, T
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import ObjectClient
 from tests.live.hostile_server import Talk, talking
 
 TIMES = st.integers(0, 4 * 10**15).map(lambda micros: micros / 1e6)

@@ -11,7 +11,7 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from tests.live.plain_server import kubeconfig, usual
 
 _SECONDS = 300.0

@@ -11,7 +11,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 
 #: A function from the path and the query to a status and a body: JSON data, bytes, or an iterator of chunks.
 Answer = Callable[[str, dict[str, str]], tuple[int, Any]]

@@ -11,7 +11,7 @@ import pytest
 
 from kschedctl.common.errors import ClusterError, InputError, KschedctlError
 from kschedctl.common.extras import install_command
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import load_live
 from kschedctl.sources.live.settings import client_settings
 from tests.live.plain_server import kubeconfig

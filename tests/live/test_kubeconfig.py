@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import ClusterError, InputError, KschedctlError
-from kschedctl.sources.live import context
-from kschedctl.sources.live.context import LiveContext, context_namespace
+from kschedctl.sources.live import kubeconfig as context
+from kschedctl.sources.live.kubeconfig import LiveContext, context_namespace
 from kschedctl.sources.live.reader import load_live
 from kschedctl.sources.live.settings import ClientSettings, client_settings
 from tests.live.hostile_server import Talk, talking

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.common.errors import ClusterError
-from kschedctl.sources.live.connection import Connection
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import Connection, ObjectClient
 from tests.live.plain_server import serving
 
 

@@ -26,8 +26,8 @@ from kschedctl.leaderelection.lease_lock import LeaseLock
 from kschedctl.leaderelection.lock import ConflictError
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps, T
-from kschedctl.sources.live.context import LiveContext
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import ObjectClient
+from kschedctl.sources.live.kubeconfig import LiveContext
 from tests.live.cable import Cable
 from tests.live.control_plane import ControlPlane
 

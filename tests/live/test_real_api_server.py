@@ -23,7 +23,7 @@ from kschedctl.objects.quantity import Amount
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.schema.schema import field_names
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.sources.snapshot.reading import read_manifest
+from kschedctl.sources.snapshot.load import read_manifest
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 

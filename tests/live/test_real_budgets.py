@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 import kschedctl
 from kschedctl.objects.workload import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.trials.simulate.disruption import counted_budget
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets

@@ -21,11 +21,10 @@ from kschedctl.questions.answers.verify import Match
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.devices.allocation import ClaimAllocation
 from kschedctl.scheduler.plugins.dynamic_resources.allocation import allocations_on
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import LiveReader
 from kschedctl.sources.snapshot.anonymize import anonymized
-from kschedctl.sources.snapshot.capture import capture
-from kschedctl.sources.snapshot.capture_files import write_capture
+from kschedctl.sources.snapshot.capture import capture, write_capture
 from tests.live.conftest import is_settled, node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 

@@ -13,7 +13,7 @@ import pytest
 import kschedctl
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from tests.live.conftest import node, pod, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 from tests.scheduler.extenders.server import Answer, Asked, ExtenderServer, leaving

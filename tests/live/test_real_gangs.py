@@ -11,7 +11,7 @@ import pytest
 import kschedctl
 from conformance.generate.groups_parts import APIS
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.trials.simulate.simulation import Simulation
 from tests.live.conftest import node, pod, settled
 from tests.live.control_plane import ControlPlane, assets_release, missing_assets

@@ -13,7 +13,7 @@ from conformance.generate.groups_parts import APIS
 from kschedctl.common.errors import ManifestError
 from kschedctl.controllers.admission.pod_group import admit_pod_group
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import load_live
 from kschedctl.sources.snapshot.load import load_snapshot
 from kschedctl.watch.cache import Cache

@@ -19,11 +19,10 @@ from kschedctl.questions.analyses.explain.answer import explanation
 from kschedctl.questions.analyses.provenance import Provenance
 from kschedctl.questions.answers.verify import Match
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import LiveReader, load_live
 from kschedctl.sources.snapshot.anonymize import anonymized
-from kschedctl.sources.snapshot.capture import capture
-from kschedctl.sources.snapshot.capture_files import write_capture
+from kschedctl.sources.snapshot.capture import capture, write_capture
 from tests.live.conftest import OBJECTS, PODS, node, pod, wait_for
 from tests.live.control_plane import ControlPlane
 

@@ -18,7 +18,7 @@ import kschedctl
 from conformance.generate.chance import Chance
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.trials.simulate.batch import GATE as BATCHING
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE
 from tests.live.busy import attempts_so_far

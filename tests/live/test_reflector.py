@@ -17,7 +17,7 @@ from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.live import http
-from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.api_server import Connection
 from kschedctl.sources.live.discovery import Served
 from kschedctl.sources.live.reflector import Reflector, ReflectorSettings
 from kschedctl.sources.snapshot.decoding import build_decoders

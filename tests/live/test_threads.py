@@ -17,7 +17,7 @@ N_RUNS = 200
 RUNS = """
 import os, sys, faulthandler
 import kubernetes.client, kubernetes.config, urllib3, numpy
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import load_live
 kubeconfig, n_runs = sys.argv[1], int(sys.argv[2])
 sys.setswitchinterval(1e-6)

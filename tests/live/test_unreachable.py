@@ -12,9 +12,8 @@ from threading import Thread
 import pytest
 
 from kschedctl.common.errors import ClusterError
-from kschedctl.sources.live.connection import Connection
-from kschedctl.sources.live.context import LiveContext
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import Connection, ObjectClient
+from kschedctl.sources.live.kubeconfig import LiveContext
 from tests.live.plain_server import kubeconfig
 
 HEADER = b"HTTP/1.1 200 OK\r\n"

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import pytest
 
-from kschedctl.sources.live.context import LiveContext
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import ObjectClient
+from kschedctl.sources.live.kubeconfig import LiveContext
 from tests.live.cable import Cable
 from tests.live.conftest import node, pod
 from tests.live.control_plane import ControlPlane, missing_assets

@@ -15,8 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.sources.live.context import LiveContext
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import ObjectClient
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.watch import event_writer
 from kschedctl.watch.event_writer import EventWriter
 from kschedctl.watch.pod_answers import PendingReport, PodAnswer

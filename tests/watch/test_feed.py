@@ -13,9 +13,9 @@ import pytest
 from kschedctl.common.errors import ClusterError
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.sources.live.connection import Connection
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.api_server import Connection
 from kschedctl.sources.live.discovery import Served
+from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.watch.feed import Feed
 from tests.builders import make_node, make_pod
 from tests.live.plain_server import kubeconfig

@@ -13,8 +13,8 @@ from kschedctl.common.errors import ClusterError, UnsupportedError
 from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.running.runner import Runner
 from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.sources.live.context import LiveContext
-from kschedctl.sources.live.object_client import ObjectClient
+from kschedctl.sources.live.api_server import ObjectClient
+from kschedctl.sources.live.kubeconfig import LiveContext
 
 
 def run_while_leading(

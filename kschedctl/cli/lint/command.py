@@ -354,7 +354,7 @@ def _default_form() -> str:
 def _update_baseline(linted: LintResult, path: str) -> None:
     from kschedctl.common.wording import counted
     from kschedctl.linter.baseline import baseline_text
-    from kschedctl.sources.snapshot.text_file import replace_file
+    from kschedctl.sources.snapshot.files import replace_file
 
     baseline = baseline_text(linted.found).encode(errors=ESCAPING)
     _write_file(path, lambda path: replace_file(path, baseline))

@@ -9,7 +9,7 @@ import typer
 
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import STRICT, EveryNamespaceOption, ValidateOption, namespace_option
-from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.sources.snapshot.decoding import Validation
 
 if TYPE_CHECKING:
     from kschedctl.questions.requests.manifests import ManifestRequest

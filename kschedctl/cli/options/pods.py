@@ -16,7 +16,7 @@ from kschedctl.cli.options.shared import (
     SelectorOption,
     ValidateOption,
 )
-from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.sources.snapshot.decoding import Validation
 
 if TYPE_CHECKING:
     from kschedctl.questions.requests.cluster import ClusterRequest

@@ -87,7 +87,7 @@ def max_bytes(text: str) -> int | None:
     """
     if not text:
         return None
-    from kschedctl.sources.snapshot.unpacking import parse_size
+    from kschedctl.sources.snapshot.archives import parse_size
 
     return parse_size(text)
 
@@ -104,7 +104,7 @@ def validation(text: str) -> str:
     typer.BadParameter
         If the value is invalid.
     """
-    from kschedctl.sources.snapshot.validation import Validation
+    from kschedctl.sources.snapshot.decoding import Validation
 
     try:
         return Validation.of(text)

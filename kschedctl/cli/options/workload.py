@@ -10,7 +10,7 @@ import typer
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import STRICT, AllNamespacesOption, ValidateOption, namespace_option
-from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.sources.snapshot.decoding import Validation
 
 if TYPE_CHECKING:
     from kschedctl.questions.requests.cluster import ClusterRequest

@@ -9,8 +9,8 @@ from pathlib import Path
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.answers.snapshot import SnapshotInfo
-from kschedctl.sources.snapshot.reading import SnapshotReader
-from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.sources.snapshot.files import STDIN, open_stdin
+from kschedctl.sources.snapshot.load import SnapshotReader
 from kschedctl.sources.snapshot.summary import ReadSummary
 from kschedctl.trials.completeness.missing import NOT_COUNTED, refusals
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.loading import scheduling_cluster
 from kschedctl.questions.requests.cluster import ClusterSource
-from kschedctl.sources.snapshot.capture import Capture, capture
-from kschedctl.sources.snapshot.cluster_reader import ClusterReader
-from kschedctl.sources.snapshot.load import ObjectReader, build_snapshot
-from kschedctl.sources.snapshot.reading import SnapshotReader
-from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.sources.snapshot.capture import Capture, ClusterReader, capture
+from kschedctl.sources.snapshot.files import STDIN, open_stdin
+from kschedctl.sources.snapshot.load import ObjectReader, SnapshotReader, build_snapshot
 from kschedctl.trials.whatif.option_values import WhatIfs
 
 

@@ -15,15 +15,15 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.loading import read_snapshot, scheduling_cluster
+from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
 from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.trials.whatif.edits import Apply
 from kschedctl.trials.whatif.option_values import WhatIfs
 
 if TYPE_CHECKING:
-    from kschedctl.sources.live.context import LiveContext
+    from kschedctl.sources.live.kubeconfig import LiveContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class ClusterSource:
     def live(self, handle: AnalysisHandle) -> LiveContext:
         """Return the running cluster, which shows the progress of its reading through the handle."""
         # Commands on files never import the client.
-        from kschedctl.sources.live.context import LiveContext
+        from kschedctl.sources.live.kubeconfig import LiveContext
         from kschedctl.sources.live.limits import REQUEST_SECONDS
 
         seconds = REQUEST_SECONDS if self.request_seconds is None else self.request_seconds
@@ -106,7 +106,7 @@ class ClusterSource:
         """The namespace of names without one: ``default`` for a snapshot, else that of the context, or ``default``."""
         if self.paths:
             return DEFAULT_NAMESPACE
-        from kschedctl.sources.live.context import LiveContext, context_namespace
+        from kschedctl.sources.live.kubeconfig import LiveContext, context_namespace
 
         return context_namespace(LiveContext(context=self.context, kubeconfig=self.kubeconfig)) or DEFAULT_NAMESPACE
 

@@ -26,11 +26,11 @@ from kschedctl.questions.analyses.subjects import Arguments, PodSubject, pods_as
 from kschedctl.questions.answers.explain import WorkloadData
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.requests.cluster import ClusterRequest
+from kschedctl.sources.snapshot.decoding import Validation
+from kschedctl.sources.snapshot.files import STDIN, open_stdin
+from kschedctl.sources.snapshot.load import read_manifest
 from kschedctl.sources.snapshot.manifest import ManifestObject, ManifestSet, refuse
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.sources.snapshot.reading import read_manifest
-from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
-from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness.missing import require_listed
 
 T = TypeVar("T", bound=ApiObject)

@@ -12,7 +12,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
-from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.sources.snapshot.decoding import Validation
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -12,8 +12,8 @@ from kschedctl.questions.requests.cluster import ClusterRequest
 from kschedctl.questions.requests.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.questions.requests.scope import NamespaceScope
 from kschedctl.questions.requests.workload_names import named_workload, workload_kind
+from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.sources.snapshot.pod_choice import is_manifest
-from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.trials.simulate.rollout import ROLLED, restarted
 

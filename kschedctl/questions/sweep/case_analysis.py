@@ -23,8 +23,8 @@ from kschedctl.questions.answers.explain import WorkloadData
 from kschedctl.questions.answers.sweep import Ask
 from kschedctl.questions.sweep.measurements import CaseResult
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.sources.snapshot.load import read_manifest
 from kschedctl.sources.snapshot.pod_choice import is_manifest
-from kschedctl.sources.snapshot.reading import read_manifest
 from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.drain import DrainOptions

@@ -21,9 +21,9 @@ from kschedctl.questions.sweep.plan import texts
 from kschedctl.questions.sweep.plan_reader import ReadPlan
 from kschedctl.questions.sweep.row import Row
 from kschedctl.questions.sweep.variation import BaseKey, Variation, variation
+from kschedctl.sources.snapshot.files import file_bytes
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.pod_choice import is_manifest
-from kschedctl.sources.snapshot.text_file import file_bytes
 from kschedctl.trials.whatif.edit import Edit, FileEdit, PodEdit
 
 #: The maximum number of cached clusters. Cases are ordered by cluster, so a few suffice.

@@ -23,7 +23,7 @@ from kschedctl.questions.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, re
 from kschedctl.questions.sweep.cases import Cases
 from kschedctl.questions.sweep.columns import check_column, default_columns
 from kschedctl.questions.sweep.plan import Plan, PlanStruct, texts
-from kschedctl.sources.snapshot.text_file import file_bytes
+from kschedctl.sources.snapshot.files import file_bytes
 
 #: A message of msgspec: the problem, followed by the path of the value.
 _AT: Final = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?\$(.*)`)?")

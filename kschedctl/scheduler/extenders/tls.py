@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.scheduler.framework.config.types import ExtenderConfig, ExtenderTLSConfig
-from kschedctl.sources.live.certificates import why_unreadable
-from kschedctl.sources.snapshot.text_file import file_bytes
+from kschedctl.sources.live.credentials import why_unreadable
+from kschedctl.sources.snapshot.files import file_bytes
 
 
 def tls_context(config: ExtenderConfig, path: str, where: str = "") -> ssl.SSLContext:

@@ -23,7 +23,7 @@ from kschedctl.common.findings import shortened
 from kschedctl.scheduler.framework.extender import ExtenderError
 from kschedctl.sources.live.http import JSON, USER_AGENT, pieces, seconds_left, sent, silence_urllib3
 from kschedctl.sources.live.limits import MAX_ANSWER, Deadline
-from kschedctl.sources.snapshot.unpacking import size_text
+from kschedctl.sources.snapshot.archives import size_text
 
 _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 10

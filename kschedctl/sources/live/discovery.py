@@ -1,4 +1,4 @@
-"""API discovery: the path at which an API server lists each kind that is relevant for scheduling."""
+"""The version of an API server, and the path at which it lists each kind that is relevant for scheduling."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 from kschedctl.common.errors import ClusterError
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
-from kschedctl.sources.live.connection import Connection
-from kschedctl.sources.live.error_responses import ForbiddenError, NotServedError
+from kschedctl.sources.live.api_server import Connection
+from kschedctl.sources.live.failures import ForbiddenError, NotServedError
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 _DISCOVERY_LIST: Final = "APIGroupDiscoveryList"
@@ -108,3 +108,35 @@ def _groups(connection: Connection, root: str) -> tuple[_Group, ...]:
             f"{connection.host} is older than Kubernetes 1.27, the oldest version that kschedctl can read"
         )
     return answer.items
+
+
+# The version of the control plane.
+
+_LONGEST: Final = 100
+
+
+class _ServerVersionVersion(msgspec.Struct, rename="camel"):
+    git_version: str = ""
+
+
+#: The decoder of versions, created before threads use it.
+_SERVER_VERSION_DECODER: Final = msgspec.json.Decoder(_ServerVersionVersion)
+
+
+def server_version(connection: Connection) -> str:
+    """Return the server's version, such as ``v1.36.3``; empty if the server does not report a version.
+
+    Raises
+    ------
+    ClusterError
+        If the server cannot be reached or is not an API server.
+    """
+    try:
+        version = _SERVER_VERSION_DECODER.decode(connection.get("/version")).git_version
+    except (ForbiddenError, NotServedError):
+        # Some proxies block the path; the versions of the kubelets are used instead.
+        return ""
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ClusterError(f"{connection.host} does not respond like an API server: {error}") from None
+    # The version is printed without escaping: discard a text that cannot be a version.
+    return version if version.isprintable() and len(version) <= _LONGEST else ""

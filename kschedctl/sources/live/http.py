@@ -19,7 +19,7 @@ from urllib3.exceptions import InsecureRequestWarning
 
 from kschedctl.common.errors import ClusterError
 from kschedctl.sources.live.limits import Deadline, Limits
-from kschedctl.sources.snapshot.unpacking import size_text
+from kschedctl.sources.snapshot.archives import size_text
 
 JSON: Final = "application/json"
 USER_AGENT: Final = "kschedctl"

@@ -11,9 +11,9 @@ from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings import Location
 from kschedctl.objects.coordination import NODE_LEASES
 from kschedctl.objects.meta import ApiObject, Int64
-from kschedctl.sources.live.connection import Connection
+from kschedctl.sources.live.api_server import Connection
 from kschedctl.sources.live.discovery import Served
-from kschedctl.sources.live.error_responses import GoneError
+from kschedctl.sources.live.failures import GoneError
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 

@@ -8,14 +8,78 @@ from typing import Any, Final
 
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.extras import install_command
-from kschedctl.sources.live.address import proxy_address, server_address
-from kschedctl.sources.live.causes import cause_of
-from kschedctl.sources.live.certificates import check_certificates, file_or_data
-from kschedctl.sources.live.context import DEFAULT_FILE, LiveContext, kubeconfig_files
-from kschedctl.sources.live.credentials import Credentials, Header
-from kschedctl.sources.live.kubeconfig import ClusterEntry, Entry, UserEntry, read_kubeconfigs
-from kschedctl.sources.live.limits import READING_FACTOR
-from kschedctl.sources.live.threads import within
+from kschedctl.sources.live.credentials import Credentials, Header, check_certificates, file_or_data
+from kschedctl.sources.live.failures import cause_of
+from kschedctl.sources.live.kubeconfig import (
+    DEFAULT_FILE,
+    ClusterEntry,
+    Entry,
+    LiveContext,
+    UserEntry,
+    kubeconfig_files,
+    read_kubeconfigs,
+)
+from kschedctl.sources.live.limits import READING_FACTOR, within
+
+# Addresses of servers and proxies, validated before anything is sent to them.
+#
+# The official client does not validate them: tests/live/test_kubeconfig.py::test_address and
+# tests/live/test_kubeconfig.py::test_what_is_wrong_is_named.
+
+_SERVER_SCHEMES: Final = ("http", "https")
+_SOCKS_SCHEMES: Final = ("socks5", "socks5h")
+
+
+def server_address(cluster: Entry[ClusterEntry]) -> str:
+    """Return the address of a cluster's server, with a scheme.
+
+    As in kubectl, an address without a scheme gets ``https`` if the cluster entry has TLS settings (a certificate
+    authority or ``insecure-skip-tls-verify``), else ``http``.
+
+    Raises
+    ------
+    InputError
+        If the address is missing or not valid.
+    """
+    given = cluster.value.server
+    if not given:
+        raise cluster.error("is missing", "server")
+    of_tls = cluster.value.certificate_authority or cluster.value.certificate_authority_data
+    scheme = "https" if of_tls or cluster.value.insecure_skip_tls_verify else "http"
+    address = given if "://" in given else f"{scheme}://{given}"
+    _check(cluster, "server", address, _SERVER_SCHEMES)
+    return address.rstrip("/")
+
+
+def proxy_address(cluster: Entry[ClusterEntry]) -> str:
+    """Return the address of the proxy to a cluster; empty if there is no proxy.
+
+    Raises
+    ------
+    InputError
+        If the address is not valid, or its scheme is none of http, https, socks5 and socks5h.
+    """
+    address = cluster.value.proxy_url
+    if address:
+        _check(cluster, "proxy-url", address, (*_SERVER_SCHEMES, *_SOCKS_SCHEMES))
+    return address
+
+
+def _check(cluster: Entry[ClusterEntry], field: str, address: str, schemes: tuple[str, ...]) -> None:
+    from urllib3.exceptions import LocationValueError
+    from urllib3.util import parse_url
+
+    expected = f"an address such as {schemes[-1] if len(schemes) == 2 else schemes[0]}://HOST:PORT is expected"
+    try:
+        if not address.isprintable() or " " in address:
+            raise ValueError
+        url = parse_url(address)
+        (url.host or "").strip("[]").encode("idna")
+    except (LocationValueError, ValueError):
+        raise cluster.error(f"{address!a} is not an address", field, expected) from None
+    if url.scheme not in schemes or not url.host or url.query is not None or url.fragment is not None:
+        raise cluster.error(f"{address!a} is not a usable address", field, expected)
+
 
 IN_CLUSTER: Final = "in-cluster"
 _GIVE_SNAPSHOT: Final = "give --snapshot with a file, a folder or an archive, or set KSCHEDCTL_SNAPSHOT"

@@ -7,13 +7,18 @@ that is added to the types later is therefore anonymised by default.
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 import re
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
 import msgspec
 from msgspec.structs import replace
 
+from kschedctl.common.errors import InputError
 from kschedctl.objects import coordination, core, meta, pod, pod_group, volume, workload
 from kschedctl.objects import policies as classes
 from kschedctl.objects import policies as limits
@@ -28,14 +33,13 @@ from kschedctl.objects.pod_group import DisruptionMode, TypedLocalObjectReferenc
 from kschedctl.objects.selectors import NodeSelectorRequirement, parse_int64
 from kschedctl.objects.volume import TopologySelectorLabelRequirement, TypedObjectReference
 from kschedctl.objects.workload import IntOrPercent, StatefulSet
-from kschedctl.sources.snapshot.anonymize_amounts import anonymous_amount
 from kschedctl.sources.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
 from kschedctl.sources.snapshot.capture import Capture
 from kschedctl.sources.snapshot.header import ServerVersion
 from kschedctl.sources.snapshot.messages import anonymous_conditions
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from kschedctl.sources.snapshot.public_names import is_kept_group
-from kschedctl.sources.snapshot.rewriting import Replacement, Rewriter, structs_in
+from kschedctl.sources.snapshot.rewriting import Replacement, Rewriter, anonymous_amount, structs_in
 
 #: Fields with a fixed set of values defined by Kubernetes.
 CHOICES: Final = frozenset(
@@ -379,3 +383,67 @@ def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
     for field in msgspec.structs.fields(type_):
         for part in structs_in(field.type):
             yield from _all_structs(part)
+
+
+# The mapping file: the originals of an anonymised snapshot's pseudonyms, for the person who anonymised it only.
+
+
+def check_mapping(path: str | Path, target: str | Path, *, force: bool) -> None:
+    """Check that the mapping can be written to a file. Call before reading a cluster for it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    target : str or Path
+        The target of the snapshot, which must not contain the mapping.
+    force : bool
+        True if an existing file may be replaced.
+
+    Raises
+    ------
+    InputError
+        If the mapping cannot be written there.
+    """
+    file, snapshot = Path(path).resolve(), Path(target).resolve()
+    if file == snapshot or snapshot in file.parents:
+        hint = "name a file outside it: readers of the snapshot must not have the names"
+        raise InputError("would be part of the snapshot", where=str(path), hint=hint)
+    if not file.parent.is_dir():
+        raise InputError("there is no such folder", where=str(Path(path).parent))
+    if file.is_dir() or (file.exists() and not force):
+        what = "is a folder" if file.is_dir() else "already exists"
+        raise InputError(
+            what, where=str(path), hint="name another file" + ("" if file.is_dir() else ", or give --force")
+        )
+
+
+def write_mapping(originals: Mapping[str, str], path: str | Path) -> None:
+    """Write the mapping, one pseudonym per line, to a file that only its owner can read (mode 0600).
+
+    Parameters
+    ----------
+    originals : mapping of str to str
+        The original text of each pseudonym.
+    path : str or Path
+        The file; an existing one is replaced once the new one is complete.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    file = Path(path)
+    text = json.dumps(dict(sorted(originals.items())), indent=0, ensure_ascii=False) + "\n"
+    try:
+        # mkstemp creates the file with mode 0600.
+        handle, unfinished = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            Path(unfinished).replace(file)
+        except BaseException:
+            Path(unfinished).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", where=str(path)) from None

@@ -1,7 +1,8 @@
-"""Pseudonyms in objects about devices: names of drivers, pools and attributes, and the text values of attributes."""
+"""Pseudonyms in objects about devices, and in the CEL expressions that select them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,10 +20,148 @@ from kschedctl.objects.device import (
     DeviceTaint,
     DeviceToleration,
 )
-from kschedctl.sources.snapshot.anonymize_amounts import anonymous_amount
-from kschedctl.sources.snapshot.anonymize_expressions import OWN_ATTRIBUTES, OWN_DOMAIN, VERSION, ExpressionRenaming
+from kschedctl.objects.quantity import QuantityError, parse_quantity
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
-from kschedctl.sources.snapshot.rewriting import Replacement
+from kschedctl.sources.snapshot.rewriting import Replacement, anonymous_amount
+
+# Pseudonyms in the CEL expressions that select devices.
+#
+# A rewritten expression selects the same devices: drivers, attributes and text values get the same pseudonyms as in
+# objects. Words of the language and numbers are kept. Everything else is replaced by a pseudonym or removed, even if the
+# text is not a valid expression.
+
+#: Kubernetes' own attribute domain, and the attributes in it.
+OWN_DOMAIN: Final = "resource.kubernetes.io"
+OWN_ATTRIBUTES: Final = frozenset({"pcieRoot", "pciBusID"})
+VERSION: Final = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9.]*)?", re.ASCII)
+#: A string literal or a comment.
+_LITERAL: Final = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|//[^\n]*""")
+#: A word, with a preceding dot (of a field or method) and a following parenthesis (of a call), if any.
+_WORD: Final = re.compile(r"(\.\s*(\??)\s*)?(\w+)(?=(\s*\()?)")
+_NUMBER: Final = re.compile(r"[0-9]+(?:[eE][0-9]*)?[uU]?|0[xX][0-9a-fA-F]+[uU]?", re.ASCII)
+#: Characters that the language does not use outside of string literals.
+_FOREIGN: Final = re.compile(r"[^\w\s.?()\[\]{}<>=!&|+\-*/%:,\"'`]")
+_NUMBER_TEXT: Final = re.compile(r"\b(?:quantity|isQuantity|semver|isSemver)\(\s*$")
+_LOOKS_INSIDE: Final = re.compile(
+    r"\.(?:startsWith|endsWith|contains|matches|find|findAll|split|substring|indexOf|lastIndexOf|charAt|lowerAscii"
+    r"|upperAscii|replace|trim|join)\("
+)
+#: The fields of the variable ``device``.
+_FIELDS: Final = frozenset({"driver", "attributes", "capacity", "allowMultipleAllocations"})
+#: Words that are not preceded by a dot: variables, constants, types, and the first parts of function names.
+_NAMES: Final = frozenset(
+    {
+        *("device", "true", "false", "null", "in"),
+        *("int", "uint", "double", "string", "bool", "bytes", "list", "map", "type", "dyn", "null_type"),
+        *("optional_type", "optional", "cel", "sets", "math", "strings", "lists", "ip", "cidr", "kubernetes"),
+    }
+)
+#: Functions, methods and macros of CEL and of Kubernetes, in all releases.
+CEL_FUNCTIONS: Final = frozenset(
+    {
+        *("has", "all", "exists", "exists_one", "existsOne", "map", "filter", "bind", "optMap", "optFlatMap"),
+        *("size", "int", "uint", "double", "string", "bool", "bytes", "dyn", "type"),
+        *("of", "none", "ofNonZeroValue", "hasValue", "value", "or", "orValue"),
+        *("quantity", "isQuantity", "sign", "isInteger", "asInteger", "asApproximateFloat", "add", "sub"),
+        *("compareTo", "isLessThan", "isGreaterThan", "semver", "isSemver", "major", "minor", "patch"),
+        *("contains", "startsWith", "endsWith", "matches", "charAt", "indexOf", "lastIndexOf", "substring", "split"),
+        *("replace", "join", "trim", "lowerAscii", "upperAscii", "quote", "find", "findAll", "format", "named"),
+        *("validate", "isSorted", "sum", "min", "max", "includes", "distinct", "flatten", "slice", "sort", "sortBy"),
+        *("range", "reverse", "first", "last", "transformList", "transformMap", "transformMapEntry"),
+        *("equivalent", "intersects", "duration", "timestamp", "url", "isURL", "getScheme", "getHost", "getHostname"),
+        *("getPort", "getEscapedPath", "getQuery", "ip", "isIP", "cidr", "isCIDR", "containsIP", "containsCIDR"),
+        *("isCanonical", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast"),
+        *("isGlobalUnicast", "masked", "prefixLength"),
+    }
+)
+
+
+class ExpressionRenaming:
+    """A rewriter of expressions, which records the attributes whose text they inspect.
+
+    Parameters
+    ----------
+    names : Pseudonyms
+        The pseudonyms of the snapshot.
+
+    Attributes
+    ----------
+    domains, identifiers, kept : set of str
+        The domains, and the identifiers, of attributes and capacities in objects; the attributes of Kubernetes' own
+        domain.
+    looked_inside : set of str
+        Attributes whose text an expression inspects (``startsWith``, ``matches``). Their text values are kept, as are
+        the literals in the expression, because no other text would be selected in the same way.
+    """
+
+    def __init__(self, names: Pseudonyms) -> None:
+        self._names = names
+        self.domains: set[str] = set()
+        self.identifiers: set[str] = set()
+        self.kept: set[str] = set()
+        self.looked_inside: set[str] = set()
+
+    def expression(self, text: str) -> str:
+        """Return an expression with pseudonyms for its string literals and words.
+
+        Parameters
+        ----------
+        text : str
+            The expression, or any text in its place.
+        """
+        literals = list(_LITERAL.finditer(text))
+        looks_inside = _LOOKS_INSIDE.search(text) is not None
+        if looks_inside:
+            self.looked_inside |= {found[1][1:-1] for found in literals if found[1]}
+            self.looked_inside |= {word[3] for word in _WORD.finditer(text) if word[1] and not word[4]}
+        out = []
+        end = 0
+        for found in literals:
+            out.append(self._code(text[end : found.start()]))
+            # Comments are dropped.
+            if found[1]:
+                is_number = _NUMBER_TEXT.search(text[: found.start()]) is not None and _is_number(found[1][1:-1])
+                out.append(found[0] if is_number else self._literal(found, looks_inside))
+            end = found.end()
+        return "".join([*out, self._code(text[end:])])
+
+    def _literal(self, found: re.Match[str], looks_inside: bool) -> str:
+        text = found[1][1:-1]
+        own = text == OWN_DOMAIN
+        if own or (looks_inside and text not in self.domains and text not in self.identifiers):
+            return found[0]
+        quote = found[1][0]
+        return f"{found[0][: -len(found[1])]}{quote}{self._names.word(text, 'value')}{quote}"
+
+    def _code(self, code: str) -> str:
+        return _FOREIGN.sub("$", _WORD.sub(self._word, code))
+
+    def _word(self, found: re.Match[str]) -> str:
+        dot, optional, word, call = found[1] or "", found[2], found[3], found[4]
+        if call or not dot:
+            is_own = word in CEL_FUNCTIONS or (not dot and (word in _NAMES or _NUMBER.fullmatch(word)))
+            # The dot may also be the decimal point of a number.
+            return found[0] if is_own else f"{dot}{_identifier(self._names.word(word, 'attribute'))}"
+        if word in _FIELDS or word in self.kept or _NUMBER.fullmatch(word):
+            return found[0]
+        pseudonym = self._names.word(word, "attribute")
+        return f"{dot}{pseudonym}" if pseudonym.isidentifier() else f'[{optional}"{pseudonym}"]'
+
+
+def _is_number(text: str) -> bool:
+    """Report whether a text is a quantity or a version."""
+    if VERSION.fullmatch(text.removeprefix("v")):
+        return True
+    try:
+        parse_quantity(text)
+    except QuantityError:
+        return False
+    return True
+
+
+def _identifier(pseudonym: str) -> str:
+    return re.sub(r"\W", "_", pseudonym)
+
 
 #: Fields with a fixed set of values defined by Kubernetes.
 DEVICE_CHOICES: Final = frozenset(

@@ -8,29 +8,140 @@ pods and volumes without a relevant source are dropped.
 from __future__ import annotations
 
 import dataclasses
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Final
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final, get_args, get_origin
 
+import msgspec
 from msgspec.structs import replace
 
-from kschedctl.cluster.cluster import Unread
-from kschedctl.objects.coordination import NODE_LEASES, Lease
+from kschedctl.cluster.cluster import Cluster, Unread
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings import Location
+from kschedctl.common.wording import listed
+from kschedctl.objects import core, meta, policies, volume
+from kschedctl.objects import volume as storage
+from kschedctl.objects.coordination import LEADER_ANNOTATION, NODE_LEASES, Lease
+from kschedctl.objects.core import Condition
 from kschedctl.objects.device import AllocatedDeviceStatus
-from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed
+from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed, plural
 from kschedctl.objects.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.policies import PodMetrics
 from kschedctl.objects.volume import Volume
-from kschedctl.sources.snapshot.captured_fields import (
-    READ_ANNOTATIONS,
-    UNREAD_FIELDS,
-    read_conditions,
-    without_messages,
-)
-from kschedctl.sources.snapshot.header import ServerVersion, SnapshotHeader
+from kschedctl.sources.snapshot.header import HEADER_FILE, ServerVersion, SnapshotHeader
 from kschedctl.sources.snapshot.load import ObjectReader
-from kschedctl.sources.snapshot.rewriting import Replacement, Rewriter
+from kschedctl.sources.snapshot.rewriting import Replacement, Rewriter, structs_in
+from kschedctl.sources.snapshot.summary import ReadSummary
+
+# The fields that a captured snapshot keeps: those that scheduling and ``verify`` depend on, and no others.
+
+#: The annotations that are kept.
+READ_ANNOTATIONS: Final = frozenset(
+    {
+        LEADER_ANNOTATION,
+        "controller.kubernetes.io/pod-deletion-cost",
+        "deployment.kubernetes.io/revision",
+        "kubernetes.io/config.mirror",
+        "pv.kubernetes.io/bind-completed",
+        "pv.kubernetes.io/bound-by-controller",
+        "resource.kubernetes.io/extended-resource-claim",
+        "storage.alpha.kubernetes.io/migrated-plugins",
+        "storageclass.beta.kubernetes.io/is-default-class",
+        "storageclass.kubernetes.io/is-default-class",
+        "volume.beta.kubernetes.io/storage-class",
+        "volume.kubernetes.io/selected-node",
+        "vpaInPlaceUpdated",
+        "vpaUpdates",
+    }
+)
+#: Fields that no result depends on, with the value that replaces them. Parameters can contain passwords.
+UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
+    (meta.ObjectMeta, "resource_version"): "",
+    (core.NodeSpec, "provider_id"): "",
+    (core.NodeStatus, "volumes_attached"): (),
+    (policies.PriorityClass, "description"): "",
+    (policies.RuntimeClass, "handler"): "",
+    (storage.StorageClass, "parameters"): {},
+    (storage.VolumeAttributesClass, "parameters"): {},
+    (storage.VolumeAttributesClass, "driver_name"): "",
+    (storage.CSINodeDriver, "node_id"): "",
+    (volume.AzureDisk, "disk_name"): "",
+    (volume.AzureFile, "share_name"): "",
+    (volume.AzureFile, "secret_name"): "",
+    (volume.AzureFile, "secret_namespace"): "",
+    (volume.ISCSI, "target_portal"): "",
+    (volume.VsphereVolume, "volume_path"): "",
+}
+#: The conditions that are kept, and the conditions that keep their reason and their message.
+READ_CONDITIONS: Final = frozenset(
+    {
+        "PodScheduled",
+        "PodResizePending",
+        "DisruptionTarget",
+        "Ready",
+        # Of pod groups, in Kubernetes 1.36 and as of 1.37.
+        "PodGroupScheduled",
+        "PodGroupInitiallyScheduled",
+        # Of workloads: an API server refuses pods; a Job has ended.
+        "ReplicaFailure",
+        "Complete",
+        "Failed",
+    }
+)
+READ_REASONS: Final = READ_CONDITIONS - {"Ready"}
+READ_MESSAGES: Final = frozenset({"PodScheduled", "ReplicaFailure", "PodGroupScheduled", "PodGroupInitiallyScheduled"})
+
+
+def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return the conditions that are kept, without reasons and messages that are not needed."""
+    return tuple(_read(condition) for condition in conditions if condition.type in READ_CONDITIONS)
+
+
+def _read(condition: Condition) -> Condition:
+    if condition.type in READ_MESSAGES:
+        return condition
+    return replace(condition, message="", reason=condition.reason if condition.type in READ_REASONS else "")
+
+
+def without_messages(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return all conditions, without their reasons and messages."""
+    return tuple(replace(condition, reason="", message="") for condition in conditions)
+
+
+def kept_fields() -> Iterator[tuple[str, str]]:
+    """Yield every field of a captured snapshot: its kind and its path in Kubernetes spelling.
+
+    Examples
+    --------
+    >>> fields = set(kept_fields())
+    >>> ("Pod", "spec.containers[].image") in fields, ("StorageClass", "parameters") in fields
+    (True, False)
+    """
+    for (_, kind), type_ in CAPTURED_KINDS.items():
+        for path in _paths(type_):
+            yield kind, path
+
+
+def _paths(type_: type[msgspec.Struct]) -> Iterator[str]:
+    for field in msgspec.structs.fields(type_):
+        if any((base, field.name) in UNREAD_FIELDS for base in type_.__mro__):
+            continue
+        parts = structs_in(field.type)
+        fieldless = not any(msgspec.structs.fields(part) for part in parts)
+        if fieldless or get_origin(field.type) is dict or str in get_args(field.type):
+            # Also kept: the keys of a map, the presence of a struct without fields, and a text in a struct's place.
+            yield field.encode_name
+        name = f"{field.encode_name}[]" if get_origin(field.type) is tuple else field.encode_name
+        for part in parts:
+            yield from (f"{name}.{path}" for path in _paths(part))
+
 
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _NO_SOURCE: Final = Volume()
@@ -138,3 +249,155 @@ def _read_annotations(annotations: Labels) -> Labels:
     if READ_ANNOTATIONS.issuperset(annotations):
         return annotations
     return {key: value for key, value in annotations.items() if key in READ_ANNOTATIONS}
+
+
+# Writing of a captured snapshot to a folder or archive, with one list per kind.
+
+ARCHIVES: Final = (".tar.gz", ".tgz")
+_NOT_WRITTEN: Final = (".tar", ".zip", ".gz", ".json", ".jsonl", ".ndjson", ".yaml", ".yml")
+_PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
+_FILE_MODE: Final = 0o644
+#: The names of all files that a snapshot may contain.
+_NAMES: Final = frozenset({HEADER_FILE, *(f"{plural(kind.lower())}.json" for _, kind in CAPTURED_KINDS)})
+
+
+def write_capture(captured: Capture, target: str | Path, *, force: bool = False) -> None:
+    """Write a captured snapshot.
+
+    Parameters
+    ----------
+    captured : Capture
+        The snapshot.
+    target : str or Path
+        A file name that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not exist yet.
+    force : bool
+        True to replace an earlier snapshot: a file once the new one is complete, a folder only if it contains nothing
+        else.
+
+    Raises
+    ------
+    InputError
+        If the snapshot cannot be written.
+    """
+    path = Path(target)
+    check_target(path, force=force)
+    try:
+        if path.name.endswith(ARCHIVES):
+            _write_archive(captured, path)
+        else:
+            _write_folder(captured, path)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
+
+
+def check_target(target: str | Path, *, force: bool = False) -> None:
+    """Check that a snapshot can be written to ``target``. Call before reading a cluster for it.
+
+    Parameters
+    ----------
+    target, force
+        As for ``write_capture``.
+
+    Raises
+    ------
+    InputError
+        If the snapshot cannot be written.
+    """
+    path = Path(target)
+    if path.name.endswith(ARCHIVES):
+        if not path.parent.is_dir():
+            raise InputError("there is no such folder", where=str(path.parent))
+        if path.is_dir() or (path.exists() and not force):
+            hint = "name another file" if path.is_dir() else "name another file, or give --force"
+            raise InputError("already exists", where=str(path), hint=hint)
+        return
+    if path.suffix in _NOT_WRITTEN:
+        hint = "give FILE.tar.gz or DIR"
+        raise InputError("is neither a folder nor an archive that can be written", where=str(path), hint=hint)
+    if not path.exists():
+        return
+    hint = "name a folder that is empty or does not exist"
+    if path.is_dir():
+        present = {entry.name for entry in path.iterdir()}
+        others = sorted(present - _NAMES)
+        if not present or (force and not others):
+            return
+        if not others:
+            hint += ", or give --force"
+        elif force:
+            # Other files would be read as part of the snapshot.
+            hint = f"--force replaces only a snapshot, but the folder also has {listed(others)}"
+    raise InputError("already exists and is not an empty folder", where=str(path), hint=hint)
+
+
+def _files(captured: Capture) -> Iterator[tuple[str, bytes]]:
+    """Yield the file names and contents; the header comes first, so that readers of an archive find it at once."""
+    yield HEADER_FILE, _formatted(captured.header)
+    for type_, objects in captured.objects.items():
+        group, kind = _PLACES[type_]
+        api_version = f"{group}/v1" if group else "v1"
+        items = b",\n".join(map(msgspec.json.encode, objects))
+        head = msgspec.json.encode({"apiVersion": api_version, "kind": f"{kind}List"})
+        yield f"{plural(kind.lower())}.json", b'%s,"items":[\n%s\n]}\n' % (head[:-1], items)
+
+
+def _formatted(header: msgspec.Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(header), indent=2) + b"\n"
+
+
+def _write_folder(captured: Capture, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _NAMES:
+        (folder / name).unlink(missing_ok=True)
+    for name, content in _files(captured):
+        (folder / name).write_bytes(content)
+
+
+def _write_archive(captured: Capture, path: Path) -> None:
+    moment = captured.header.captured_at
+    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+            for name, content in _files(captured):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                member.mode = _FILE_MODE
+                member.mtime = int(moment.timestamp()) if moment is not None else 0
+                archive.addfile(member, BytesIO(content))
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(unfinished).chmod(0o666 & ~mask)
+        Path(unfinished).replace(path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
+
+
+# A reader over the objects of a ``Cluster`` in memory, so that a modified cluster can be captured.
+
+
+class ClusterReader:
+    """A reader that yields every object of a cluster.
+
+    Parameters
+    ----------
+    summary : ReadSummary
+        The summary of the reading that the cluster came from.
+    """
+
+    def __init__(self, cluster: Cluster, summary: ReadSummary) -> None:
+        self.summary = summary
+        self._cluster = cluster
+
+    def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
+        cluster = self._cluster
+        place = Location("the cluster")
+        for node in cluster.nodes.objects:
+            yield node, place
+        for index, record in enumerate(cluster.pods.records):
+            # The cluster stores a pod's node name outside its spec, which equal pods share.
+            pod = cluster.pods.pod(index)
+            yield replace(pod, spec=replace(pod.spec, node_name=record.node_name)), place
+        for kind in cluster.kinds:
+            for obj in cluster.list(kind):
+                yield obj, place

@@ -9,10 +9,10 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.findings import Finding, Position
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.objects.kinds import KINDS, kind_by_name
-from kschedctl.sources.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
-from kschedctl.sources.snapshot.summary import SkippedFile
+from kschedctl.sources.snapshot.summary import IS_ONE, MARKDOWN, OTHER_NAME, SkippedFile
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZIP_MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -199,3 +199,34 @@ def _written(type_: type | None) -> Iterator[str]:
     for (group, kind), each in KINDS.items():
         if each is type_:
             yield f"{kind} ({group}/v1)" if group else f"{kind} (v1)"
+
+
+# Detection of Helm templates, which look like manifests but are not valid before they are rendered.
+
+#: The beginning of a template action: a field, a variable, a comment or a keyword that charts use.
+_ACTION: Final = re.compile(
+    rb"\{\{-?\s*(?:[.$]|/\*|(?:if|with|range|define|block|else|end|include|template|tpl|toYaml|printf|default|quote)\b)"
+)
+BRACES: Final = "{{"
+
+
+def unrendered(content: bytes, file: str) -> Finding | None:
+    """Return the finding for an unreadable file that is a Helm template; ``None`` if it is not a template.
+
+    Examples
+    --------
+    >>> print(unrendered(b"name: {{ .Release.Name }}", "deployment.yaml"))
+    deployment.yaml: line 1, column 7: is a Helm template: {{ ... }} is not filled in yet
+      render it first: helm template CHART | kschedctl explain -
+    """
+    action = _ACTION.search(content)
+    if action is None:
+        return None
+    begin = content.rfind(b"\n", 0, action.start()) + 1
+    column = len(content[begin : action.start()].decode(errors="replace")) + 1
+    return Finding(
+        "is a Helm template: {{ ... }} is not filled in yet",
+        hint="render it first: helm template CHART | kschedctl explain -",
+        place=file,
+        position=Position(content.count(b"\n", 0, action.start()) + 1, column),
+    )

@@ -3,17 +3,176 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, Protocol
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.common.findings import Location
+from kschedctl.common.wording import listed
 from kschedctl.objects.meta import ApiObject
+from kschedctl.sources.snapshot.archives import Unpacking
+from kschedctl.sources.snapshot.clusters import chosen
+from kschedctl.sources.snapshot.decoding import Validation
+from kschedctl.sources.snapshot.files import STDIN, Source, read_sources
+from kschedctl.sources.snapshot.manifest import ManifestReading, ManifestSet
+from kschedctl.sources.snapshot.objects import MOST_CLUSTERS, Reading
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.sources.snapshot.reading import SnapshotReader
 from kschedctl.sources.snapshot.summary import ReadSummary
+
+# The entry points for reading the objects of a snapshot or a manifest, each with its location.
+
+
+class SnapshotReader:
+    """A reader over the objects of a snapshot.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files, folders and archives; ``-`` is standard input.
+    stdin : BinaryIO or None
+        Standard input.
+    max_unpacked : int, optional
+        The maximum number of bytes to unpack, or to hold of a stream without a known end. By default 4 GiB, and a file
+        of more than 64 MiB may be at most 250 times its packed size (``kschedctl.sources.snapshot.archives``).
+    written : OriginalObjects, optional
+        The collection that records the originals of objects.
+    cluster : str, optional
+        The name of a cluster, or its path inside, if folders and archives of ``paths`` hold several. Files that are
+        named themselves are read in any case.
+
+    Notes
+    -----
+    Iterating yields one object at a time with its location, in the order of the input. Memory holds the text of one
+    file, not its objects. After an error, reading continues to find up to ``MAX_PROBLEMS`` (10) problems, and then one
+    SnapshotError reports them all.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        stdin: BinaryIO | None = None,
+        max_unpacked: int | None = None,
+        written: OriginalObjects | None = None,
+        cluster: str = "",
+    ) -> None:
+        self._paths = paths
+        self._stdin = stdin
+        self._max_unpacked = max_unpacked
+        self._written = written
+        self._cluster = cluster
+        self.summary = ReadSummary()
+
+    def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
+        cluster = find_cluster(self._paths, self._cluster, self._max_unpacked) if self._cluster else ""
+        return Reading(
+            self._paths,
+            self._stdin,
+            self.summary,
+            max_unpacked=self._max_unpacked,
+            written=self._written,
+            cluster=cluster,
+        ).objects()
+
+
+def find_cluster(paths: Sequence[str | Path], name: str, max_unpacked: int | None = None) -> str:
+    """Return the path of a cluster inside the folders and archives at the given paths.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files, folders and archives. Standard input can be read only once, so that clusters are not looked for in it.
+    name : str
+        The path, or its last part.
+    max_unpacked : int, optional
+        As for ``SnapshotReader``.
+
+    Raises
+    ------
+    SnapshotError
+        If there is no such cluster, or several have the name.
+    """
+    path = PurePosixPath(name).as_posix().strip("/")
+    sources = read_sources(paths, None, ReadSummary(), Unpacking(max_unpacked), cluster=path)
+    if STDIN in map(str, paths) or any(isinstance(source, Source) and source.inside for source in sources):
+        return path
+    reading = _read_all(paths, max_unpacked)
+    by_root = reading.clusters()
+    known = list(dict.fromkeys(each for clusters in by_root.values() for each in clusters))
+    found = [each for root, clusters in by_root.items() for each in chosen(path, clusters, reading.parts[root])]
+    if len(found) == 1:
+        return found[0]
+    where = ", ".join(map(str, paths))
+    if found:
+        raise SnapshotError(f'"{name}" can be {listed(found, "or")}', where=where, hint="give the path inside")
+    hint = f"the clusters are {listed(known, most=MOST_CLUSTERS)}" if known else "it is one cluster: omit --cluster"
+    raise SnapshotError(f'there is no cluster "{name}"', where=where, hint=hint)
+
+
+def names_of_clusters(paths: Sequence[str | Path], max_unpacked: int | None = None) -> list[str]:
+    """Return the paths of the clusters inside folders and archives that hold several of them."""
+    return [each for found in _read_all(paths, max_unpacked).clusters().values() for each in found]
+
+
+def _read_all(paths: Sequence[str | Path], max_unpacked: int | None) -> Reading:
+    """Read all clusters at the given paths, to find out which there are."""
+    reading = Reading(paths, None, ReadSummary(), max_unpacked=max_unpacked)
+    # Broken files of one cluster do not matter to another one.
+    with suppress(SnapshotError):
+        for _ in reading.objects():
+            pass
+    return reading
+
+
+def read_manifest(
+    path: str | Path,
+    *,
+    stdin: BinaryIO | None = None,
+    allow_others: bool = False,
+    max_unpacked: int | None = None,
+    validation: Validation = Validation.STRICT,
+) -> ManifestSet:
+    """Read a manifest.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, folder or archive; ``-`` is standard input.
+    stdin : BinaryIO or None
+        Standard input.
+    allow_others : bool
+        True to allow objects of kinds that scheduling does not depend on, and skipped files that look like manifests;
+        the result lists them. Otherwise they are errors.
+    max_unpacked : int, optional
+        As for ``SnapshotReader``.
+    validation : Validation
+        The handling of unknown and duplicate fields.
+
+    Returns
+    -------
+    ManifestSet
+        The content; it has no objects only if all of them are of kinds that were left out.
+
+    Raises
+    ------
+    ManifestError
+        For any problem that a snapshot can have, for kinds that scheduling does not depend on (without
+        ``allow_others``), and for fields that an API server rejects.
+    """
+    reading = ManifestReading(path, stdin, validation=validation, allow_others=allow_others, max_unpacked=max_unpacked)
+    for _ in reading.objects():
+        # ``ManifestReading`` collects them in ``read``.
+        pass
+    reading.summary.drop_markdown()
+    unread = tuple(lack.what for lack in reading.summary.unread())
+    if unread and not allow_others:
+        raise ManifestError(unread[0], where=str(path), hint="name the files to read")
+    return ManifestSet(tuple(reading.read), reading.summary.left_out, unread, tuple(reading.warnings))
+
 
 _NODE: Final = "Node"
 

@@ -1,18 +1,27 @@
-"""The content of manifests: objects as data and as types, and the findings of an API server's validation."""
+"""Manifests: each text is parsed once, and objects, types and findings are derived from the result."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Final
 
 import msgspec
 
-from kschedctl.common.errors import ManifestError
+from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.findings import Finding, Location, Severity, Subject
+from kschedctl.common.text.tree import RepeatedKey, Step
+from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.release import Release
+from kschedctl.objects.schema.schema import decode_object, is_known, repeated_field, unknown_fields
+from kschedctl.sources.snapshot.decoding import JsonValue, Validation, plain
+from kschedctl.sources.snapshot.documents import Document, steps_to
+from kschedctl.sources.snapshot.objects import Reading, described
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.summary import ReadSummary
 
 
 class ManifestObject(msgspec.Struct, frozen=True):
@@ -124,3 +133,130 @@ def _as_new(kind: str, tree: dict[str, Any]) -> dict[str, Any]:
             return {**tree, "spec": {**spec, "manualSelector": True}}
         case _:
             return tree
+
+
+# Reading of manifests: each text is parsed once, and everything else is derived from the result.
+
+_REFUSED: Final = "strict decoding error"
+
+
+def refused(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings as errors of strict validation, with kubectl's wording."""
+    return [replace(finding, problem=f"{_REFUSED}: {finding.problem}") for finding in findings]
+
+
+class ManifestReading(Reading):
+    """The reading of a manifest.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, folder or archive; ``-`` is standard input.
+    stdin : BinaryIO or None
+        Standard input.
+    validation : Validation
+        The handling of unknown and duplicate fields.
+    allow_others : bool
+        True to count objects of kinds that scheduling does not depend on; otherwise they are errors.
+    max_unpacked : int, optional
+        As for ``Reading``.
+
+    Attributes
+    ----------
+    read : list of ManifestObject
+        The objects read so far.
+    warnings : list of Finding
+        Problems with fields that are not errors.
+    """
+
+    _as_data: ClassVar = True
+    _of_one_cluster: ClassVar = False
+
+    def __init__(
+        self,
+        path: str | Path,
+        stdin: BinaryIO | None,
+        *,
+        validation: Validation,
+        allow_others: bool,
+        max_unpacked: int | None = None,
+    ) -> None:
+        super().__init__([path], stdin, ReadSummary(), ManifestError, max_unpacked=max_unpacked)
+        self._validation = validation
+        self._allow_others = allow_others
+        self._repeated: Sequence[RepeatedKey] = ()
+        self.read: list[ManifestObject] = []
+        self.warnings: list[Finding] = []
+
+    def _may_be_empty(self) -> bool:
+        return self._allow_others and bool(self.summary.left_out)
+
+    def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
+        self._current = document
+        self._repeated = () if self._validation is Validation.IGNORE else document.repeated
+        return super()._document(document)
+
+    def _object(
+        self, value: JsonValue, api_version: str, kind: str, location: Location
+    ) -> tuple[ApiObject, Location] | None:
+        unreadable: Sequence[Finding] = ()
+        try:
+            value = plain(value)
+        except InputError as error:
+            unreadable = error.findings
+        where = described(location, api_version, kind, value)
+        tree = None
+        if is_known(api_version, kind):
+            # Decoding ignores broken text in fields that scheduling does not depend on.
+            self._tell(unreadable, where)
+            if not unreadable:
+                self._check_fields(value, api_version, kind, location, where)
+            if isinstance(value, dict):
+                tree, wrong = decode_object(value, api_version, kind)
+                if wrong is not None:
+                    inside = steps_to(location, self._current.location.file)
+                    self.note(InputError.together([self._placed(wrong, inside, key=False)]), where)
+                    return None
+        read = super()._object(value, api_version, kind, location)
+        if tree is not None or read is not None:
+            self.read.append(ManifestObject(api_version, kind, location, where, tree, read and read[0]))
+        return read
+
+    def _check_fields(self, value: JsonValue, api_version: str, kind: str, location: Location, where: Subject) -> None:
+        """Record unknown fields and duplicate fields."""
+        if self._validation is Validation.IGNORE:
+            return
+        inside = steps_to(location, self._current.location.file)
+        repeated = [key for key in self._repeated if key.steps[: len(inside)] == inside]
+        # All items of a list inside a list share one location, so duplicates are reported for the first only.
+        self._repeated = [key for key in self._repeated if key not in repeated]
+        found = [
+            *(unknown_fields(value, api_version, kind) if isinstance(value, dict) else ()),
+            *(repeated_field(key.steps[len(inside) :], key.position) for key in repeated),
+        ]
+        if self._validation is Validation.STRICT:
+            found = refused(found)
+        self._tell([self._placed(finding, inside) for finding in found], where)
+
+    def _placed(self, finding: Finding, inside: tuple[Step, ...], *, key: bool = True) -> Finding:
+        """Return the finding with the position of its field's name or value, if the user can open the file."""
+        if finding.position is not None or not Path(self._current.location.file).is_file():
+            return finding
+        return replace(finding, position=self._current.position(finding.field, inside, key=key))
+
+    def _tell(self, findings: Sequence[Finding], where: Subject) -> None:
+        if self._validation is Validation.WARN:
+            self.warnings += [finding.at(where) for finding in findings]
+        elif self._validation is Validation.STRICT and findings:
+            self.note(InputError.together(findings), where)
+
+    def _type_of(self, value: JsonValue, api_version: str, kind: str) -> type[ApiObject] | None:
+        return super()._type_of(value, api_version, kind) if self._allow_others else kind_type(api_version, kind)
+
+    def _other_kind(self, value: JsonValue, api_version: str, kind: str, location: Location) -> None:
+        if self._allow_others:
+            super()._other_kind(value, api_version, kind, location)
+            return
+        problem = f"kind {kind} ({api_version}) is not one that kschedctl reads"
+        where = described(location, api_version, kind, value)
+        self.note(InputError(problem, where=where, hint="give a Pod, or remove this object"))

@@ -22,9 +22,8 @@ from kschedctl.objects.releases.release import Release
 from kschedctl.objects.schema.schema import unknown_fields
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.sources.snapshot.decoding import decode
-from kschedctl.sources.snapshot.manifest import refuse
-from kschedctl.sources.snapshot.manifest_reading import refused
-from kschedctl.sources.snapshot.reading import read_manifest
+from kschedctl.sources.snapshot.load import read_manifest
+from kschedctl.sources.snapshot.manifest import refuse, refused
 
 STDIN: Final = "-"
 _MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, Location, Position
-from kschedctl.sources.snapshot.documents import any_documents
-from kschedctl.sources.snapshot.layouts import SIMULATOR_LISTS, steps_to
-from kschedctl.sources.snapshot.sources import read_sources
+from kschedctl.sources.snapshot.archives import Unpacking
+from kschedctl.sources.snapshot.documents import SIMULATOR_LISTS, any_documents, steps_to
+from kschedctl.sources.snapshot.files import read_sources
 from kschedctl.sources.snapshot.summary import ReadSummary
-from kschedctl.sources.snapshot.unpacking import Unpacking
 
 
 def position_of(finding: Finding, *, key: bool = False) -> Position | None:

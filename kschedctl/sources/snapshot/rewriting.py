@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec.structs import replace
+
+from kschedctl.objects.quantity import QuantityError, parse_quantity
 
 T = TypeVar("T", bound=msgspec.Struct)
 Replacement = Callable[[Any], Any]
@@ -82,3 +84,23 @@ def structs_in(type_: Any) -> tuple[type[msgspec.Struct], ...]:
     if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
         return (type_,)
     return tuple(struct for part in get_args(type_) for struct in structs_in(part))
+
+
+# Amounts in anonymised snapshots: quantities are kept, any other text in their place is removed.
+
+_NO_QUANTITY: Final = "none"
+
+
+def anonymous_amount(amount: Any) -> Any:
+    """Return a quantity unchanged, and ``"none"``, which is not a quantity either, for any other text.
+
+    Examples
+    --------
+    >>> anonymous_amount("2Gi"), anonymous_amount("Alice")
+    ('2Gi', 'none')
+    """
+    try:
+        parse_quantity(amount)
+    except QuantityError:
+        return _NO_QUANTITY
+    return amount

@@ -31,8 +31,8 @@ from kschedctl.objects.resources import CPU, MEMORY, PODS
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.framework.config.decode import Decoder
 from kschedctl.scheduler.framework.config.problems import Problems
+from kschedctl.sources.snapshot.files import file_bytes
 from kschedctl.sources.snapshot.positions import position_of
-from kschedctl.sources.snapshot.text_file import file_bytes
 
 #: Prices are counted in millionths.
 UNIT: Final = 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kschedctl.common.findings import Finding
-from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.trials.whatif.edit import Edit, FileEdit
 from kschedctl.trials.whatif.edits import EDITS
 

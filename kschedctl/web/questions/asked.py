@@ -16,7 +16,7 @@ from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.questions.requests.manifests import ManifestRequest, Manifests, read_manifests
-from kschedctl.sources.snapshot.standard_input import STDIN
+from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.trials.whatif.edit import Edit, FileEdit
 from kschedctl.trials.whatif.edits import EDITS, Apply
 from kschedctl.trials.whatif.option_values import WhatIfs

@@ -17,7 +17,7 @@ from kschedctl.questions.analyses.lint.answer import report
 from kschedctl.questions.analyses.pending import PendingRequest, pending
 from kschedctl.questions.answers.base import Answer
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.sources.snapshot.standard_input import STDIN
+from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.web.questions.asked import MOST_UNPACKED, Asked, NoParameters, Query
 
 #: The name of the body in findings.

@@ -12,7 +12,7 @@ from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import MaxUnpackedOption, max_bytes, size
 from kschedctl.questions.presentation.document import Question
-from kschedctl.sources.snapshot.unpacking import MAX_RATIO, MAX_UNPACKED, RATIO_FROM, size_text
+from kschedctl.sources.snapshot.archives import MAX_RATIO, MAX_UNPACKED, RATIO_FROM, size_text
 from tests.cli.in_process import run
 
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: 1, memory: 1Gi, pods: 9}}\n"

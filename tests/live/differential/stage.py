@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import kschedctl
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.sources.live.context import LiveContext
+from kschedctl.sources.live.kubeconfig import LiveContext
 from tests.live.busy import attempts_so_far
 from tests.live.control_plane import ControlPlane, free_ports
 from tests.live.differential.scenery import GATE, Object, Scenery

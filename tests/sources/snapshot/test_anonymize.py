@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,6 +16,7 @@ import pytest
 
 from conformance.recordings import cases, themes
 from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.objects.core import Condition, Node, QuantityText, Taint
 from kschedctl.objects.defaults import default_pod
@@ -31,10 +34,10 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.devices.cel.environment import _DECLARATIONS
 from kschedctl.scheduler.devices.cel.extensions import EXTENSIONS, NOT_MODELLED_FUNCTIONS
 from kschedctl.scheduler.devices.cel.functions import STANDARD
-from kschedctl.sources.snapshot.anonymize import CHOICES, anonymized
-from kschedctl.sources.snapshot.anonymize_expressions import CEL_FUNCTIONS
-from kschedctl.sources.snapshot.capture import Capture, capture
-from kschedctl.sources.snapshot.capture_files import write_capture
+from kschedctl.sources.snapshot.anonymize import CHOICES, anonymized, check_mapping, with_pseudonyms, write_mapping
+from kschedctl.sources.snapshot.anonymize_devices import CEL_FUNCTIONS
+from kschedctl.sources.snapshot.capture import Capture, capture, write_capture
+from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.rewriting import structs_in
 from kschedctl.sources.snapshot.summary import ReadSummary
 from tests.builders import make_node, make_object, make_pod
@@ -344,3 +347,46 @@ def test_strategies_keep_their_words_and_numbers() -> None:
     assert isinstance(hidden, Deployment)
     assert kept.spec.strategy == web.spec.strategy
     assert "acme" not in str(hidden.spec.strategy)
+
+
+def test_pseudonyms_lead_back() -> None:
+    captured = Capture(
+        SnapshotHeader(kschedctl_version="1"), {Pod: [make_pod("web-1", namespace="shop", labels={"team": "red"})]}
+    )
+    hidden, originals = with_pseudonyms(captured)
+    [pod] = hidden.objects[Pod]
+    assert originals[pod.name] == "web-1"
+    assert originals[pod.namespace] == "shop"
+    assert {originals[key]: originals[value] for key, value in pod.metadata.labels.items()} == {"team": "red"}
+
+
+def test_the_file_is_for_the_user_alone(tmp_path: Path) -> None:
+    file = tmp_path / "names.json"
+    file.write_text("old")
+    file.chmod(0o644)
+    write_mapping({"pod-1": "web"}, file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert json.loads(file.read_text()) == {"pod-1": "web"}
+    assert [path.name for path in tmp_path.iterdir()] == ["names.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "force", "problem"),
+    [
+        ("out/names.json", True, "would be part of the snapshot"),
+        ("out", True, "would be part of the snapshot"),
+        ("nowhere/names.json", False, "there is no such folder"),
+        ("folder", True, "is a folder"),
+        ("there.json", False, "already exists"),
+    ],
+)
+def test_files_that_are_not_written(tmp_path: Path, name: str, force: bool, problem: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "there.json").touch()
+    with pytest.raises(InputError, match=problem):
+        check_mapping(tmp_path / name, tmp_path / "out", force=force)
+
+
+def test_a_file_gives_way_where_that_is_wanted(tmp_path: Path) -> None:
+    (tmp_path / "there.json").touch()
+    check_mapping(tmp_path / "there.json", tmp_path / "out", force=True)

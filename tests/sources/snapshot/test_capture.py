@@ -17,11 +17,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolume, StorageClass
 from kschedctl.scheduler.volumes import claims, migration
 from kschedctl.sources.snapshot.anonymize import with_pseudonyms
-from kschedctl.sources.snapshot.capture import Capture, capture
-from kschedctl.sources.snapshot.capture_files import check_target, write_capture
-from kschedctl.sources.snapshot.captured_fields import READ_ANNOTATIONS
-from kschedctl.sources.snapshot.load import load_snapshot
-from kschedctl.sources.snapshot.reading import SnapshotReader
+from kschedctl.sources.snapshot.capture import READ_ANNOTATIONS, Capture, capture, check_target, write_capture
+from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
 
 NODE: dict[str, Any] = {
     "apiVersion": "v1",

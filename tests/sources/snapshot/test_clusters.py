@@ -16,10 +16,9 @@ import pytest
 import kschedctl
 from kschedctl.common.errors import SnapshotError
 from kschedctl.questions.analyses.snapshot_info import snapshot_info
-from kschedctl.sources.snapshot.cached_load import load_cached
-from kschedctl.sources.snapshot.capture import capture
-from kschedctl.sources.snapshot.capture_files import write_capture
-from kschedctl.sources.snapshot.reading import SnapshotReader, names_of_clusters, read_manifest
+from kschedctl.sources.snapshot.cache import load_cached
+from kschedctl.sources.snapshot.capture import capture, write_capture
+from kschedctl.sources.snapshot.load import SnapshotReader, names_of_clusters, read_manifest
 
 IMAGE = "quay-io-openshift-sha256-" + "0" * 64
 Files = dict[str, str]

@@ -17,7 +17,7 @@ from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
-from kschedctl.sources.live.exec_plugin import _ExecCredential
+from kschedctl.sources.live.credentials import _ExecCredential
 from kschedctl.sources.live.kubeconfig import _Kubeconfig
 from kschedctl.sources.snapshot.decoding import JsonValue, decode, plain
 from kschedctl.sources.snapshot.header import SnapshotHeader

@@ -11,9 +11,8 @@ import pytest
 from kschedctl.objects.coordination import LEADER_ANNOTATION, ConfigMap, Lease, LeaseCandidate, lock_record
 from kschedctl.objects.core import Node
 from kschedctl.sources.snapshot.anonymize import anonymized
-from kschedctl.sources.snapshot.capture import Capture, capture
-from kschedctl.sources.snapshot.capture_files import write_capture
-from kschedctl.sources.snapshot.reading import SnapshotReader
+from kschedctl.sources.snapshot.capture import Capture, capture, write_capture
+from kschedctl.sources.snapshot.load import SnapshotReader
 
 UID = "6f1d4c1e-9c3b-4b43-8b5e-0f6f8d3a7d52"
 RECORD = {"holderIdentity": f"cp-1_{UID}", "leaseDurationSeconds": 15, "leaderTransitions": 2, "secret": "s3cret"}

@@ -15,10 +15,8 @@ from kschedctl.objects.core import Condition, QuantityText
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import Int32, Int64
 from kschedctl.sources.snapshot.anonymize import anonymized
-from kschedctl.sources.snapshot.capture import Capture, capture
-from kschedctl.sources.snapshot.capture_files import write_capture
-from kschedctl.sources.snapshot.captured_fields import READ_ANNOTATIONS, kept_fields
-from kschedctl.sources.snapshot.reading import SnapshotReader
+from kschedctl.sources.snapshot.capture import READ_ANNOTATIONS, Capture, capture, kept_fields, write_capture
+from kschedctl.sources.snapshot.load import SnapshotReader
 from kschedctl.sources.snapshot.rewriting import structs_in
 
 #: Letters only, as the names of people are.

@@ -10,9 +10,9 @@ import pytest
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, Location, Position
-from kschedctl.sources.snapshot import sources
+from kschedctl.sources.snapshot import files
+from kschedctl.sources.snapshot.load import SnapshotReader
 from kschedctl.sources.snapshot.positions import position_of
-from kschedctl.sources.snapshot.reading import SnapshotReader
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: one}\nstatus:\n  allocatable: {cpu: [2]}\n"
 EXPECTED = "status.allocatable.cpu: [2] is a list, a quantity such as 2, 500m or 1.5Gi is expected"
@@ -60,7 +60,7 @@ def test_what_reading_refuses_is_found_again(
     assert str(finding).endswith(EXPECTED)
     assert position_of(finding) == Position(line, column)
     # Large files are read piece by piece and count alike.
-    monkeypatch.setattr(sources, "LARGE", 1)
+    monkeypatch.setattr(files, "LARGE", 1)
     with pytest.raises(InputError) as refused:
         list(SnapshotReader([file]))
     assert refused.value.findings == (finding,)

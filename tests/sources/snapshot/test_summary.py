@@ -11,11 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.sources.snapshot.cached_load import load_cached
-from kschedctl.sources.snapshot.capture import capture
-from kschedctl.sources.snapshot.capture_files import write_capture
-from kschedctl.sources.snapshot.load import load_snapshot
-from kschedctl.sources.snapshot.reading import SnapshotReader
+from kschedctl.sources.snapshot.cache import load_cached
+from kschedctl.sources.snapshot.capture import capture, write_capture
+from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
 
 NOON = datetime(2026, 3, 1, 12, 0, 5, tzinfo=UTC)
 LATER, EARLIER = "2026-03-01T12:00:05Z", "2026-02-28T23:00:00Z"

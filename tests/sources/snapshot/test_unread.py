@@ -17,8 +17,7 @@ import pytest
 import kschedctl
 from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.linter.lint_files import read_files
-from kschedctl.sources.snapshot.load import load_snapshot
-from kschedctl.sources.snapshot.reading import SnapshotReader, read_manifest
+from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot, read_manifest
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: '1', pods: '10'}}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: node-1}\n"

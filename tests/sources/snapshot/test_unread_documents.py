@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.objects.coordination import LEADER_ANNOTATION
+from kschedctl.sources.snapshot.load import SnapshotReader
 from kschedctl.sources.snapshot.objects import Reading
-from kschedctl.sources.snapshot.reading import SnapshotReader
 from kschedctl.sources.snapshot.summary import ReadSummary
 
 POD = """\

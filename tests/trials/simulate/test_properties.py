@@ -12,7 +12,7 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.resources import RequestRules
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.sources.snapshot.cluster_reader import ClusterReader
+from kschedctl.sources.snapshot.capture import ClusterReader
 from kschedctl.sources.snapshot.summary import ReadSummary
 from kschedctl.trials.simulate.choice import TieBreak
 from kschedctl.trials.simulate.simulation import Simulation

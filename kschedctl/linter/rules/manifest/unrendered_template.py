@@ -21,7 +21,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.rule import Problem
 from kschedctl.linter.unreadable_files import Unreadable
-from kschedctl.sources.snapshot.templates import unrendered
+from kschedctl.sources.snapshot.content_sniffing import unrendered
 
 FAILS = """apiVersion: v1
 kind: Pod

@@ -11,8 +11,8 @@ from typing import BinaryIO, Final
 
 from kschedctl.common.errors import InputError
 from kschedctl.questions.analyses.batch.decider import Line
-from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
-from kschedctl.sources.snapshot.unpacking import PackedStream, Unpacking, bounded_lines
+from kschedctl.sources.snapshot.archives import PackedStream, Unpacking, bounded_lines
+from kschedctl.sources.snapshot.files import STDIN, open_stdin
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 

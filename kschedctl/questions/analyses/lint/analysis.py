@@ -11,7 +11,7 @@ from kschedctl.common.wording import listed
 from kschedctl.linter.run import LintRequest, LintResult
 from kschedctl.linter.run import lint as lint_paths
 from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.sources.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.sources.snapshot.files import STDIN, open_stdin
 
 #: The rules whose findings explain why nothing else was found.
 _NO_OBJECTS: Final = ("KS901", "KS912")

@@ -24,8 +24,7 @@ from kschedctl.questions.analyses.verify.shrinking import Object
 from kschedctl.questions.answers.verify import Verification
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.sources.snapshot.anonymize import with_pseudonyms
-from kschedctl.sources.snapshot.capture import Capture, capture
-from kschedctl.sources.snapshot.cluster_reader import ClusterReader
+from kschedctl.sources.snapshot.capture import Capture, ClusterReader, capture
 from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from kschedctl.sources.snapshot.summary import ReadSummary

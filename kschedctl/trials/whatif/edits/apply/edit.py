@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from kschedctl.common.errors import InputError
-from kschedctl.sources.snapshot.validation import Validation
+from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.trials.whatif.edit import FileEdit, Option, Thing
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class Apply(FileEdit):
             If the file cannot be read, or the number of copies is not in 1 to 10,000.
         """
         from kschedctl.objects.kinds import with_namespace
+        from kschedctl.sources.snapshot.load import read_manifest
         from kschedctl.sources.snapshot.pod_choice import STDIN
-        from kschedctl.sources.snapshot.reading import read_manifest
 
         path, copies = split_source(text)
         stdin = sys.stdin.buffer if path == STDIN and sys.stdin is not None else None

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import SnapshotError
-from kschedctl.sources.snapshot import cache_file, cached_load, fingerprint
-from kschedctl.sources.snapshot.cached_load import load_cached
-from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
-from kschedctl.sources.snapshot.names import CACHE_PREFIX
-from kschedctl.sources.snapshot.reading import SnapshotReader
+from kschedctl.sources.snapshot import cache as cache_file
+from kschedctl.sources.snapshot import cache as cached_load
+from kschedctl.sources.snapshot import cache as fingerprint
+from kschedctl.sources.snapshot.cache import load_cached
+from kschedctl.sources.snapshot.load import Snapshot, SnapshotReader, load_snapshot
+from kschedctl.sources.snapshot.summary import CACHE_PREFIX
 from tests.paths import ROOT
 
 FIXTURES = ROOT / "fixtures"

@@ -1,10 +1,13 @@
-"""Sources of a snapshot's text: folders, files, archives and standard input."""
+"""Sources of text: folders, files, archives and standard input."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
+import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO, FileIO
 from pathlib import Path
@@ -12,21 +15,60 @@ from typing import BinaryIO, Final, TypeAlias
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.characters import utf8_text
-from kschedctl.sources.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
+from kschedctl.sources.snapshot.archives import (
+    Member,
+    Unpacking,
+    compressed,
+    drained,
+    gunzipped,
+    read_tar,
+    read_zip,
+    size_text,
+)
 from kschedctl.sources.snapshot.clusters import outside, path_inside
 from kschedctl.sources.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, passed_file
-from kschedctl.sources.snapshot.file_state import State, check_unchanged, state
-from kschedctl.sources.snapshot.names import (
+from kschedctl.sources.snapshot.summary import (
     CACHE_PREFIX,
     FOLDER_LINK,
     HIDDEN,
     NOT_A_FILE,
     NOT_REACHED,
     VERSION_CONTROL,
+    ReadSummary,
+    SkippedFile,
     why_not_read,
 )
-from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
-from kschedctl.sources.snapshot.unpacking import Unpacking, drained, size_text
+
+# Detection of files that change while they are read: the result would be a mix of both versions.
+
+State = tuple[int, int, int, int]
+CHANGED: Final = "was changed while it was read"
+
+
+def state(of: os.stat_result) -> State:
+    """Return the values that identify a file and its version: device, inode, size and modification time."""
+    return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns
+
+
+def check_unchanged(descriptor: int, path: str, before: State) -> None:
+    """Raise InputError if an open file, or the file at its path, has changed.
+
+    Parameters
+    ----------
+    descriptor : int
+        The open file.
+    path : str
+        The path it was opened with.
+    before : tuple
+        The file's state before reading.
+    """
+    now = [state(os.fstat(descriptor))]
+    with suppress(FileNotFoundError):
+        # A file that was only deleted was still read completely.
+        now.append(state(os.stat(path)))
+    if any(each != before for each in now):
+        raise InputError(CHANGED, where=path, hint="read it again once nothing writes to it")
+
 
 #: Returns the reason for leaving out a path, and an empty text to read it; the second argument is true for a folder.
 Exclusion: TypeAlias = Callable[[str, bool], str]
@@ -353,3 +395,97 @@ def whole_source(source: Source, unpacking: Unpacking) -> Source:
         content = stream.read()
         check_unchanged(stream.fileno(), source.path, source.state)
     return Source(source.name, content, source.named, identity=source.identity)
+
+
+# Standard input as a source of snapshots and manifests.
+
+
+def open_stdin() -> BinaryIO:
+    """Return standard input as bytes.
+
+    Raises
+    ------
+    InputError
+        If standard input is closed.
+    """
+    if sys.stdin is None:
+        raise InputError("cannot be read: it is closed", where="standard input")
+    return sys.stdin.buffer
+
+
+# Files that are held in memory as a whole, such as settings, configurations and baselines: read and replaced.
+
+#: The maximum number of bytes of a file that is no snapshot and no manifest.
+MAX_TEXT: Final = 64 * 1024**2
+#: The beginning of the names of files that are still being written; readers of folders leave out hidden files.
+_UNFINISHED: Final = ".kschedctl-unfinished-"
+
+
+def file_bytes(path: str | Path, error: type[InputError] = InputError, *, hint: str = "") -> bytes:
+    """Return the content of a file of at most 64 MiB.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, which may also be a pipe or a device.
+    error : type of InputError
+        The error type to raise.
+    hint : str
+        The remedy for a file that cannot be read.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is larger: an error of the given type.
+    """
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(MAX_TEXT + 1)
+    except (OSError, ValueError) as problem:
+        # A path with a NUL is a ValueError.
+        reason = getattr(problem, "strerror", None) or problem
+        raise error(f"cannot be read: {reason}", where=str(path), hint=hint) from None
+    if len(content) > MAX_TEXT:
+        raise error(f"is more than {size_text(MAX_TEXT)}", where=str(path))
+    return content
+
+
+def replace_file(path: str | Path, content: bytes) -> None:
+    """Write a file in one step: it has the old content or the new one, even if the disk is full or the power fails.
+
+    An existing file keeps its permissions and its owner; of a link, the file that it leads to is replaced.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written. It then has its old content.
+    """
+    file = Path(os.path.realpath(path))
+    of = file.stat() if file.exists() else None
+    if of is not None:
+        # Renaming would replace a file that is protected from writing.
+        with open(file, "r+b"):
+            pass
+    descriptor, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if of is not None and sys.platform != "win32":
+            # Only root can give a file to somebody else.
+            with suppress(OSError):
+                os.chown(unfinished, of.st_uid, of.st_gid)
+        os.chmod(unfinished, _mode_of_new() if of is None else stat.S_IMODE(of.st_mode))
+        os.replace(unfinished, file)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise
+
+
+def _mode_of_new() -> int:
+    """Return the permissions that a new file gets by default."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -18,9 +18,8 @@ import pytest
 import kschedctl
 from kschedctl.cli.batch import print_answers
 from kschedctl.common.errors import InputError, SnapshotError
-from kschedctl.sources.snapshot.load import load_snapshot
-from kschedctl.sources.snapshot.reading import SnapshotReader
-from kschedctl.sources.snapshot.unpacking import MAX_RATIO, RATIO_FROM, bounded_lines, parse_size
+from kschedctl.sources.snapshot.archives import MAX_RATIO, RATIO_FROM, bounded_lines, parse_size
+from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
 
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
 SIZE = RATIO_FROM + 2 * 1024**2
