@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.rows import Row, profiled, report, timed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.controllers.workloads.stateful_set import another
+from kschedctl.controllers.workloads.pods import another
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.capacity import capacity

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kschedctl.common.errors import ClusterError, InputError, KschedctlError, UnsupportedError
     from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Subject
     from kschedctl.controllers.admission.changes import Admitted
-    from kschedctl.controllers.workloads.created_pods import MadePod
+    from kschedctl.controllers.workloads.template import MadePod
     from kschedctl.diagnosis.why.proof import Suggestion
     from kschedctl.objects.meta import ApiObject
     from kschedctl.objects.pod import Pod
@@ -220,7 +220,7 @@ _HOMES = {
     "LiveContext": "kschedctl.sources.live.kubeconfig",
     "LoadedCluster": "kschedctl.trials.loaded_cluster",
     "Location": "kschedctl.common.findings",
-    "MadePod": "kschedctl.controllers.workloads.created_pods",
+    "MadePod": "kschedctl.controllers.workloads.template",
     "Missing": "kschedctl.trials.completeness.missing",
     "NodeDescription": "kschedctl.questions.answers.nodes",
     "NodeVerdict": "kschedctl.scheduler.cycle.decision",

@@ -16,18 +16,20 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
-from kschedctl.controllers.workloads.budget_limits import (
+from kschedctl.controllers.disruption import (
+    BudgetedPods,
     always_forbids,
+    counted_budget,
+    covering_budgets,
     desired_healthy,
     enough_pods,
     forbids,
+    is_healthy,
+    is_unready,
     needs_scale,
 )
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.trials.simulate.budgeted_pods import BudgetedPods
-from kschedctl.trials.simulate.disruption import counted_budget, is_healthy, is_unready
-from kschedctl.trials.simulate.eviction import covering_budgets
 from kschedctl.trials.simulate.pods import pod_at
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import counted, listed
-from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.node_health import PROBLEMS
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.core import Node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from kschedctl.controllers.workloads.budget_limits import share
+from kschedctl.controllers.disruption import share
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.values import Steps, at, is_rendered, mapping, text, whole

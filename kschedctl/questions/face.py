@@ -88,7 +88,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         from dataclasses import replace
 
         from kschedctl.common.errors import InputError
-        from kschedctl.trials.simulate.disruption import with_computed_status
+        from kschedctl.controllers.disruption import with_computed_status
         from kschedctl.trials.simulate.pending import newly_pending_pods
         from kschedctl.trials.whatif.edit_sequence import apply_edits
         from kschedctl.trials.whatif.edits import EDITS

@@ -11,6 +11,7 @@ from kschedctl.cluster.pod_groups import pod_group_gates
 from kschedctl.common.argument_types import checked_arguments
 from kschedctl.common.errors import ConfigError
 from kschedctl.common.findings import Location
+from kschedctl.controllers.disruption import with_computed_status
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.release import LATEST
@@ -23,7 +24,6 @@ from kschedctl.scheduler.plugins.registry import full_registry, in_tree_registry
 from kschedctl.sources.snapshot.files import file_bytes
 from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.trials.simulate.disruption import with_computed_status
 from kschedctl.trials.whatif.edit import Edit
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from kschedctl.trials.whatif.edit import PodEdit
 from kschedctl.trials.whatif.edit_sequence import apply_pod_edits
 
 if TYPE_CHECKING:
-    from kschedctl.controllers.workloads.created_pods import MadePod
+    from kschedctl.controllers.workloads.template import MadePod
     from kschedctl.trials.simulate.simulation import Simulation
     from kschedctl.trials.simulate.world import World
 
@@ -275,9 +275,8 @@ class LoadedCluster:
             If the object is no workload, or an API server would refuse it.
         """
         from kschedctl.controllers.workloads.claims import replica_named
-        from kschedctl.controllers.workloads.daemon_set import node_of
         from kschedctl.controllers.workloads.ownership import pods_made_by
-        from kschedctl.controllers.workloads.pods import pods_of
+        from kschedctl.controllers.workloads.pods import node_of, pods_of
 
         made = pods_of(workload, self.cluster, where=where)
         if not isinstance(workload, DaemonSet):
@@ -303,7 +302,7 @@ class LoadedCluster:
             The name of the other replica, which differs in nothing else.
         """
         from kschedctl.controllers.workloads.claims import replica_named
-        from kschedctl.controllers.workloads.created_pods import MadePod
+        from kschedctl.controllers.workloads.template import MadePod
 
         if name == pod.name:
             return self, pod

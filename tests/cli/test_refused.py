@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.controllers.workloads import created_pods
+from kschedctl.controllers.workloads import template
 from tests.cli.in_process import run
 from tests.objects.validation.probes import BASES, Probe, probes
 from tests.paths import ROOT
@@ -144,7 +144,7 @@ def test_more_pods_than_can_be_created_one_by_one(words: str, number: int, place
 
 
 def test_the_pods_of_all_workloads_count_together(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(created_pods, "MOST_MADE", 100)
+    monkeypatch.setattr(template, "MOST_MADE", 100)
     place.write_text("".join(json.dumps(workload("Job", name, 60)) + "\n" for name in ("a", "b")))
     done = run("simulate", "web.json", "--snapshot", str(SHOP))
     assert done.code == 2

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 import kschedctl
+from kschedctl.controllers.disruption import counted_budget
 from kschedctl.objects.workload import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kschedctl.sources.live.kubeconfig import LiveContext
-from kschedctl.trials.simulate.disruption import counted_budget
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 

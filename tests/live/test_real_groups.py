@@ -11,7 +11,7 @@ import pytest
 
 from conformance.generate.groups_parts import APIS
 from kschedctl.common.errors import ManifestError
-from kschedctl.controllers.admission.pod_group import admit_pod_group
+from kschedctl.controllers.admission.priority import admit_pod_group
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import load_live

@@ -7,28 +7,120 @@ by default.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where, subject_of
 from kschedctl.controllers.admission.changes import Admitted, FieldChange, changes_between
-from kschedctl.controllers.admission.default_toleration_seconds import admit_tolerations
-from kschedctl.controllers.admission.label_keys import merge_label_keys
 from kschedctl.controllers.admission.limit_ranger import default_limits, limit_findings, with_default_sources
 from kschedctl.controllers.admission.priority import admit_priority
 from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.controllers.admission.runtime_class import admit_runtime_class
 from kschedctl.objects.defaults import default_pod
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.meta import Labels, LabelSelector, LabelSelectorRequirement
+from kschedctl.objects.pod import NO_EXECUTE, Pod, PodAffinity, PodAffinityTerm, Toleration
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import RequestRules
+from kschedctl.objects.selectors import IN, NOT_IN
 from kschedctl.objects.validation.pod_rejections import in_workload
 from kschedctl.objects.validation.validate import pod_findings
+
+# The DefaultTolerationSeconds admission plugin.
+#
+# Pods stay for 300 seconds on nodes that are not ready or unreachable, unless they set their own tolerations.
+
+_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_SECONDS: Final = 300
+#: The added tolerations, in the order in which they are appended.
+DEFAULT_TOLERATIONS: Final = tuple(
+    Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=_SECONDS) for key in _TAINTS
+)
+
+
+def admit_tolerations(pod: Pod) -> Pod:
+    """Add the default tolerations that a pod lacks."""
+    own = pod.spec.tolerations
+    missing = [
+        added
+        for added in DEFAULT_TOLERATIONS
+        if not any(t.key in ("", added.key) and t.effect in ("", NO_EXECUTE) for t in own)
+    ]
+    return replace(pod, spec=replace(pod.spec, tolerations=(*own, *missing))) if missing else pod
+
+
+# Label keys of pod affinity and topology spread constraints, merged into the label selector of the same term.
+#
+# The API server's pod strategy does this when it stores a pod. The InterPodAffinity plugin reads only the selector;
+# PodTopologySpread also reads the keys, which select the same pods.
+
+
+def merge_label_keys(pod: Pod, *, spread: bool = True) -> Pod:
+    """Merge ``matchLabelKeys`` and ``mismatchLabelKeys`` into the selectors of a pod.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod. Requirements that its selectors already contain, as in a stored pod, are not added again.
+    spread : bool
+        True if topologySpreadConstraints are merged too (MatchLabelKeysInPodTopologySpreadSelectorMerge).
+    """
+    spec, labels = pod.spec, pod.metadata.labels
+    if spec.affinity is not None:
+        affinity = replace(
+            spec.affinity,
+            pod_affinity=_merge_terms(spec.affinity.pod_affinity, labels),
+            pod_anti_affinity=_merge_terms(spec.affinity.pod_anti_affinity, labels),
+        )
+        spec = replace(spec, affinity=affinity)
+    if spread and spec.topology_spread_constraints:
+        constraints = tuple(
+            replace(c, label_selector=_merged(c.label_selector, c.match_label_keys, (), labels))
+            for c in spec.topology_spread_constraints
+        )
+        spec = replace(spec, topology_spread_constraints=constraints)
+    return replace(pod, spec=spec)
+
+
+def _merge_terms(terms: PodAffinity | None, labels: Labels) -> PodAffinity | None:
+    if terms is None:
+        return None
+    return PodAffinity(
+        required_during_scheduling_ignored_during_execution=tuple(
+            _merge_term(term, labels) for term in terms.required_during_scheduling_ignored_during_execution
+        ),
+        preferred_during_scheduling_ignored_during_execution=tuple(
+            replace(weighted, pod_affinity_term=_merge_term(weighted.pod_affinity_term, labels))
+            for weighted in terms.preferred_during_scheduling_ignored_during_execution
+        ),
+    )
+
+
+def _merge_term(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
+    selector = _merged(term.label_selector, term.match_label_keys, term.mismatch_label_keys, labels)
+    return replace(term, label_selector=selector)
+
+
+def _merged(
+    selector: LabelSelector | None, keys: Iterable[str], mismatch_keys: Iterable[str], labels: Labels
+) -> LabelSelector | None:
+    # An absent selector matches nothing, whatever the label keys are.
+    if selector is None:
+        return None
+    wanted = (
+        LabelSelectorRequirement(key=key, operator=operator, values=(labels[key],))
+        for each, operator in ((keys, IN), (mismatch_keys, NOT_IN))
+        for key in each
+        if key in labels
+    )
+    added = tuple(requirement for requirement in wanted if requirement not in selector.match_expressions)
+    return replace(selector, match_expressions=(*selector.match_expressions, *added)) if added else selector
+
 
 _LIMIT_RANGER: Final = "LimitRanger"
 #: The plugin name under which changes report the API defaults, which are set before any plugin runs.

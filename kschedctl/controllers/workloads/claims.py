@@ -9,7 +9,7 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import with_default_class
-from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
 from kschedctl.objects.meta import ObjectMeta, OwnerReference

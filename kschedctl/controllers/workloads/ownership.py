@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.workload import (
@@ -108,3 +110,21 @@ def _owner(metadata: ObjectMeta, kind: type[ApiObject]) -> str:
     """Return the name of the controller that owns an object, if the controller is of a kind; else empty."""
     owner = metadata.controller
     return owner.name if owner is not None and owner.kind == kind.__name__ else ""
+
+
+# The number of replicas of the workloads that have one.
+
+Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
+
+#: The kinds with ``spec.replicas``.
+SCALABLE: Final = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
+
+
+def wanted_replicas(obj: Scalable) -> int:
+    """Return the desired number of replicas, by default 1."""
+    return 1 if obj.spec.replicas is None else obj.spec.replicas
+
+
+def with_replicas(obj: Scalable, replicas: int) -> Scalable:
+    """Return the workload with another number of replicas."""
+    return replace(obj, spec=replace(obj.spec, replicas=replicas))

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as dataclass_replace
 from typing import Final, cast
 
+import numpy as np
+from msgspec.structs import replace
+
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
-from kschedctl.controllers.workloads.claims import with_own_claims
-from kschedctl.controllers.workloads.created_pods import MadePod
-from kschedctl.controllers.workloads.daemon_set import pods_of_daemon_set
-from kschedctl.controllers.workloads.job import job_of_cron_job, pods_of_job
-from kschedctl.controllers.workloads.replica_set import pods_of_deployment, pods_of_replicas
-from kschedctl.controllers.workloads.stateful_set import MOST_ORDINALS, pods_of_stateful_set
-from kschedctl.controllers.workloads.template import normalize_template, pod_from_template
+from kschedctl.controllers.workloads.claims import make_claim, with_own_claims, without_stored
+from kschedctl.controllers.workloads.ownership import wanted_replicas
+from kschedctl.controllers.workloads.template import (
+    MadePod,
+    controller_reference,
+    fresh_pod,
+    has_template,
+    normalize_template,
+    owner_if_missing,
+    pod_from_template,
+    template_hash,
+    uid_of,
+)
 from kschedctl.objects import field_errors
 from kschedctl.objects.defaults import default_object
-from kschedctl.objects.meta import ApiObject, LabelSelector
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.meta import ApiObject, LabelSelector, ObjectMeta
+from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, Affinity, Pod, PodSpec, Toleration, tolerated
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
-from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
+from kschedctl.objects.selectors import (
+    IN,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    SelectorError,
+    matches,
+    parse_int64,
+    parse_label_selector,
+)
+from kschedctl.objects.volume import ClaimVolumeSource, PersistentVolumeClaim, PersistentVolumeClaimStatus, Volume
+from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 from kschedctl.objects.workload import (
     CronJob,
     DaemonSet,
@@ -28,9 +52,349 @@ from kschedctl.objects.workload import (
     PodTemplate,
     PodTemplateSpec,
     ReplicaSet,
+    ReplicasSpec,
     ReplicationController,
     StatefulSet,
 )
+
+# The pods of Jobs, and of CronJobs, which create their pods through a Job (pkg/controller/job and cronjob).
+
+_INDEXED: Final = "Indexed"
+_COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
+_UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_MAX_PREFIX_LENGTH: Final = 58
+#: A stand-in for the minutes since 1970 that the CronJob controller puts into the names of Jobs.
+_TIME: Final = "xxxxxxxx"
+
+
+def pods_of_job(job: Job, template: PodTemplateSpec) -> tuple[MadePod, ...]:
+    """Return the pod of a Job; for an indexed Job, the pod of index 0, since the others differ only in the index."""
+    added: dict[str, str] = {}
+    if not job.spec.manual_selector:
+        added = dict.fromkeys(_NAME_LABELS, job.name) | dict.fromkeys(_UID_LABELS, uid_of(job))
+    labels = {key: value for key, value in added.items() if key not in template.metadata.labels}
+    if job.spec.completion_mode != _INDEXED:
+        return (MadePod(pod_from_template(template, job, labels=labels), _wanted(job)),)
+    index = {_COMPLETION_INDEX: "0"}
+    ending = "-0-"
+    prefix = f"{job.name[: _MAX_PREFIX_LENGTH - len(ending)]}{ending}"
+    pod = pod_from_template(template, job, prefix=prefix, labels={**labels, **index}, annotations=index)
+    return (MadePod(pod, _wanted(job)),)
+
+
+def job_of_cron_job(cron_job: CronJob) -> Job:
+    """Return the next Job of a CronJob, with a stand-in for the scheduled time in its name."""
+    template = cron_job.spec.job_template
+    return Job(
+        metadata=ObjectMeta(
+            name=f"{cron_job.name}-{_TIME}",
+            namespace=cron_job.namespace,
+            labels=template.metadata.labels,
+            annotations=template.metadata.annotations,
+            owner_references=(controller_reference(cron_job),),
+        ),
+        spec=replace(template.spec, suspend=template.spec.suspend or cron_job.spec.suspend),
+    )
+
+
+def _wanted(job: Job) -> int:
+    """Return the number of pods that run at once."""
+    if job.spec.suspend:
+        return 0
+    parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
+    completions = job.spec.completions
+    if completions is None and job.spec.parallelism is None:
+        completions = 1
+    if completions is None:
+        return 0 if job.status.succeeded else parallelism
+    return max(min(parallelism, completions - job.status.succeeded), 0)
+
+
+# The pods of a StatefulSet: one per ordinal, each with its own claims (pkg/controller/statefulset).
+
+REVISION_HASH: Final = "controller-revision-hash"
+_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+_POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+_ON_DELETE: Final = "OnDelete"
+
+#: The number of ordinals for which pods are created one by one, where each is shown.
+MOST_ORDINALS: Final = 1000
+
+
+def pods_of_stateful_set(
+    stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster, most_ordinals: int = MOST_ORDINALS
+) -> tuple[MadePod, ...]:
+    """Return the pods of a StatefulSet by ordinal; if it is scaled to zero, the first one with 0 replicas.
+
+    Each pod is separate, since its labels and claims differ from the others'. At most `most_ordinals` pods are created;
+    the last of them has the number of all further pods in its replicas.
+    """
+    spec = stateful_set.spec
+    count = wanted_replicas(stateful_set)
+    revision = update_revision(stateful_set, template, cluster)
+    made = []
+    n_made = min(max(count, 1), most_ordinals)
+    for ordinal in range(spec.ordinals.start, spec.ordinals.start + n_made):
+        claims = {claim.name: _claim(stateful_set, claim, ordinal, cluster) for claim in spec.volume_claim_templates}
+        objects = (*owner_if_missing(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))
+        pod = _pod(stateful_set, template, ordinal, revision)
+        made.append(MadePod(_with_claims(pod, claims), min(count, 1), objects=objects))
+    if count > n_made:
+        made[-1] = dataclass_replace(made[-1], replicas=count - n_made + 1)
+    return tuple(made)
+
+
+def ordinal_labels(name: str) -> dict[str, str]:
+    """Return the labels by which the controller identifies the pod of an ordinal."""
+    return {_POD_NAME: name, _POD_INDEX: name.rpartition("-")[2]}
+
+
+def ordinal_of(name: str) -> int | None:
+    """Return the ordinal in the name of a StatefulSet's pod; ``None`` if it has none."""
+    ordinal = name.rpartition("-")[2]
+    return int(ordinal) if ordinal.isascii() and ordinal.isdigit() else None
+
+
+def gets_newer_template(stateful_set: StatefulSet, pod: Pod) -> bool:
+    """Report whether the controller would create a pod of a StatefulSet from a newer template than the existing one.
+
+    Pods below the partition keep the old revision, whose template the StatefulSet does not contain.
+    """
+    own, newest = pod.metadata.labels.get(REVISION_HASH, ""), stateful_set.status.update_revision
+    if not own or not newest or own == newest:
+        return False
+    strategy = stateful_set.spec.update_strategy
+    partition = strategy.rolling_update.partition if strategy.rolling_update is not None else 0
+    ordinal = ordinal_of(pod.name)
+    start = stateful_set.spec.ordinals.start
+    return strategy.type == _ON_DELETE or (ordinal is not None and ordinal >= start + partition)
+
+
+def another(pod: Pod, name: str, cluster: Cluster) -> MadePod:
+    """Return a copy of a pod under another name; that of a StatefulSet gets unbound copies of the pod's own claims."""
+    owner = pod.metadata.controller
+    fresh = fresh_pod(pod, name=name)
+    if owner is None or owner.kind != StatefulSet.__name__:
+        return MadePod(fresh)
+    volumes, claims = [], []
+    for volume in pod.spec.volumes:
+        source = volume.persistent_volume_claim
+        if source is not None and source.claim_name == f"{volume.name}-{pod.name}":
+            claim_name = f"{volume.name}-{name}"
+            claim = cluster.get(PersistentVolumeClaim, source.claim_name, pod.namespace)
+            if claim is not None:
+                claims.append(_unbound(claim, claim_name))
+            volume = replace(volume, persistent_volume_claim=replace(source, claim_name=claim_name))
+        volumes.append(volume)
+    labels = {key: value for key, value in ordinal_labels(name).items() if key in pod.metadata.labels}
+    metadata = replace(fresh.metadata, labels={**fresh.metadata.labels, **labels})
+    fresh = replace(fresh, metadata=metadata, spec=replace(fresh.spec, volumes=tuple(volumes)))
+    return MadePod(fresh, objects=without_stored(tuple(claims), cluster))
+
+
+def _unbound(claim: PersistentVolumeClaim, name: str) -> PersistentVolumeClaim:
+    return replace(
+        claim,
+        metadata=ObjectMeta(name=name, namespace=claim.namespace, labels=claim.metadata.labels),
+        spec=replace(claim.spec, volume_name=""),
+        status=PersistentVolumeClaimStatus(phase="Pending"),
+    )
+
+
+def _pod(stateful_set: StatefulSet, template: PodTemplateSpec, ordinal: int, revision: str) -> Pod:
+    name = f"{stateful_set.name}-{ordinal}"
+    labels = {**ordinal_labels(name), REVISION_HASH: revision}
+    return pod_from_template(template, stateful_set, name=name, labels=labels)
+
+
+def update_revision(stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster) -> str:
+    """Return the update revision that the cluster has stored for the template, or a stand-in."""
+    stored = cluster.get(StatefulSet, stateful_set.name, stateful_set.namespace)
+    if stored is not None and stored.status.update_revision and has_template(stored, template):
+        return stored.status.update_revision
+    return f"{stateful_set.name}-{template_hash(template)}"
+
+
+def _claim(
+    stateful_set: StatefulSet, template: PersistentVolumeClaim, ordinal: int, cluster: Cluster
+) -> PersistentVolumeClaim:
+    selector = stateful_set.spec.selector
+    name = f"{template.name}-{stateful_set.name}-{ordinal}"
+    labels = selector.match_labels if selector is not None else None
+    return make_claim(template, name, stateful_set.namespace, cluster, labels=labels)
+
+
+def _with_claims(pod: Pod, claims: dict[str, PersistentVolumeClaim]) -> Pod:
+    """Return the pod with one volume per claim, which replaces the template's volume of the same name."""
+    own = tuple(
+        Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=claim.name))
+        for name, claim in claims.items()
+    )
+    others = tuple(volume for volume in pod.spec.volumes if volume.name not in claims)
+    return replace(pod, spec=replace(pod.spec, volumes=(*own, *others)))
+
+
+# The pods of a DaemonSet: one per eligible node (pkg/controller/daemon).
+
+_NODE_NAME: Final = "metadata.name"
+_TEMPLATE_GENERATION: Final = "pod-template-generation"
+_GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
+_TOLERATED: Final = (
+    ("not-ready", NO_EXECUTE),
+    ("unreachable", NO_EXECUTE),
+    ("disk-pressure", NO_SCHEDULE),
+    ("memory-pressure", NO_SCHEDULE),
+    ("pid-pressure", NO_SCHEDULE),
+    ("unschedulable", NO_SCHEDULE),
+)
+_TOLERATED_ON_HOST_NETWORK: Final = (("network-unavailable", NO_SCHEDULE),)
+
+
+def pods_of_daemon_set(daemon_set: DaemonSet, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
+    """Return the pods of a DaemonSet, one per eligible node, in the order of the cluster; empty if there is none."""
+    labels = {REVISION_HASH: template_hash(template), _TEMPLATE_GENERATION: _generation(daemon_set, cluster)}
+    spec = with_daemon_tolerations(template.spec)
+    made = []
+    for number, node in enumerate(eligible_nodes(cluster.nodes, spec)):
+        bound = replace(template, spec=replace(spec, affinity=_for_node(spec.affinity, node)))
+        pod = pod_from_template(bound, daemon_set, labels=labels, number=number)
+        made.append(MadePod(pod, node=node))
+    return tuple(made)
+
+
+def _generation(daemon_set: DaemonSet, cluster: Cluster) -> str:
+    """Return the template generation that the API server records in an annotation; "1" for a new DaemonSet."""
+    stored = cluster.get(DaemonSet, daemon_set.name, daemon_set.namespace)
+    notes = [known.metadata.annotations.get(_GENERATION_ANNOTATION) for known in (daemon_set, stored or daemon_set)]
+    return next((note for note in notes if note), "1")
+
+
+def with_daemon_tolerations(spec: PodSpec) -> PodSpec:
+    """Return the spec with the tolerations that the DaemonSet controller adds, all without tolerationSeconds."""
+    tolerations = list(spec.tolerations)
+    for taint, effect in (*_TOLERATED, *(_TOLERATED_ON_HOST_NETWORK if spec.host_network else ())):
+        added = Toleration(key=f"node.kubernetes.io/{taint}", operator="Exists", effect=effect)
+        if added in tolerations:
+            continue
+        same = [i for i, own in enumerate(tolerations) if replace(own, toleration_seconds=None) == added]
+        for i in same:
+            tolerations[i] = added
+        if not same:
+            tolerations.append(added)
+    return replace(spec, tolerations=tuple(tolerations))
+
+
+def eligible_nodes(nodes: Nodes, spec: PodSpec) -> list[str]:
+    """Return the nodes on which a DaemonSet runs a pod.
+
+    Parameters
+    ----------
+    spec : PodSpec
+        The spec of its pods, with the tolerations that the controller adds.
+
+    Returns
+    -------
+    list of str
+        The names of the nodes that the node selector, node affinity and ``nodeName`` allow, and whose NoSchedule and
+        NoExecute taints are all tolerated.
+    """
+    tolerates = np.array(
+        [
+            all(tolerated(spec.tolerations, taint) for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
+            for taints in nodes.taint_lists
+        ],
+        dtype=np.bool_,
+    )
+    mask = nodes_matching_pod(nodes, spec) & tolerates[nodes.taint_list]
+    names = [nodes.names[row] for row in np.flatnonzero(mask)]
+    return [name for name in names if spec.node_name in ("", name)]
+
+
+def node_of(spec: PodSpec) -> str:
+    """Return the node that the controller has chosen for a pod of a DaemonSet; empty if the pod does not say."""
+    own = spec.affinity.node_affinity if spec.affinity is not None else None
+    required = own.required_during_scheduling_ignored_during_execution if own is not None else None
+    terms = required.node_selector_terms if required is not None else ()
+    fields = (field for term in terms for field in term.match_fields)
+    return next((field.values[0] for field in fields if field.key == _NODE_NAME and len(field.values) == 1), "")
+
+
+def _for_node(affinity: Affinity | None, node: str) -> Affinity:
+    """Return the affinity with its required node affinity replaced by one that requires `node`."""
+    name = NodeSelectorRequirement(key=_NODE_NAME, operator=IN, values=(node,))
+    required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
+    affinity = affinity or Affinity()
+    own = affinity.node_affinity or NodeAffinity()
+    return replace(affinity, node_affinity=replace(own, required_during_scheduling_ignored_during_execution=required))
+
+
+# The pods of ReplicaSets, ReplicationControllers, and Deployments, which create pods through a ReplicaSet.
+
+_REVISION: Final = "deployment.kubernetes.io/revision"
+_MAX_NAME_LENGTH: Final = 253
+
+
+def pods_of_replicas(
+    owner: ReplicaSet | ReplicationController, template: PodTemplateSpec, cluster: Cluster
+) -> tuple[MadePod, ...]:
+    """Return the pod of a ReplicaSet or ReplicationController; its replicas are identical."""
+    pod = pod_from_template(template, owner)
+    return (MadePod(pod, wanted_replicas(owner), objects=owner_if_missing(cluster, owner)),)
+
+
+def pods_of_deployment(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
+    """Return the pod of a Deployment's newest ReplicaSet: the stored one if its template is equal, else a new one."""
+    replica_set = _current(deployment, template, cluster) or _new(deployment, template)
+    own_hash = replica_set.metadata.labels.get(POD_TEMPLATE_HASH, "")
+    pod = pod_from_template(template, replica_set, labels={POD_TEMPLATE_HASH: own_hash} if own_hash else None)
+    return (MadePod(pod, wanted_replicas(deployment), objects=owner_if_missing(cluster, replica_set)),)
+
+
+def _current(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> ReplicaSet | None:
+    """Return the ReplicaSet with the highest revision among the Deployment's ReplicaSets with an equal template."""
+    same = [
+        replica_set
+        for replica_set in cluster.list(ReplicaSet)
+        if _belongs_to(replica_set, deployment) and has_template(replica_set, template)
+    ]
+    return max(same, key=revision, default=None)
+
+
+def _belongs_to(replica_set: ReplicaSet, deployment: Deployment) -> bool:
+    owner = replica_set.metadata.controller
+    return (
+        owner is not None
+        and (owner.kind, owner.name) == ("Deployment", deployment.name)
+        and replica_set.namespace == deployment.namespace
+    )
+
+
+def revision(replica_set: ReplicaSet) -> int:
+    """Return the number that the Deployment controller gives a ReplicaSet; 0 if it has none."""
+    text = replica_set.metadata.annotations.get(_REVISION, "")
+    return parse_int64(text) or 0
+
+
+def _new(deployment: Deployment, template: PodTemplateSpec) -> ReplicaSet:
+    """Return the ReplicaSet that the Deployment controller creates for a new template."""
+    own_hash = template_hash(template)
+    labels = {**template.metadata.labels, POD_TEMPLATE_HASH: own_hash}
+    selector = deployment.spec.selector or LabelSelector()
+    return ReplicaSet(
+        metadata=ObjectMeta(
+            name=f"{deployment.name[: _MAX_NAME_LENGTH - 1 - len(own_hash)]}-{own_hash}",
+            namespace=deployment.namespace,
+            labels=labels,
+            owner_references=(controller_reference(deployment),),
+        ),
+        spec=ReplicasSpec(
+            selector=replace(selector, match_labels={**selector.match_labels, POD_TEMPLATE_HASH: own_hash}),
+            replicas=wanted_replicas(deployment),
+            template=replace(template, metadata=replace(template.metadata, labels=labels)),
+        ),
+    )
+
 
 #: The kinds that ``pods_of`` accepts, including Pod itself.
 WORKLOADS: Final[tuple[type[ApiObject], ...]] = (

@@ -7,6 +7,7 @@ The stand-ins have the same format and are deterministic.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from operator import is_
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
@@ -16,12 +17,14 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.errors import SnapshotError
+from kschedctl.common.errors import ManifestError, SnapshotError
+from kschedctl.common.findings import Where
 from kschedctl.objects.core import ResourceList
 from kschedctl.objects.defaults import default_pod_spec
 from kschedctl.objects.meta import ApiObject, ObjectMeta, OwnerReference
-from kschedctl.objects.pod import Container, Pod, PodSpec, ResourceRequirements
+from kschedctl.objects.pod import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError, parse_amounts, parse_quantity
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 from kschedctl.objects.workload import (
     CronJob,
@@ -269,3 +272,68 @@ def owner_if_missing(
     """Return the owner of a pod, unless the cluster has it with the same selector, which default spreading uses."""
     stored = cluster.get(type(owner), owner.name, owner.namespace)
     return () if stored is not None and stored.spec.selector == owner.spec.selector else (owner,)
+
+
+# A pod that a controller creates, its number of replicas, and the objects created with it.
+
+#: The maximum number of pods that are created one by one for a question.
+MOST_MADE: Final = 10_000
+
+
+def check_number(number: int, where: Where = "") -> None:
+    """Raise ``ManifestError`` if more pods would be created one by one than ``MOST_MADE`` (10,000)."""
+    if number > MOST_MADE:
+        problem = f"{number:,} pods would be created one by one, and at most {MOST_MADE:,} can be"
+        raise ManifestError(problem, where=where, hint="set fewer replicas, and a lower parallelism for a Job")
+
+
+@dataclass(frozen=True, slots=True)
+class MadePod:
+    """A pod that a workload's controller creates.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod as its controller sends it to the API server: without API defaults, not admitted.
+    replicas : int
+        The number of pods of the workload that are equal to this one except for the name; 0 if the workload is
+        scaled to zero or suspended.
+    node : str
+        The only node the pod can run on, if its controller chose one; else empty.
+    objects : tuple of ApiObject
+        The objects that the pod refers to and the cluster lacks: its controller, whose selector default topology
+        spreading uses, and the claims created for it. They are overlaid on the cluster.
+    """
+
+    pod: Pod
+    replicas: int = 1
+    node: str = ""
+    objects: tuple[ApiObject, ...] = ()
+
+    @property
+    def claims(self) -> tuple[PersistentVolumeClaim, ...]:
+        """The persistent volume claims created for the pod."""
+        return tuple(obj for obj in self.objects if isinstance(obj, PersistentVolumeClaim))
+
+
+# The pod that a controller creates in place of a deleted one, or beside an existing one.
+
+#: The owner kinds whose pods belong to one node: DaemonSet, and Node for the mirror pod of a static pod.
+NODE_BOUND: Final = frozenset({"DaemonSet", "Node"})
+
+
+def fresh_pod(pod: Pod, *, name: str = "") -> Pod:
+    """Return a copy of a pod that has just been created.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod to copy.
+    name : str
+        The name of the new pod; by default that of the copied pod, so that users recognize it.
+    """
+    old = pod.metadata
+    metadata = ObjectMeta(
+        name=name or old.name, namespace=old.namespace, labels=old.labels, owner_references=old.owner_references
+    )
+    return Pod(metadata=metadata, spec=pod.spec, status=PodStatus(phase="Pending"))

@@ -13,7 +13,7 @@ from typing import Final
 
 from kschedctl.cluster.records import LOST, PENDING
 from kschedctl.common.wording import counted, listed
-from kschedctl.controllers.workloads.replicas import wanted_replicas
+from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, since

@@ -19,11 +19,10 @@ from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.admission.changes import Admitted
-from kschedctl.controllers.admission.quota_shares import QuotaShare, quota_shares
-from kschedctl.controllers.workloads.created_pods import MadePod
-from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.controllers.workloads.replicas import wanted_replicas
-from kschedctl.controllers.workloads.stateful_set import another
+from kschedctl.controllers.admission.resource_quota import QuotaShare, quota_shares
+from kschedctl.controllers.workloads.ownership import wanted_replicas, workload_of
+from kschedctl.controllers.workloads.pods import another
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import since

@@ -14,7 +14,7 @@ from typing import Final
 
 from kschedctl.common.errors import ManifestError
 from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
-from kschedctl.controllers.workloads.replica_set import revision
+from kschedctl.controllers.workloads.pods import revision
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.rules import obstacles

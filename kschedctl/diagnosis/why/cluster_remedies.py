@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
-from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
 from kschedctl.diagnosis.situation import Situation

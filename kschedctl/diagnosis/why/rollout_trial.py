@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.wording import counted, listed
-from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.controllers.workloads.replicas import wanted_replicas, with_replicas
-from kschedctl.controllers.workloads.stateful_set import REVISION_HASH, update_revision
+from kschedctl.controllers.workloads.ownership import wanted_replicas, with_replicas, workload_of
+from kschedctl.controllers.workloads.pods import REVISION_HASH, update_revision
 from kschedctl.controllers.workloads.update_strategy import ON_DELETE, PARALLEL
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.template import through_templates

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_groups import group_members
-from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.why.commands import commands_of
 from kschedctl.diagnosis.why.pending_groups import PendingGroup

@@ -10,6 +10,7 @@ from typing import Any
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.common.errors import InputError
 from kschedctl.controllers.admission.priority import default_priority_class, priority_class
+from kschedctl.controllers.disruption import with_computed_status
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.linter.cluster.trial import Trial
@@ -25,7 +26,6 @@ from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import PodTemplate
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.disruption import with_computed_status
 from kschedctl.trials.whatif.edit_sequence import apply_edits
 from kschedctl.trials.whatif.edits import Apply
 

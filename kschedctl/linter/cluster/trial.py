@@ -12,8 +12,8 @@ from msgspec import structs
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, Location
 from kschedctl.controllers.admission.changes import Admitted
-from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.validation.pod_rejections import in_workload

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted
-from kschedctl.controllers.workloads.created_pods import MadePod
-from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
-from kschedctl.controllers.workloads.replicas import SCALABLE
-from kschedctl.controllers.workloads.stateful_set import another
+from kschedctl.controllers.workloads.ownership import MAKERS, SCALABLE, pods_made_by
+from kschedctl.controllers.workloads.pods import another
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.workload import Job

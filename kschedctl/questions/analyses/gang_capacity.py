@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kschedctl.cluster.pod_groups import group_members
-from kschedctl.controllers.workloads.created_pods import check_number
 from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.template import check_number
 from kschedctl.objects.pod import Pod, PodStatus
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.questions.analyses.pod_groups.answer import pod_group_data

@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
+from kschedctl.controllers.disruption import computed_budgets
 from kschedctl.objects.kinds import plural
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
@@ -17,7 +18,6 @@ from kschedctl.questions.answers.base import EnvelopeFields, MissingData, NotMod
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness.missing import Missing, not_read
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.disruption import computed_budgets
 
 if TYPE_CHECKING:
     from kschedctl.trials.simulate.attempt import Attempt

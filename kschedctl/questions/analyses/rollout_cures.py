@@ -16,7 +16,7 @@ from kschedctl.common.errors import KschedctlError
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import pods_made_by
-from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
+from kschedctl.controllers.workloads.pods import REVISION_HASH
 from kschedctl.controllers.workloads.update_strategy import RECREATE, ROLLING, deployment_rolling, stateful_set_rolling
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.situation import Situation

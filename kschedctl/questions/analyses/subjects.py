@@ -62,7 +62,7 @@ def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> WorkloadPod
         If an API server would refuse the workload.
     """
     # Most questions name no workload.
-    from kschedctl.controllers.workloads.daemon_set import node_of
+    from kschedctl.controllers.workloads.pods import node_of
     from kschedctl.trials.whatif.workload_pods import workload_pods
 
     where = workload.ref

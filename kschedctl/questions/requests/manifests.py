@@ -13,10 +13,9 @@ import msgspec
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Location, Subject, Where
 from kschedctl.common.wording import listed
-from kschedctl.controllers.workloads.created_pods import MadePod
-from kschedctl.controllers.workloads.daemon_set import node_of
-from kschedctl.controllers.workloads.pods import WORKLOADS
-from kschedctl.controllers.workloads.replicas import SCALABLE
+from kschedctl.controllers.workloads.ownership import SCALABLE
+from kschedctl.controllers.workloads.pods import WORKLOADS, node_of
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.kinds import with_namespace
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from kschedctl.common.errors import ManifestError
-from kschedctl.controllers.workloads.created_pods import MadePod
 from kschedctl.controllers.workloads.pods import WORKLOADS
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.analyses.capacity import CapacityRequest, capacity
 from kschedctl.questions.analyses.drain.analysis import drain_answer

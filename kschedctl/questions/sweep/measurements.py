@@ -11,7 +11,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.releases.release import Release

@@ -16,7 +16,7 @@ import msgspec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_groups import pod_group_of
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.kinds import api_version_of

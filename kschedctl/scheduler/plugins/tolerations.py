@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.cluster.node_selection import required_node_selector
-from kschedctl.controllers.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
+from kschedctl.controllers.admission.chain import DEFAULT_TOLERATIONS
 from kschedctl.objects.core import Node, Taint
 from kschedctl.objects.pod import (
     CRITICAL_ADDONS_ONLY,

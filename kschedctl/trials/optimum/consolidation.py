@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import listed
-from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.comparison import simulate_pending
 from kschedctl.trials.optimum.goals import Evictions, Goal, GoalResult, nodes_in_use

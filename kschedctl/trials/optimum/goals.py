@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.trials.optimum.placement import Placement
 from kschedctl.trials.optimum.program import Linear, total
 from kschedctl.trials.optimum.question import PlacementQuestion

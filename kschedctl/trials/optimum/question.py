@@ -14,7 +14,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.controllers.workloads.replacement import fresh_pod
+from kschedctl.controllers.workloads.template import fresh_pod
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod, pod_affinity_terms
 from kschedctl.objects.pod_group import PodGroup

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.records import PodRecord
 from kschedctl.controllers.workloads.claims import with_own_claims
-from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.meta import OwnerReference
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler

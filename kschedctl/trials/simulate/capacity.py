@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.errors import InputError
 from kschedctl.controllers.workloads.claims import with_own_claims
-from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.scheduler.cycle.decision import Decision

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.controllers.workloads.replicas import wanted_replicas
+from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import DaemonSet, StatefulSet

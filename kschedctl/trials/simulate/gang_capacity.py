@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kschedctl.common.arrays import Int64Array
 from kschedctl.controllers.workloads.claims import with_own_claims
-from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup, PodGroupStatus
 from kschedctl.scheduler.cycle.decide_in_group import decide_in_group

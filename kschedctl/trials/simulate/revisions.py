@@ -8,11 +8,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.controllers.admission.resource_quota import quota_refusals
+from kschedctl.controllers.disruption import is_unready
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.resources import RequestRules
 from kschedctl.scheduler.volumes.attach_once import AttachedElsewhere, attached_elsewhere
-from kschedctl.trials.simulate.disruption import is_unready
 from kschedctl.trials.simulate.pods import pod_at
 from kschedctl.trials.simulate.rollout_steps import RolloutStep, Side
 from kschedctl.trials.simulate.simulation import Simulation

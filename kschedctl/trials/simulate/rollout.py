@@ -16,12 +16,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import listed
-from kschedctl.controllers.workloads.created_pods import MOST_MADE, MadePod, check_number
-from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
-from kschedctl.controllers.workloads.pods import pods_of
-from kschedctl.controllers.workloads.replicas import wanted_replicas
-from kschedctl.controllers.workloads.stateful_set import REVISION_HASH
-from kschedctl.controllers.workloads.template import generated_name
+from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by, wanted_replicas
+from kschedctl.controllers.workloads.pods import REVISION_HASH, pods_of
+from kschedctl.controllers.workloads.template import MOST_MADE, MadePod, check_number, generated_name
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling, stateful_set_rolling
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.meta import ApiObject

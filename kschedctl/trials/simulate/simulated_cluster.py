@@ -18,6 +18,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
+from kschedctl.controllers.disruption import budgets_after
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject, ObjectMeta
@@ -37,7 +38,6 @@ from kschedctl.scheduler.framework.events import (
 from kschedctl.scheduler.framework.signature import sign_pod
 from kschedctl.trials.simulate.batch import GATE
 from kschedctl.trials.simulate.deletions import ending_pods, is_wanted
-from kschedctl.trials.simulate.disruption import budgets_after
 from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue
 from kschedctl.trials.simulate.pods import age, pod_at
 from kschedctl.trials.simulate.queued_pod import QueuedPodInfo

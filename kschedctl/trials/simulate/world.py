@@ -9,8 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.controllers.workloads.replacement import fresh_pod
-from kschedctl.controllers.workloads.template import generated_name
+from kschedctl.controllers.workloads.template import fresh_pod, generated_name
 from kschedctl.objects.core import Condition
 from kschedctl.objects.pod import Pod, PodSpec
 

@@ -9,7 +9,7 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.wording import counted
-from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.objects.releases.release import Release
 from kschedctl.trials.whatif.pods import PodChanges, move_pods
 from kschedctl.trials.whatif.workload_pods import successor

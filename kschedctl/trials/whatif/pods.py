@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.claims import with_own_claims
-from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.device import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod

@@ -19,14 +19,23 @@ from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Where
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.workloads.claims import replica_named
-from kschedctl.controllers.workloads.created_pods import MOST_MADE, MadePod, check_number
-from kschedctl.controllers.workloads.daemon_set import node_of
-from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
-from kschedctl.controllers.workloads.pods import pods_of
-from kschedctl.controllers.workloads.replacement import fresh_pod
-from kschedctl.controllers.workloads.replicas import SCALABLE, Scalable, wanted_replicas
-from kschedctl.controllers.workloads.stateful_set import MOST_ORDINALS, another, gets_newer_template, ordinal_of
-from kschedctl.controllers.workloads.template import as_in_template, generated_name
+from kschedctl.controllers.workloads.ownership import MAKERS, SCALABLE, Scalable, pods_made_by, wanted_replicas
+from kschedctl.controllers.workloads.pods import (
+    MOST_ORDINALS,
+    another,
+    gets_newer_template,
+    node_of,
+    ordinal_of,
+    pods_of,
+)
+from kschedctl.controllers.workloads.template import (
+    MOST_MADE,
+    MadePod,
+    as_in_template,
+    check_number,
+    fresh_pod,
+    generated_name,
+)
 from kschedctl.objects.defaults import default_object
 from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.meta import ApiObject, OwnerReference

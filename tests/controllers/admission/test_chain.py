@@ -10,8 +10,8 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import ObjectRef, Subject
-from kschedctl.controllers.admission.chain import admit
-from kschedctl.objects.pod import Pod
+from kschedctl.controllers.admission.chain import admit, admit_tolerations, merge_label_keys
+from kschedctl.objects.pod import Pod, PodSpec, Toleration
 from kschedctl.objects.policies import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from kschedctl.objects.quantity import QUANTITY_HINT
 from kschedctl.objects.releases.release import LATEST
@@ -191,3 +191,104 @@ def test_the_group_of_a_new_pod_is_dropped_if_its_gate_is_off() -> None:
     assert (change.path, change.before, change.after) == ("spec.schedulingGroup.podGroupName", "gang", None)
     # An update of a pod keeps its group.
     assert admit(given, cluster(), release=LATEST, created=False).pod.spec.pod_group_name == "gang"
+
+
+NOT_READY = Toleration("node.kubernetes.io/not-ready", "Exists", "", "NoExecute", 300)
+UNREACHABLE = Toleration("node.kubernetes.io/unreachable", "Exists", "", "NoExecute", 300)
+OWN = Toleration("node.kubernetes.io/not-ready", "Exists", "", "NoExecute", 5)
+OTHER_EFFECT = Toleration("node.kubernetes.io/not-ready", "Exists", "", "NoSchedule")
+EVERYTHING = Toleration("", "Exists")
+
+
+@pytest.mark.parametrize(
+    ("given", "added"),
+    [
+        pytest.param((), (NOT_READY, UNREACHABLE), id="a pod without tolerations"),
+        pytest.param((OWN,), (UNREACHABLE,), id="a pod that says how long it stays"),
+        pytest.param((OTHER_EFFECT,), (NOT_READY, UNREACHABLE), id="a toleration of another effect does not count"),
+        pytest.param((EVERYTHING,), (), id="a pod that tolerates everything"),
+        pytest.param((UNREACHABLE, NOT_READY), (), id="a pod that was admitted before"),
+    ],
+)
+def test_added(given: tuple[Toleration, ...], added: tuple[Toleration, ...]) -> None:
+    admitted = admit_tolerations(Pod(spec=PodSpec(tolerations=given)))
+    assert admitted.spec.tolerations == (*given, *added)
+
+
+LABELS = {"app": "web", "hash": "7", "tenant": "a"}
+SELECTOR = {"matchLabels": {"app": "web"}}
+
+
+def requirement(key: str, operator: str, value: str) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": [value]}
+
+
+def merged(*requirements: dict[str, Any]) -> dict[str, Any]:
+    return {**SELECTOR, "matchExpressions": list(requirements)}
+
+
+def as_json(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+IN_HASH = requirement("hash", "In", "7")
+NOT_IN_TENANT = requirement("tenant", "NotIn", "a")
+LABEL_KEYS_OWN = requirement("tier", "In", "front")
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        pytest.param({"labelSelector": SELECTOR}, SELECTOR, id="no keys"),
+        pytest.param({"labelSelector": SELECTOR, "matchLabelKeys": ["hash"]}, merged(IN_HASH), id="a key that matches"),
+        pytest.param(
+            {"labelSelector": SELECTOR, "mismatchLabelKeys": ["tenant"], "matchLabelKeys": ["hash"]},
+            merged(IN_HASH, NOT_IN_TENANT),
+            id="keys that match come before those that do not",
+        ),
+        pytest.param(
+            {"labelSelector": SELECTOR, "matchLabelKeys": ["tenant", "hash"]},
+            merged(requirement("tenant", "In", "a"), IN_HASH),
+            id="in the order of the keys",
+        ),
+        pytest.param(
+            {"labelSelector": merged(LABEL_KEYS_OWN), "matchLabelKeys": ["hash"]},
+            merged(LABEL_KEYS_OWN, IN_HASH),
+            id="after its own",
+        ),
+        pytest.param(
+            {"labelSelector": SELECTOR, "matchLabelKeys": ["gone", "hash"]},
+            merged(IN_HASH),
+            id="a label that the pod does not have",
+        ),
+        pytest.param({"matchLabelKeys": ["hash"]}, None, id="no selector matches nothing"),
+        pytest.param(
+            {"labelSelector": merged(IN_HASH), "matchLabelKeys": ["hash"]},
+            merged(IN_HASH),
+            id="a pod that was admitted before",
+        ),
+    ],
+)
+@pytest.mark.parametrize("affinity", ["podAffinity", "podAntiAffinity"])
+def test_pod_affinity(affinity: str, term: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    terms = {
+        "requiredDuringSchedulingIgnoredDuringExecution": [term],
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}],
+    }
+    pod = make_object(Pod, "pod", labels=LABELS, spec={"affinity": {affinity: terms}})
+    out = as_json(merge_label_keys(pod))["spec"]["affinity"][affinity]
+    required = out["requiredDuringSchedulingIgnoredDuringExecution"][0]
+    preferred = out["preferredDuringSchedulingIgnoredDuringExecution"][0]["podAffinityTerm"]
+    assert required.get("labelSelector") == expected
+    assert preferred.get("labelSelector") == expected
+
+
+@pytest.mark.parametrize(
+    ("spread", "expected"),
+    [pytest.param(True, merged(IN_HASH), id="gate on"), pytest.param(False, SELECTOR, id="gate off")],
+)
+def test_topology_spread(spread: bool, expected: dict[str, Any]) -> None:
+    constraint = {"labelSelector": SELECTOR, "matchLabelKeys": ["hash"]}
+    pod = make_object(Pod, "pod", labels=LABELS, spec={"topologySpreadConstraints": [constraint]})
+    out = merge_label_keys(pod, spread=spread).spec.topology_spread_constraints[0]
+    assert as_json(out.label_selector) == expected

@@ -14,7 +14,7 @@ from conformance import generate
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.common.errors import KschedctlError
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.controllers.workloads.replacement import NODE_BOUND
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.pod import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS, Pod

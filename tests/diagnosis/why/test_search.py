@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.controllers.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
+from kschedctl.controllers.admission.chain import DEFAULT_TOLERATIONS
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node

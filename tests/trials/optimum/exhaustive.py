@@ -8,7 +8,7 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.controllers.workloads.replacement import fresh_pod
+from kschedctl.controllers.workloads.template import fresh_pod
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches, parse_label_selector
 from kschedctl.objects.workload import PodDisruptionBudget

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from kschedctl.common.errors import InputError
-from kschedctl.controllers.workloads.created_pods import MadePod
+from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceClaimTemplate
 from kschedctl.objects.pod import Pod

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kschedctl.controllers.disruption import SEVERAL, VIOLATES
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -20,7 +21,6 @@ from kschedctl.trials.simulate.drain import (
     drain,
     surge_nodes,
 )
-from kschedctl.trials.simulate.eviction import SEVERAL, VIOLATES
 from kschedctl.trials.simulate.pods import pods_on
 from kschedctl.trials.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_node, make_object, make_pod

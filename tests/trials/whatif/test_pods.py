@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.controllers.workloads.replacement import fresh_pod
+from kschedctl.controllers.workloads.template import fresh_pod
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate
 from kschedctl.objects.pod import Pod
 from kschedctl.trials.whatif.pods import move_pods

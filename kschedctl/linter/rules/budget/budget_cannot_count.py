@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.controllers.workloads.budget_limits import WITHOUT_SCALE, needs_scale
+from kschedctl.controllers.disruption import WITHOUT_SCALE, needs_scale
 from kschedctl.linter.budgets import selected, threshold
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject

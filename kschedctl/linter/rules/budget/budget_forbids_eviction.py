@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.controllers.workloads.budget_limits import always_forbids, forbids
+from kschedctl.controllers.disruption import always_forbids, forbids
 from kschedctl.linter.budgets import counts, one_may_go, related_pods, threshold
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject

@@ -16,7 +16,7 @@ import numpy as np
 
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.common.wording import listed
-from kschedctl.controllers.workloads.daemon_set import eligible_nodes, with_daemon_tolerations
+from kschedctl.controllers.workloads.pods import eligible_nodes, with_daemon_tolerations
 from kschedctl.linter.cluster.queries import readable_trial
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot

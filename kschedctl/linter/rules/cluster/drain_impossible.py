@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.common.wording import listed
-from kschedctl.controllers.workloads.budget_limits import always_forbids, forbids
+from kschedctl.controllers.disruption import always_forbids, forbids
 from kschedctl.linter.budgets import SELECTOR, one_may_go, threshold
 from kschedctl.linter.cluster.queries import overlay_of
 from kschedctl.linter.context import LintContext

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.common.findings import Finding, Severity
-from kschedctl.controllers.admission.quota_shares import quota_shares
+from kschedctl.controllers.admission.resource_quota import quota_shares
 from kschedctl.linter.api_server import validation_findings
 from kschedctl.linter.cluster.queries import overlay_of, trial_of
 from kschedctl.linter.cluster.trial import Trial

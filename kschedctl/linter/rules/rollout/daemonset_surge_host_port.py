@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.controllers.workloads.budget_limits import share
+from kschedctl.controllers.disruption import share
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.pods import WorkloadPods

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.common.wording import listed
+from kschedctl.controllers.disruption import is_unready
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.analyses.drain import changes
@@ -14,7 +15,6 @@ from kschedctl.questions.analyses.drain.run import DrainRun
 from kschedctl.questions.analyses.drain.trials import DrainChange, Trials, cure, is_drained, newly_pending
 from kschedctl.questions.analyses.pending_causes import PendingCauses
 from kschedctl.questions.answers.cures import CureData
-from kschedctl.trials.simulate.disruption import is_unready
 from kschedctl.trials.simulate.drain import DrainedNode, DrainOptions
 
 #: The most suggestions of an answer.

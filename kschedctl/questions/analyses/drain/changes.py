@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
+from kschedctl.controllers.disruption import BudgetedPods, counted_budget, find_workload, scale_of
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.evictions import BlockedEviction, replicas_to_evict, with_limit
 from kschedctl.diagnosis.new_nodes import nodes_like
@@ -20,8 +21,6 @@ from kschedctl.objects.workload import Deployment, PodDisruptionBudget, Stateful
 from kschedctl.questions.analyses.drain.trials import DrainChange, Trials
 from kschedctl.scheduler.volumes.attach_once import attach_once_claims
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.budgeted_pods import BudgetedPods, find_workload, scale_of
-from kschedctl.trials.simulate.disruption import counted_budget
 from kschedctl.trials.simulate.rollout import restarted, roll_out
 from kschedctl.trials.whatif.edits.set_replicas.effect import set_replicas
 from kschedctl.trials.whatif.patches import make_changes

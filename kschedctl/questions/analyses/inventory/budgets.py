@@ -7,14 +7,13 @@ from collections.abc import Iterable
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted
+from kschedctl.controllers.disruption import BudgetedPods, is_computed, limit_of
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.analyses.inventory.pods import MOST, pod_items
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import BudgetDescription, BudgetItem, BudgetsOverview
 from kschedctl.trials.completeness.missing import Missing, every_unlisted, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.budgeted_pods import BudgetedPods, limit_of
-from kschedctl.trials.simulate.disruption import is_computed
 
 
 def list_budgets(cluster: LoadedCluster, namespace: str = "", text: str = "", most: int = MOST) -> BudgetsOverview:

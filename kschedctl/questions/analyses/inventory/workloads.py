@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted
-from kschedctl.controllers.workloads.ownership import MAKERS, workload_of
-from kschedctl.controllers.workloads.replicas import SCALABLE, wanted_replicas
+from kschedctl.controllers.workloads.ownership import MAKERS, SCALABLE, wanted_replicas, workload_of
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.analyses.inventory.budgets import selected_by
 from kschedctl.questions.analyses.inventory.pods import MOST, pod_items

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted
+from kschedctl.controllers.disruption import without_computed_status
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.analyses.verify.later_changes import judge
@@ -34,7 +35,6 @@ from kschedctl.questions.answers.verify import (
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.completeness.missing import missing_for_any, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.disruption import without_computed_status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,10 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Place, Subject
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.admission.chain import admit
-from kschedctl.controllers.admission.pod_group import admit_pod_group
+from kschedctl.controllers.admission.priority import admit_pod_group
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by
-from kschedctl.controllers.workloads.replacement import fresh_pod
-from kschedctl.controllers.workloads.stateful_set import update_revision
+from kschedctl.controllers.workloads.pods import update_revision
+from kschedctl.controllers.workloads.template import fresh_pod
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_object, default_pod
 from kschedctl.objects.device import ResourceSlice

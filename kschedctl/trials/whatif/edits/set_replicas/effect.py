@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted
-from kschedctl.controllers.workloads.ownership import pods_made_by, workloads
-from kschedctl.controllers.workloads.replicas import SCALABLE, Scalable, with_replicas
-from kschedctl.controllers.workloads.stateful_set import ordinal_of
+from kschedctl.controllers.workloads.ownership import SCALABLE, Scalable, pods_made_by, with_replicas, workloads
+from kschedctl.controllers.workloads.pods import ordinal_of
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.workload import StatefulSet

@@ -7,15 +7,19 @@ from typing import Any
 import pytest
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.pod import Pod
-from kschedctl.objects.workload import Deployment, PodDisruptionBudget, ReplicaSet, StatefulSet
-from kschedctl.trials.simulate.disruption import (
+from kschedctl.controllers.disruption import (
+    always_forbids,
     budgets_after,
     computed_budgets,
     counted_budget,
+    desired_healthy,
+    enough_pods,
+    forbids,
     with_computed_status,
     without_computed_status,
 )
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import Deployment, PodDisruptionBudget, ReplicaSet, StatefulSet
 from tests.builders import make_cluster, make_node, make_object, make_pod
 
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -142,3 +146,23 @@ def test_pods_that_come_change_nothing_for_a_controller_without_a_scale() -> Non
     given = with_computed_status(cluster(web(2, owner=JOB), budget(maxUnavailable=1)))
     (after,) = budgets_after(given, web(1, owner=JOB)[0], 1)
     assert after.status.disruptions_allowed == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "n", "forbidden", "desired", "enough"),
+    [
+        pytest.param("minAvailable", 1, 1, True, 1, 2, id="one replica"),
+        pytest.param("minAvailable", 1, 2, False, 1, 2, id="one of two"),
+        pytest.param("minAvailable", "50%", 1, True, 1, 2, id="half of one rounds up to it"),
+        pytest.param("minAvailable", "67%", 3, True, 3, 4, id="67 % of 3 rounds up to 3"),
+        pytest.param("minAvailable", "100%", 3, True, 3, None, id="all, for any number of pods"),
+        pytest.param("maxUnavailable", 0, 3, True, 3, None, id="none, for any number of pods"),
+        pytest.param("maxUnavailable", "10%", 3, False, 2, 3, id="10 % of 3 rounds up to 1"),
+        pytest.param("maxUnavailable", 1, 1, False, 0, 1, id="one of one"),
+    ],
+)
+def test_limits(field: str, value: int | str, n: int, forbidden: bool, desired: int, enough: int | None) -> None:
+    assert forbids(field, value, n) is forbidden
+    assert desired_healthy(field, value, n) == desired
+    assert enough_pods(field, value, n) == enough
+    assert always_forbids(field, value) is (enough is None)
